@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from toolcrib_types import Approval, CallDocument, Problem, RunView, ToolRow
+from toolcrib_types import Approval, CallDocument, Problem, RunSnapshot, ToolRow
 
 
 class ToolcribError(Exception):
@@ -42,13 +42,13 @@ class Toolcrib:
         body = {"tool": tool, "arguments": arguments}
         return cast(CallDocument, self._json("POST", "/calls", body, outcomes=True))
 
-    def run(self, text: str) -> RunView:
+    def run(self, text: str) -> RunSnapshot:
         """Lets an agent work until it is done or waits for a person."""
-        return cast(RunView, self._json("POST", "/runs", {"text": text, "wait": True}))
+        return cast(RunSnapshot, self._json("POST", "/runs", {"text": text, "wait": True}))
 
-    def show(self, run: str) -> RunView:
+    def show(self, run: str) -> RunSnapshot:
         """A run as it is now."""
-        return cast(RunView, self._json("GET", f"/runs/{run}"))
+        return cast(RunSnapshot, self._json("GET", f"/runs/{run}"))
 
     def inbox(self) -> list[Approval]:
         """What waits for a person."""

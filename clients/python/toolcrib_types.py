@@ -74,13 +74,13 @@ class Approval(TypedDict):
     decision: NotRequired[Any]
 
 
-class Earlier(TypedDict):
+class EarlierDecision(TypedDict):
     approval: str
     args: Any
     decision: NotRequired[Any]
 
 
-class Decided(TypedDict):
+class DecisionResult(TypedDict):
     approval: str
     decision: Any
     call: str
@@ -91,7 +91,7 @@ class Decided(TypedDict):
 Kind: TypeAlias = Literal['approve', 'deny', 'edit', 'skip', 'answer']
 
 
-Scope: TypeAlias = Literal['once', 'run', 'conversation', 'always']
+GrantScopeName: TypeAlias = Literal['once', 'run', 'conversation', 'always']
 
 
 class ArtifactDocument(TypedDict):
@@ -122,7 +122,7 @@ CallState: TypeAlias = Literal[
 ]
 
 
-class Awaits(TypedDict):
+class PendingApproval(TypedDict):
     id: str
     summary: str
     reasons: list[str]
@@ -222,7 +222,7 @@ class ChainRow(TypedDict):
     asked_about: bool
 
 
-class ChainShown(TypedDict):
+class ChainDetails(TypedDict):
     name: str
     description: NotRequired[str | None]
     problem: NotRequired[str | None]
@@ -291,7 +291,7 @@ class ExecutedCall(TypedDict):
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
-    approval: NotRequired[Awaits | None]
+    approval: NotRequired[PendingApproval | None]
     attempts: NotRequired[int | None]
     duration_ms: NotRequired[float | None]
 
@@ -417,13 +417,13 @@ class LintBody(TypedDict, closed=True):
 RunState: TypeAlias = Literal['running', 'paused', 'ended']
 
 
-class Item1(TypedDict):
+class SnapshotItem1(TypedDict):
     item: Literal['message']
     kind: str
     text: str
 
 
-class Item2(TypedDict):
+class SnapshotItem2(TypedDict):
     round: int
     model: str
     text: str
@@ -435,7 +435,7 @@ class Item2(TypedDict):
     item: Literal['answer']
 
 
-class Item3(TypedDict):
+class SnapshotItem3(TypedDict):
     round: int
     index: int
     call: NotRequired[str | None]
@@ -453,7 +453,7 @@ class Item3(TypedDict):
     item: Literal['call']
 
 
-class Item4(TypedDict):
+class SnapshotItem4(TypedDict):
     item: Literal['question']
     call: str
     approval: str
@@ -461,15 +461,17 @@ class Item4(TypedDict):
     said: NotRequired[Any]
 
 
-class Item5(TypedDict):
+class SnapshotItem5(TypedDict):
     item: Literal['notice']
     text: str
 
 
-Item: TypeAlias = Item1 | Item2 | Item3 | Item4 | Item5
+SnapshotItem: TypeAlias = (
+    SnapshotItem1 | SnapshotItem2 | SnapshotItem3 | SnapshotItem4 | SnapshotItem5
+)
 
 
-class Answer(TypedDict):
+class ModelAnswer(TypedDict):
     round: int
     model: str
     text: str
@@ -480,7 +482,7 @@ class Answer(TypedDict):
     cost: NotRequired[Any]
 
 
-class Call(TypedDict):
+class SnapshotCall(TypedDict):
     round: int
     index: int
     call: NotRequired[str | None]
@@ -517,7 +519,7 @@ class RunRow(TypedDict):
     updated_at: int
 
 
-class Steer(TypedDict, closed=True):
+class SteerBody(TypedDict, closed=True):
     text: str
 
 
@@ -528,7 +530,7 @@ class SecretRow(TypedDict):
     used_by: list[str]
 
 
-class SecretKept(TypedDict):
+class SecretStored(TypedDict):
     name: str
     replaced: bool
     unchanged: bool
@@ -567,7 +569,7 @@ class SkillRow(TypedDict):
     place: str
 
 
-class SkillShown(TypedDict):
+class SkillDetails(TypedDict):
     name: str
     display_name: NotRequired[str | None]
     description: str
@@ -582,7 +584,7 @@ class SkillShown(TypedDict):
     files: list[str]
 
 
-class Checked(TypedDict):
+class CheckReport(TypedDict):
     valid: bool
     problems: list[FileProblem]
 
@@ -603,11 +605,11 @@ class CallCounts(TypedDict):
     received: int
 
 
-Switching: TypeAlias = Literal['off', 'ask', 'on']
+SwitchMode: TypeAlias = Literal['off', 'ask', 'on']
 
 
 class SetSwitch(TypedDict, closed=True):
-    state: Switching
+    state: SwitchMode
 
 
 class TokenRow(TypedDict):
@@ -716,7 +718,7 @@ class AgentList(TypedDict):
     problems: list[FileProblem]
 
 
-class AgentShown(TypedDict):
+class AgentDetails(TypedDict):
     name: str
     title: str
     description: str
@@ -774,13 +776,13 @@ class ApprovalShown(TypedDict):
     decision: NotRequired[Any]
     definition_hash: str
     goes_on: str
-    earlier: list[Earlier]
+    earlier: list[EarlierDecision]
 
 
-class Decide(TypedDict, closed=True):
+class DecideBody(TypedDict, closed=True):
     decision: Kind
     nonce: str
-    scope: NotRequired[Scope | None]
+    scope: NotRequired[GrantScopeName | None]
     only: NotRequired[dict[str, str]]
     taint: NotRequired[bool]
     note: NotRequired[str | None]
@@ -809,7 +811,7 @@ class CallDocument(TypedDict):
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
-    approval: NotRequired[Awaits | None]
+    approval: NotRequired[PendingApproval | None]
     attempts: NotRequired[int | None]
     duration_ms: NotRequired[float | None]
 
@@ -885,7 +887,7 @@ class ExecDocument(TypedDict):
     messages: list[Any]
     assistant: Any
     calls: list[ExecutedCall]
-    waiting: list[Awaits]
+    waiting: list[PendingApproval]
     hosted: list[HostedDocument]
     notes: list[str]
     complete: bool
@@ -940,7 +942,7 @@ class FindingRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class RunView(TypedDict):
+class RunSnapshot(TypedDict):
     run: str
     conversation: str
     agent: str
@@ -950,7 +952,7 @@ class RunView(TypedDict):
     model: NotRequired[str | None]
     scripted: bool
     text: str
-    items: list[Item]
+    items: list[SnapshotItem]
     waiting: list[Any]
     skills: list[str]
     rounds: int
@@ -1029,7 +1031,7 @@ class Status(TypedDict):
 
 class SwitchRow(TypedDict):
     name: str
-    state: NotRequired[Switching | None]
+    state: NotRequired[SwitchMode | None]
     by: NotRequired[str | None]
     at: NotRequired[int | None]
     tools: int
@@ -1052,8 +1054,8 @@ class ToolRow(TypedDict):
     missing: list[str]
     reason: NotRequired[str | None]
     enabled: bool
-    state: Switching
-    own_state: Switching
+    state: SwitchMode
+    own_state: SwitchMode
     controlled_by: NotRequired[str | None]
     offered: bool
     risk: str
@@ -1076,8 +1078,8 @@ class ToolDocument(TypedDict):
     missing: list[str]
     reason: NotRequired[str | None]
     enabled: bool
-    state: Switching
-    own_state: Switching
+    state: SwitchMode
+    own_state: SwitchMode
     controlled_by: NotRequired[str | None]
     offered: bool
     risk: str

@@ -1,13 +1,13 @@
-//! `audit::verify_export`, `Anchors` and `TrustedKeys`: whatever an export, an anchor file or a key file holds, the verifier answers; what it
-//! calls sound is a chain by the book.
+//! `audit::verify_export`, `AnchorFile` and `TrustedKeys`: the verifier answers for every export,
+//! anchor file and key file; a chain that it calls sound is chained correctly.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolcrib_core::audit::{genesis, link};
-use toolcrib_core::canonical;
-use toolcrib_engine::audit::{
-    Anchors, ChainReport, Evidence, ExportLine, Start, TrustedKeys, verify_export,
+use toolcrib_audit::{
+    AnchorFile, ChainReport, Evidence, ExportLine, Start, TrustedKeys, verify_export,
 };
+use toolcrib_core::audit::{chain_hash, genesis};
+use toolcrib_core::canonical_json;
 
 /// The public key of the seeds.
 const KEY: &str = "8a88e3dd7409f195fd52db2d3cba5d72ca6709bf1d94121bf3748801b40f6f5c";
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(keys) = TrustedKeys::parse(&text) {
         assert!(text.lines().any(|line| keys.contains(line.trim())));
     }
-    let anchors = Anchors::from_lines(input).expect("a slice can be read");
+    let anchors = AnchorFile::from_lines(input).expect("a slice can be read");
     let keys = TrustedKeys::parse(KEY).expect("a key");
     for anchors in [None, Some(anchors)] {
         let evidence = Evidence { keys: keys.clone(), anchors, start: Start::Genesis };
@@ -35,12 +35,12 @@ fn judge(input: &[u8], report: &ChainReport) {
     }
     assert!(report.findings.is_sorted_by_key(|finding| finding.seq));
     if report.is_sound() {
-        by_the_book(input, report);
+        check_chain(input, report);
     }
 }
 
 /// Every record has the number after that of the one before, and its hash.
-fn by_the_book(input: &[u8], report: &ChainReport) {
+fn check_chain(input: &[u8], report: &ChainReport) {
     let lines = input.split(|byte| *byte == b'\n').filter(|line| !line.trim_ascii().is_empty());
     let lines = lines.map(|line| serde_json::from_slice(line).expect("a line of an export"));
     let (mut is_in, mut next, mut previous, mut records) = (false, 1, String::new(), 0);
@@ -48,12 +48,12 @@ fn by_the_book(input: &[u8], report: &ChainReport) {
         match line {
             ExportLine::Chain { chain, after, hash } if chain == report.chain => {
                 (is_in, next) = (true, after.saturating_add(1));
-                previous = if after == 0 { canonical::hex(&genesis(chain)) } else { hash };
+                previous = if after == 0 { canonical_json::hex(&genesis(chain)) } else { hash };
             }
             ExportLine::Record(row) if is_in => {
                 let before = bytes(&previous);
                 assert_eq!((row.chain, row.seq), (report.chain, next));
-                assert_eq!(row.hash, canonical::hex(&link(&before, &row.text)));
+                assert_eq!(row.hash, canonical_json::hex(&chain_hash(&before, &row.text)));
                 (previous, next, records) = (row.hash, next.saturating_add(1), records + 1);
             }
             ExportLine::End { .. } => is_in = false,

@@ -1,9 +1,10 @@
-//! `engine::text::bound`, `bound_json` and `HeadTail`'s rules: never longer than asked, exact counts, only the middle is gone.
+//! `sanitizer::TruncationLimits` and `truncate_json`: never longer than asked, exact counts, only
+//! the middle is omitted.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolcrib_engine::text::{Bounds, Keep, bound_json};
+use toolcrib_sanitizer::{Keep, TruncationLimits, truncate_json};
 
 fuzz_target!(|input: &[u8]| {
     let Some((head, rest)) = input.split_at_checked(3) else { return };
@@ -11,13 +12,13 @@ fuzz_target!(|input: &[u8]| {
     let keep = if head[2] & 1 == 0 { Keep::Both } else { Keep::Tail };
     let artifact_ref = (head[2] & 2 == 0).then_some("art_0123456789abcdef");
     let text = String::from_utf8_lossy(rest);
-    judge_text(&text, &Bounds { max_chars, keep, artifact_ref });
+    judge_text(&text, &TruncationLimits { max_chars, keep, artifact_ref });
     if let Ok(value) = serde_json::from_str::<Value>(&text) {
         judge_json(&value, max_chars);
     }
 });
 
-fn judge_text(text: &str, bounds: &Bounds<'_>) {
+fn judge_text(text: &str, bounds: &TruncationLimits<'_>) {
     let total = text.chars().count();
     let bounded = bounds.apply(text);
     let length = bounded.text.chars().count();
@@ -36,7 +37,7 @@ fn judge_text(text: &str, bounds: &Bounds<'_>) {
 }
 
 fn judge_json(value: &Value, max_chars: usize) {
-    let bounded = bound_json(value, max_chars);
+    let bounded = truncate_json(value, max_chars);
     let length = bounded.value.to_string().chars().count();
     assert!(length <= max_chars.max(1), "{length} characters, {max_chars} asked");
     match bounded.cut {

@@ -1,11 +1,12 @@
-//! `engine::args::decode`: what comes out fits the schema, says what was changed, and is never something else than what was written.
+//! `argument_decoder::decode`: the result fits the schema, reports its changes, and is never
+//! another value than the one that was written.
 #![no_main]
 
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
-use toolcrib_engine::args::{Decoded, Limits, MAX_MESSAGE_BYTES, Schema, decode};
+use toolcrib_argument_decoder::{Decoded, Limits, MAX_MESSAGE_BYTES, Schema, decode};
 
 /// Schemas without defaults, so that a value that is right as written comes out as it was.
 static SCHEMAS: LazyLock<Vec<Schema>> = LazyLock::new(|| {

@@ -1,4 +1,5 @@
-//! `builtins::patch`: any diff is read or refused, and what is applied changes nothing that it does not name.
+//! `builtins::patch`: any diff is read or refused, and what is applied changes nothing that it does
+//! not name.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,5 @@
-//! `providers::parse` and `reply`, every format: no call of an unfinished answer can run, and every call gets one result.
+//! `providers::parse` and `result_messages`, every format: no call of an unfinished answer can run,
+//! and every call gets one result.
 #![no_main]
 
 use std::collections::HashSet;
@@ -6,7 +7,7 @@ use std::collections::HashSet;
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 use toolcrib_core::RawArgs;
-use toolcrib_providers::{Format, ParseError, Turn, detect, parse, reply};
+use toolcrib_providers::{Format, ParseError, Turn, detect, parse, result_messages};
 
 const FORMATS: [Format; 5] =
     [Format::OpenAiChat, Format::OpenAiResponses, Format::Anthropic, Format::Gemini, Format::Text];
@@ -34,15 +35,16 @@ fn judge(format: Format, turn: &Turn) {
     let text = serde_json::to_string(&turn.assistant).expect("JSON");
     let again: Value = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
     assert_eq!(again, turn.assistant);
-    // Nobody answered: every call is answered as not run, once.
-    let messages = reply(turn, &[]);
+    // Without outcomes every call is answered as not run, once.
+    let messages = result_messages(turn, &[]);
     assert_eq!(messages.is_empty(), turn.calls.is_empty());
     if let Some(count) = results(format, &messages) {
         assert_eq!(count, turn.calls.len(), "{messages:?}");
     }
 }
 
-/// Results in a follow-up, counted as the provider counts them; `None` = the format has no such places.
+/// Results in a follow-up, counted as the provider counts them; `None` = the format has no such
+/// places.
 fn results(format: Format, messages: &[Value]) -> Option<usize> {
     let inner =
         |name: &'static str| messages.iter().filter_map(move |m| m[name].as_array()).flatten();

@@ -1,4 +1,5 @@
-//! `builtins::fs`: no path of a caller opens anything outside the roots, and both ways of opening agree.
+//! `builtins::fs`: no path of a caller opens anything outside the roots, and both ways of opening
+//! agree.
 #![no_main]
 
 use std::fs;
@@ -9,11 +10,11 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
-use toolcrib_builtins::fs::{Last, Roots, Via, read};
+use toolcrib_builtins::fs::{LinkPolicy, OpenMethod, Roots, bounded_read};
 
-/// A root with folders and links of every kind, and things beside it that nobody may see.
-struct Place {
-    /// Held so that the folder lives as long as the program.
+/// A root with folders and links of every kind, and files beside it that must stay hidden.
+struct Fixture {
+    /// Owned so that the folder lives as long as the program.
     _folder: TempDir,
     outside: PathBuf,
     root: PathBuf,
@@ -21,9 +22,9 @@ struct Place {
     walk: Roots,
 }
 
-static PLACE: LazyLock<Place> = LazyLock::new(|| Place::make().expect("a temporary folder"));
+static FIXTURE: LazyLock<Fixture> = LazyLock::new(|| Fixture::make().expect("a temporary folder"));
 
-impl Place {
+impl Fixture {
     fn make() -> std::io::Result<Self> {
         let folder = tempfile::tempdir()?;
         let outside = folder.path().canonicalize()?;
@@ -52,9 +53,9 @@ impl Place {
         symlink(outside.join("x"), root.join("abs"))?;
         let open = |via| {
             let roots = Roots::open([&root]).and_then(|r| r.protect([root.join("state")]));
-            roots.expect("roots").via(via)
+            roots.expect("roots").with_open_method(via)
         };
-        let (kernel, walk) = (open(Via::best()), open(Via::Walk));
+        let (kernel, walk) = (open(OpenMethod::detect()), open(OpenMethod::Walk));
         Ok(Self { _folder: folder, outside, root, kernel, walk })
     }
 }
@@ -62,34 +63,35 @@ impl Place {
 fuzz_target!(|input: &[u8]| {
     let Some((&choice, raw)) = input.split_first() else { return };
     let path = String::from_utf8_lossy(raw);
-    let place = &*PLACE;
+    let fixture = &*FIXTURE;
     // Paths are absolute below the root in half of the runs.
     let path = if choice & 1 == 0 {
         path.into_owned()
     } else {
-        format!("{}/{path}", place.root.display())
+        format!("{}/{path}", fixture.root.display())
     };
-    let last = [Last::Follow, Last::Itself, Last::Real][usize::from(choice >> 1) % 3];
+    let last =
+        [LinkPolicy::Follow, LinkPolicy::Itself, LinkPolicy::Real][usize::from(choice >> 1) % 3];
 
-    let kernel = place.kernel.resolve(&path, last).map(|spot| (spot.display(), spot.node));
-    let walk = place.walk.resolve(&path, last).map(|spot| (spot.display(), spot.node));
+    let kernel = fixture.kernel.resolve(&path, last).map(|spot| (spot.display(), spot.node));
+    let walk = fixture.walk.resolve(&path, last).map(|spot| (spot.display(), spot.node));
     assert_eq!(kernel, walk, "the ways differ for {path:?}");
 
-    for roots in [&place.kernel, &place.walk] {
-        if let Ok((file, size)) = read::open(roots, &path) {
+    for roots in [&fixture.kernel, &fixture.walk] {
+        if let Ok((file, size)) = bounded_read::open(roots, &path) {
             let real = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).expect("/proc");
-            judge(place, &path, &real, size);
+            check(fixture, &path, &real, size);
         }
     }
 });
 
-fn judge(place: &Place, path: &str, real: &Path, size: u64) {
+fn check(fixture: &Fixture, path: &str, real: &Path, size: u64) {
     let below =
-        real.strip_prefix(&place.root).unwrap_or_else(|_| panic!("{path:?} opened {real:?}"));
+        real.strip_prefix(&fixture.root).unwrap_or_else(|_| panic!("{path:?} opened {real:?}"));
     assert!(
         !below.starts_with(".toolcrib") && !below.starts_with("state"),
         "{path:?} opened {real:?}"
     );
-    let name = real.strip_prefix(&place.outside).expect("below");
+    let name = real.strip_prefix(&fixture.outside).expect("below");
     assert_eq!(size, name.as_os_str().len() as u64, "{path:?} is {real:?}, but not its bytes");
 }

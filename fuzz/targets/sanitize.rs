@@ -1,14 +1,15 @@
-//! `engine::text::sanitize`: no control token and no terminal character survives, JSON stays JSON, and a second pass changes nothing.
+//! `sanitizer::sanitize`: no control token and no terminal character survives, JSON stays JSON, and
+//! a second pass changes nothing.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use toolcrib_engine::text::{sanitize, sanitize_bytes};
+use toolcrib_sanitizer::{sanitize, sanitize_bytes};
 
 const TYPES: [&str; 6] =
     ["text/plain", "text/markdown", "application/json", "text/x-rust", "text/html", "text/csv"];
 
-/// Spellings that must not reach a model, written out independently of the tables of the sanitiser.
+/// Spellings that must not reach a model, written out independently of the tables of the sanitizer.
 const TOKENS: &[&str] = &[
     "<|im_start|>",
     "<|im_end|>",
@@ -40,7 +41,8 @@ const TOKENS: &[&str] = &[
     "\u{0}",
 ];
 
-/// Scripts that are written without spaces: there a zero-width space is honest (Thai to Tibetan, Khmer, Tai, Balinese, Javanese, Cham).
+/// Scripts that are written without spaces: there a zero-width space is honest (Thai to Tibetan,
+/// Khmer, Tai, Balinese, Javanese, Cham).
 fn is_spaceless(c: char) -> bool {
     matches!(c, '\u{0E00}'..='\u{109F}' | '\u{1780}'..='\u{17FF}' | '\u{1900}'..='\u{1B7F}'
         | '\u{A980}'..='\u{AADF}')
@@ -51,7 +53,8 @@ fuzz_target!(|input: &[u8]| {
     let content_type = TYPES[usize::from(choice) % TYPES.len()];
     let out = sanitize_bytes(raw, content_type).into_owned();
     if let Some(token) = TOKENS.iter().find(|token| out.text.contains(**token)) {
-        // Half of a pair of surrogates aside, nothing hidden is honest in the middle of JSON's own white space.
+        // Half of a pair of surrogates aside, nothing hidden is honest in the middle of JSON's own
+        // white space.
         panic!("{token:?} survives as {content_type}: {:?}", out.text);
     }
     let hidden = out.text.contains('\u{200b}') && !out.text.contains(is_spaceless);

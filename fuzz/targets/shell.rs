@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use toolcrib_shell::{Kind, parse};
+use toolcrib_shell_parser::{Kind, parse};
 
 fuzz_target!(|text: &str| {
     let line = parse(text);

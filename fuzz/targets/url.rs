@@ -1,10 +1,10 @@
-//! `net::check_url`: whatever passes may be connected to, by every reading of the address.
+//! `net::check_url`: a URL that passes names an allowed address in every reading.
 #![no_main]
 
 use std::net::IpAddr;
 
 use libfuzzer_sys::fuzz_target;
-use toolcrib_net::{AddrVerdict, AddressPolicy, Host, Target, check_url, verdict};
+use toolcrib_net::{AddressClass, AddressPolicy, Host, Target, check_url, classify};
 
 fuzz_target!(|raw: &str| {
     let policy = AddressPolicy::public_only();
@@ -20,7 +20,7 @@ fn judge(raw: &str, target: &Target, policy: &AddressPolicy) {
     assert!(url.username().is_empty() && url.password().is_none(), "credentials in {raw:?}");
     match target.host() {
         Host::Addr(ip) => {
-            assert_eq!(verdict(*ip), AddrVerdict::Public, "{raw:?}");
+            assert_eq!(classify(*ip), AddressClass::Public, "{raw:?}");
             assert!(!is_local(*ip), "{raw:?} leads to {ip}");
         }
         Host::Name(name) => {
@@ -29,7 +29,7 @@ fn judge(raw: &str, target: &Target, policy: &AddressPolicy) {
             assert!(name.is_ascii() && !name.contains(char::is_uppercase), "{raw:?}");
         }
     }
-    // What was normalised is normal: a second reading finds the same target.
+    // What was normalized is normal: a second reading finds the same target.
     let again = check_url(url.as_str(), policy);
     assert_eq!(again.as_ref().ok(), Some(target), "{raw:?} then {url}");
 }

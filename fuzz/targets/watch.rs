@@ -1,15 +1,16 @@
-//! `providers::watch` and `request`: however an answer is cut into pieces, it is the same turn and shows the same text; what an unfinished
-//! answer asks for cannot run; and a conversation with that turn in it can be sent on in every format.
+//! `providers::stream_preview` and `request`: however an answer is cut into pieces, it is the same
+//! turn and shows the same text; what an unfinished answer asks for cannot run; and a conversation
+//! with that turn in it can be sent on in every format.
 #![no_main]
 
 use std::sync::Arc;
 
 use libfuzzer_sys::fuzz_target;
 use toolcrib_core::RawArgs;
-use toolcrib_providers::chat::{Message, ModelMessage, UserMessage};
+use toolcrib_providers::conversation::{Message, ModelMessage, UserMessage};
 use toolcrib_providers::model::{Delta, ModelInfo, ModelRequest};
 use toolcrib_providers::quirks::{Dialect, Server};
-use toolcrib_providers::watch::Watcher;
+use toolcrib_providers::stream_preview::StreamPreview;
 use toolcrib_providers::{Format, ParseError, Turn, request};
 
 const FORMATS: [Format; 4] =
@@ -36,7 +37,7 @@ fn watch(
     body: &[u8],
     size: usize,
 ) -> (Result<Turn, ParseError>, String) {
-    let mut watcher = Watcher::new(format, text_tools);
+    let mut watcher = StreamPreview::new(format, text_tools);
     let mut shown = String::new();
     for piece in body.chunks(size) {
         watcher.feed(piece, &mut |delta| {
@@ -77,6 +78,6 @@ fn send_on(server: Server, turn: &Turn) {
         max_output: None,
         stream: true,
     };
-    let body = request::write(&info, &Dialect::new(server), &request);
+    let body = request::render_body(&info, &Dialect::new(server), &request);
     serde_json::from_slice::<serde_json::Value>(&body).expect("JSON");
 }

@@ -220,7 +220,7 @@ export interface paths {
         };
         /**
          * Streams all records with hashes and checkpoints, as JSON lines.
-         * @description `toolcrib audit verify FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.
+         * @description `toolcrib audit verify --file FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.
          */
         get: operations["get_audit_export"];
         put?: never;
@@ -1457,7 +1457,7 @@ export interface components {
             message: string;
         };
         /** @description An agent, whole. */
-        AgentShown: {
+        AgentDetails: {
             /** @description Its name. */
             name: string;
             /** @description Name for people. */
@@ -1534,7 +1534,7 @@ export interface components {
         ApprovalPage: {
             /** @description The rows. */
             items: components["schemas"]["Approval"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A question with what became of it. */
@@ -1655,10 +1655,10 @@ export interface components {
             /** @description Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over). */
             goes_on: string;
             /** @description What was decided about calls of this operation before, the newest first. */
-            earlier: components["schemas"]["Earlier"][];
+            earlier: components["schemas"]["EarlierDecision"][];
         };
         /** @description An earlier decision. */
-        Earlier: {
+        EarlierDecision: {
             /** @description Its id. */
             approval: string;
             /** @description The arguments. */
@@ -1667,20 +1667,23 @@ export interface components {
             decision?: unknown;
         };
         /** @description What came of deciding. */
-        Decided: {
+        DecisionResult: {
             /** @description The question. */
             approval: string;
             /** @description What was decided, by whom and when. */
             decision: unknown;
             /** @description The call; its result is looked up by this id. */
             call: string;
-            /** @description Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over). */
+            /**
+             * @description Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is
+             *     over).
+             */
             goes_on: string;
             /** @description Its run. */
             run?: string | null;
         };
         /** @description What is decided. */
-        Decide: {
+        DecideBody: {
             /** @description What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are for questions of a model. */
             decision: components["schemas"]["Kind"];
             /** @description The `nonce` of the question as it was seen. */
@@ -1689,7 +1692,7 @@ export interface components {
              * @description Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or `always`.
              * @default null
              */
-            scope: components["schemas"]["Scope"] | null;
+            scope: components["schemas"]["GrantScopeName"] | null;
             /**
              * @description Of `approve` that is remembered: what arguments must look like for it to count, by name, a glob for each.
              * @default {}
@@ -1721,12 +1724,12 @@ export interface components {
         /** @description What can be decided. */
         Kind: "approve" | "deny" | "edit" | "skip" | "answer";
         /** @description For how long an approval is remembered. */
-        Scope: "once" | "run" | "conversation" | "always";
+        GrantScopeName: "once" | "run" | "conversation" | "always";
         /** @description A part of a list. */
         ArtifactDocumentPage: {
             /** @description The rows. */
             items: components["schemas"]["ArtifactDocument"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A stored result. */
@@ -1769,8 +1772,8 @@ export interface components {
             expires_at?: number | null;
         };
         /**
-         * @description A call: where it stands, and what came of it. What is not there is not known or does not apply; a token that only looks is not shown
-         *     arguments and results.
+         * @description A call: where it stands, and what came of it. What is not there is not known or does not apply;
+         *     a token that only looks is not shown arguments and results.
          */
         CallDocument: {
             /** @description Its id. */
@@ -1793,7 +1796,10 @@ export interface components {
             message?: string | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
-            /** @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may have written. */
+            /**
+             * @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
+             *     have written.
+             */
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
             source?: string | null;
@@ -1804,7 +1810,7 @@ export interface components {
             /** @description What the caller should know of its arguments: repairs and unknown parameters. */
             notes?: string[];
             /** @description The question that a person has to decide. */
-            approval?: components["schemas"]["Awaits"] | null;
+            approval?: components["schemas"]["PendingApproval"] | null;
             /**
              * Format: uint32
              * @description Attempts that were started.
@@ -1819,7 +1825,7 @@ export interface components {
         /** @description Where a call stands. */
         CallState: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
         /** @description What a call waits for: `POST /approvals/{id}` decides. */
-        Awaits: {
+        PendingApproval: {
             /** @description Id of the question. */
             id: string;
             /** @description One line that says what will happen. */
@@ -1828,11 +1834,12 @@ export interface components {
             reasons: string[];
             /**
              * Format: int64
-             * @description Milliseconds since 1970 after which it counts as not approved; absent = it waits as long as it takes.
+             * @description Milliseconds since 1970 after which it counts as not approved; absent = it waits as long as
+             *     it takes.
              */
             expires_at?: number | null;
         };
-        /** @description Why a request was not carried out. */
+        /** @description Why a request failed. */
         Problem: {
             /** @description The code. */
             code: components["schemas"]["Code"];
@@ -1841,25 +1848,25 @@ export interface components {
              * @description The HTTP status.
              */
             status: number;
-            /** @description The code in words; the same for each code. */
+            /** @description The code as text. */
             title: string;
             /** @description What is wrong with this request, and what to do. */
             detail: string;
             /**
              * Format: uint64
-             * @description Seconds after which it can be tried again.
+             * @description Seconds after which to try again.
              */
             retry_after?: number | null;
-            /** @description What the answer is about, such as the first decision. */
+            /** @description The object of the error, such as the first decision. */
             about?: unknown;
         };
-        /** @description Why a request was not carried out. The words are part of the interface: programs decide by them. */
+        /** @description Why a request failed. The codes are stable: programs match on them. */
         Code: "bad_request" | "bad_cursor" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "gone" | "stale" | "too_large" | "unsupported_media_type" | "misdirected" | "invalid" | "needs_match" | "rate_limited" | "internal" | "unavailable";
         /** @description A part of a list. */
         RecordRowPage: {
             /** @description The rows. */
             items: components["schemas"]["RecordRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A record with its place. */
@@ -1950,7 +1957,7 @@ export interface components {
         CallSummaryPage: {
             /** @description The rows. */
             items: components["schemas"]["CallSummary"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A call in a list. A token that only looks is not shown arguments and words. */
@@ -2052,7 +2059,7 @@ export interface components {
         ChainRowPage: {
             /** @description The rows. */
             items: components["schemas"]["ChainRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A script in a list. */
@@ -2069,7 +2076,7 @@ export interface components {
             asked_about: boolean;
         };
         /** @description A script, whole. */
-        ChainShown: {
+        ChainDetails: {
             /** @description Its name, which is that of its tool. */
             name: string;
             /** @description What it says that it does. */
@@ -2092,7 +2099,7 @@ export interface components {
         ChangeDocumentPage: {
             /** @description The rows. */
             items: components["schemas"]["ChangeDocument"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A change that a tool made. */
@@ -2155,7 +2162,7 @@ export interface components {
         ConversationRowPage: {
             /** @description The rows. */
             items: components["schemas"]["ConversationRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A conversation. */
@@ -2183,7 +2190,7 @@ export interface components {
         MessageRowPage: {
             /** @description The rows. */
             items: components["schemas"]["MessageRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description One message. */
@@ -2214,7 +2221,7 @@ export interface components {
             /** @description One for each call, in their order. */
             calls: components["schemas"]["ExecutedCall"][];
             /** @description Questions that a person has to decide before the calls they are about go on. */
-            waiting: components["schemas"]["Awaits"][];
+            waiting: components["schemas"]["PendingApproval"][];
             /** @description Calls that the provider ran itself: name, kind and what came of them. */
             hosted: components["schemas"]["HostedDocument"][];
             /** @description What was odd about the answer. */
@@ -2246,7 +2253,10 @@ export interface components {
             message?: string | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
-            /** @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may have written. */
+            /**
+             * @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
+             *     have written.
+             */
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
             source?: string | null;
@@ -2257,7 +2267,7 @@ export interface components {
             /** @description What the caller should know of its arguments: repairs and unknown parameters. */
             notes?: string[];
             /** @description The question that a person has to decide. */
-            approval?: components["schemas"]["Awaits"] | null;
+            approval?: components["schemas"]["PendingApproval"] | null;
             /**
              * Format: uint32
              * @description Attempts that were started.
@@ -2291,7 +2301,7 @@ export interface components {
         GrantRowPage: {
             /** @description The rows. */
             items: components["schemas"]["GrantRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A remembered approval: calls that are no longer asked about. */
@@ -2300,7 +2310,10 @@ export interface components {
             id: string;
             /** @description The operation it covers, exactly. */
             operation: string;
-            /** @description What arguments must look like, by name: a glob for each; empty = any. Left out for those who see no arguments. */
+            /**
+             * @description What arguments must look like, by name: a glob for each; empty = any. Left out for those who
+             *     see no arguments.
+             */
             args?: unknown;
             /** @description Hash of the tool's definition: a changed tool is asked about again. */
             definition_hash: string;
@@ -2421,7 +2434,7 @@ export interface components {
         McpServerRowPage: {
             /** @description The rows. */
             items: components["schemas"]["McpServerRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A server in a list. */
@@ -2465,7 +2478,7 @@ export interface components {
         RuleRowPage: {
             /** @description The rows. */
             items: components["schemas"]["RuleRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A rule with where it stands. */
@@ -2587,7 +2600,7 @@ export interface components {
         FindingRowPage: {
             /** @description The rows. */
             items: components["schemas"]["FindingRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description What is to be said of a rule. */
@@ -2609,134 +2622,138 @@ export interface components {
              */
             rules: components["schemas"]["RuleBody"][] | null;
         };
-        /** @description A run as it is now. */
-        RunView: {
+        /** @description The current state of a run. */
+        RunSnapshot: {
             /** @description Its id. */
             run: string;
             /** @description Its conversation. */
             conversation: string;
             /** @description The agent. */
             agent: string;
-            /** @description Where it stands. */
+            /** @description Its state. */
             state: components["schemas"]["RunState"];
-            /** @description Why it waits (`approval_needed`, `clarification_needed`) or how it ended (docs/agents.md); `None` while it works. */
+            /**
+             * @description Why it waits (`approval_needed`, `clarification_needed`) or how it ended (docs/agents.md);
+             *     `None` while it is active.
+             */
             status?: string | null;
-            /** @description Why it ended, where the status alone does not say it. */
+            /** @description Why it ended, if the status alone does not say it. */
             message?: string | null;
-            /** @description The model that is asked first, `provider/model`. */
+            /** @description The first model of its chain, `provider/model`. */
             model?: string | null;
             /** @description Whether that model only replays a file. */
             scripted: boolean;
-            /** @description Text of the newest answer. */
+            /** @description Text of the latest answer. */
             text: string;
-            /** @description Everything that was said and done, in its order. */
-            items: components["schemas"]["Item"][];
-            /** @description What it waits for: requests and questions, as in the event `run-paused`. */
+            /** @description Messages, answers, calls and questions, in order. */
+            items: components["schemas"]["SnapshotItem"][];
+            /** @description The approvals and questions that it waits for, as in the event `run-paused`. */
             waiting: unknown[];
             /** @description Skills that were loaded. */
             skills: string[];
             /**
              * Format: uint32
-             * @description Rounds of calls; known once it waits or has ended.
+             * @description Rounds of calls; known when it waits or has ended.
              */
             rounds: number;
-            /** @description Tokens, as far as providers report them; known once it has ended. */
+            /** @description Tokens, as far as providers report them; known when it has ended. */
             usage?: unknown;
-            /** @description What it cost in millionths of a US dollar, an estimate; known once it has ended. */
+            /** @description Estimated cost in millionths of a US dollar; known when it has ended. */
             cost?: unknown;
             /**
              * Format: uint64
-             * @description Tokens of schemas that all requests left out, for tools were found instead of carried: an estimate, known once it has ended.
+             * @description Estimated tokens of schemas that requests left out, because tools are searched for instead
+             *     of declared; known when it has ended.
              * @default 0
              */
             tokens_saved: number;
         };
-        /** @description Where a run stands. */
+        /** @description The state of a run. */
         RunState: "running" | "paused" | "ended";
-        /** @description One thing that was said or done. */
-        Item: {
+        /** @description One message, answer, call, question or notice. */
+        SnapshotItem: {
             /** @constant */
             item: "message";
             /** @description `typed`, `queued`, `answer`, `guard` or `summary`. */
             kind: string;
             /** @description The text. */
             text: string;
-        } | components["schemas"]["Answer"] | components["schemas"]["Call"] | {
+        } | components["schemas"]["ModelAnswer"] | components["schemas"]["SnapshotCall"] | {
             /** @constant */
             item: "question";
-            /** @description The call that asks. */
+            /** @description The call of the question. */
             call: string;
-            /** @description Under which id it is answered. */
+            /** @description The id under which it is answered. */
             approval: string;
             /** @description The question with its context and options. */
             question: unknown;
-            /** @description What was said; `None` = nothing yet. */
+            /** @description The answer; `None` = none yet. */
             said?: unknown;
         } | {
             /** @constant */
             item: "notice";
-            /** @description In words. */
+            /** @description The text. */
             text: string;
         };
         /** @description An answer of the model. */
-        Answer: {
+        ModelAnswer: {
             /**
              * Format: uint32
-             * @description Round that it belongs to, from 0.
+             * @description Its round, from 0.
              */
             round: number;
-            /** @description Which model answers, `provider/model`. */
+            /** @description The model, `provider/model`. */
             model: string;
             /** @description Its text so far. */
             text: string;
             /** @description Its reasoning so far. */
             reasoning: string;
-            /** @description Whether it is whole. */
+            /** @description Whether it is complete. */
             done: boolean;
             /** @description Why it stopped. */
             stop?: unknown;
             /** @description Tokens, as the provider reports them. */
             usage?: unknown;
-            /** @description What it cost, an estimate. */
+            /** @description Estimated cost. */
             cost?: unknown;
         };
         /** @description A call of the model. */
-        Call: {
+        SnapshotCall: {
             /**
              * Format: uint32
-             * @description Round that it belongs to, from 0.
+             * @description Its round, from 0.
              */
             round: number;
             /**
              * Format: uint
-             * @description Place in its answer, from 0.
+             * @description Index in its answer, from 0.
              */
             index: number;
-            /** @description Its id, once it has one. */
+            /** @description Its id, when it has one. */
             call?: string | null;
             /** @description The tool. */
             tool: string;
-            /** @description Where it stands: the states of the event `tool`. */
+            /** @description Its state, as in the event `tool`. */
             state: string;
-            /** @description Arguments as far as the model has written them. */
+            /** @description The part of the arguments that the model has written. */
             written: string;
-            /** @description The arguments, once they are whole: text or value as the provider sent them. */
+            /** @description The complete arguments: text or value, as the provider sent them. */
             args?: unknown;
-            /** @description How far it is while it runs, as it said last. */
+            /** @description The latest progress that it reported. */
             progress?: unknown;
-            /** @description What a person is asked about it. */
+            /** @description The approval request. */
             approval?: unknown;
-            /** @description What a person decided. */
+            /** @description The decision. */
             decision?: unknown;
-            /** @description How it ended, where it did not succeed. */
+            /** @description The outcome, if it did not succeed. */
             outcome?: string | null;
-            /** @description Why it did not succeed. */
+            /** @description The error type, if it did not succeed. */
             error_type?: string | null;
-            /** @description What the model reads. */
+            /** @description The result as the model reads it. */
             output?: unknown;
             /**
              * Format: uint64
-             * @description Milliseconds since it began.
+             * @description Milliseconds from its start to its end.
              */
             elapsed_ms?: number | null;
         };
@@ -2823,7 +2840,7 @@ export interface components {
         RunRowPage: {
             /** @description The rows. */
             items: components["schemas"]["RunRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A run in a list. */
@@ -2854,7 +2871,7 @@ export interface components {
             updated_at: number;
         };
         /** @description Something that is said to a run. */
-        Steer: {
+        SteerBody: {
             /** @description The words, at least one. */
             text: string;
         };
@@ -2862,7 +2879,7 @@ export interface components {
         SecretRowPage: {
             /** @description The rows. */
             items: components["schemas"]["SecretRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A secret without its value. */
@@ -2880,7 +2897,7 @@ export interface components {
             used_by: string[];
         };
         /** @description What became of a secret. */
-        SecretKept: {
+        SecretStored: {
             /** @description Its name. */
             name: string;
             /** @description Whether there was one before. */
@@ -2916,22 +2933,22 @@ export interface components {
              */
             seconds_left?: number | null;
         };
-        /** @description What somebody may do (`research/reliability.md` 4.4). */
+        /** @description What a principal may do. */
         Role: "viewer" | "caller" | "approver" | "operator" | "owner";
         /** @description A part of a list. */
         SettingRowPage: {
             /** @description The rows. */
             items: components["schemas"]["SettingRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description One key of the configuration. */
         SettingRow: {
             /** @description The key, such as `tools.fetch_url.timeout`. */
             key: string;
-            /** @description Its value in force; secrets are `***`. */
+            /** @description Its current value; secrets are `***`. */
             value: unknown;
-            /** @description The layer it comes from, with file and line where there is one. */
+            /** @description The layer that sets it, with file and line if there are any. */
             origin: string;
             /** @description Whether a change takes effect without a restart. */
             live: boolean;
@@ -2943,11 +2960,11 @@ export interface components {
             /** @description What came of reading the configuration again. */
             reloaded: components["schemas"]["Reloaded"];
         };
-        /** @description What came of reading the configuration again. */
+        /** @description The result of reloading the configuration. */
         Reloaded: {
             /** @description Settings that changed and take effect only after a restart. */
             needs_restart: string[];
-            /** @description What people should know of the configuration. */
+            /** @description Remarks on the configuration, for people. */
             remarks: string[];
         };
         /** @description A value for a key. */
@@ -2959,7 +2976,7 @@ export interface components {
         SkillRowPage: {
             /** @description The rows. */
             items: components["schemas"]["SkillRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A skill in a list. */
@@ -2980,7 +2997,7 @@ export interface components {
             place: string;
         };
         /** @description A skill, whole. */
-        SkillShown: {
+        SkillDetails: {
             /** @description Its name. */
             name: string;
             /** @description Name for people. */
@@ -3007,7 +3024,7 @@ export interface components {
             files: string[];
         };
         /** @description What is wrong with something; nothing, when the list is empty. */
-        Checked: {
+        CheckReport: {
             /** @description Whether nothing is wrong. */
             valid: boolean;
             /** @description What is wrong. */
@@ -3017,7 +3034,7 @@ export interface components {
         KitRowPage: {
             /** @description The rows. */
             items: components["schemas"]["KitRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A kit: tools that are used one after the other. */
@@ -3123,7 +3140,7 @@ export interface components {
         SwitchRowPage: {
             /** @description The rows. */
             items: components["schemas"]["SwitchRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description Something that can be switched. */
@@ -3131,7 +3148,7 @@ export interface components {
             /** @description Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`. */
             name: string;
             /** @description What somebody set it to; absent = nobody has, and its default holds. */
-            state?: components["schemas"]["Switching"] | null;
+            state?: components["schemas"]["SwitchMode"] | null;
             /** @description Who set it. */
             by?: string | null;
             /**
@@ -3151,17 +3168,17 @@ export interface components {
             on: number;
         };
         /** @description What a switch says. */
-        Switching: "off" | "ask" | "on";
+        SwitchMode: "off" | "ask" | "on";
         /** @description What a switch is set to. */
         SetSwitch: {
             /** @description `off`, `ask` or `on`. */
-            state: components["schemas"]["Switching"];
+            state: components["schemas"]["SwitchMode"];
         };
         /** @description A part of a list. */
         TokenRowPage: {
             /** @description The rows. */
             items: components["schemas"]["TokenRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A token, without the token itself. */
@@ -3237,7 +3254,7 @@ export interface components {
         ToolRowPage: {
             /** @description The rows. */
             items: components["schemas"]["ToolRow"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A tool in a list. */
@@ -3263,9 +3280,9 @@ export interface components {
             /** @description Whether it is on, and everything above it too. */
             enabled: boolean;
             /** @description What holds for calls of it now, with all that is above it. */
-            state: components["schemas"]["Switching"];
+            state: components["schemas"]["SwitchMode"];
             /** @description What its own switch says, whatever is above it. */
-            own_state: components["schemas"]["Switching"];
+            own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
             /** @description Whether this token can call it. */
@@ -3364,9 +3381,9 @@ export interface components {
             /** @description Whether it is on, and everything above it too. */
             enabled: boolean;
             /** @description What holds for calls of it now, with all that is above it. */
-            state: components["schemas"]["Switching"];
+            state: components["schemas"]["SwitchMode"];
             /** @description What its own switch says, whatever is above it. */
-            own_state: components["schemas"]["Switching"];
+            own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
             /** @description Whether this token can call it. */
@@ -3520,7 +3537,7 @@ export interface components {
         UsageDocumentPage: {
             /** @description The rows. */
             items: components["schemas"]["UsageDocument"][];
-            /** @description Give this as `cursor` for the next ones; absent = there are no more. */
+            /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A sum. What nobody reported is absent, which is not zero; where `unreported` or `unpriced` is more than 0, the sums are lower bounds. */
@@ -3585,7 +3602,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request was not carried out; `code` says why and never changes its meaning. */
+        /** @description The request failed; `code` says why and is stable. */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -3606,7 +3623,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -3623,7 +3640,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentList"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3667,7 +3684,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentShown"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3705,7 +3722,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentShown"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3750,7 +3767,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentShown"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             /** @description It is new. */
@@ -3759,7 +3776,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["AgentShown"];
+                    "application/json": components["schemas"]["AgentDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -3830,7 +3847,7 @@ export interface operations {
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -3847,7 +3864,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -3921,7 +3938,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Decide"];
+                "application/json": components["schemas"]["DecideBody"];
             };
         };
         responses: {
@@ -3931,7 +3948,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Decided"];
+                    "application/json": components["schemas"]["DecisionResult"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4863,7 +4880,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -4880,7 +4897,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChainRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -4922,7 +4939,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChainShown"];
+                    "application/json": components["schemas"]["ChainDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -4967,7 +4984,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChainShown"];
+                    "application/json": components["schemas"]["ChainDetails"];
                 };
             };
             /** @description It is new. */
@@ -4976,7 +4993,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChainShown"];
+                    "application/json": components["schemas"]["ChainDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -5115,13 +5132,13 @@ export interface operations {
     get_conversations: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -5138,7 +5155,7 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5240,13 +5257,13 @@ export interface operations {
     get_conversations_conversation_messages: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path: {
@@ -5265,7 +5282,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessageRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -5294,7 +5311,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -5311,7 +5328,7 @@ export interface operations {
                     "text/html; charset=utf-8": unknown;
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6046,7 +6063,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6063,7 +6080,7 @@ export interface operations {
                     "application/json": components["schemas"]["GrantRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6462,7 +6479,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6479,7 +6496,7 @@ export interface operations {
                     "application/json": components["schemas"]["McpServerRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6508,7 +6525,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6525,7 +6542,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6590,7 +6607,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6607,7 +6624,7 @@ export interface operations {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6636,7 +6653,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6653,7 +6670,7 @@ export interface operations {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6853,7 +6870,7 @@ export interface operations {
                 cursor?: string;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -6870,7 +6887,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6917,7 +6934,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                     "text/event-stream": unknown;
                 };
             };
@@ -6927,7 +6944,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -6965,7 +6982,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7044,7 +7061,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             /** @description It is being stopped. */
@@ -7053,7 +7070,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7085,7 +7102,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["Steer"];
+                "application/json": components["schemas"]["SteerBody"];
             };
         };
         responses: {
@@ -7095,7 +7112,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7133,7 +7150,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["RunView"];
+                    "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7197,7 +7214,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -7214,7 +7231,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7260,7 +7277,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SecretKept"];
+                    "application/json": components["schemas"]["SecretStored"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7427,7 +7444,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -7444,7 +7461,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7589,7 +7606,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -7606,7 +7623,7 @@ export interface operations {
                     "application/json": components["schemas"]["SkillRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7648,7 +7665,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SkillShown"];
+                    "application/json": components["schemas"]["SkillDetails"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7686,7 +7703,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Checked"];
+                    "application/json": components["schemas"]["CheckReport"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7711,7 +7728,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -7728,7 +7745,7 @@ export interface operations {
                     "application/json": components["schemas"]["KitRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7806,7 +7823,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Checked"];
+                    "application/json": components["schemas"]["CheckReport"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -7867,7 +7884,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -7884,7 +7901,7 @@ export interface operations {
                     "application/json": components["schemas"]["SwitchRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -7992,7 +8009,7 @@ export interface operations {
     get_tokens: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
@@ -8157,7 +8174,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path?: never;
@@ -8174,7 +8191,7 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRowPage"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8203,7 +8220,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of an earlier answer: what has not changed since is not sent again. */
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
                 "if-none-match"?: string;
             };
             path: {
@@ -8222,7 +8239,7 @@ export interface operations {
                     "application/json": components["schemas"]["ToolDocument"];
                 };
             };
-            /** @description It has not changed since the answer with that `ETag`. */
+            /** @description It has not changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;

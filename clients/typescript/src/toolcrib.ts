@@ -6,7 +6,7 @@ type Schemas = components["schemas"];
 export type Approval = Schemas["Approval"];
 export type CallDocument = Schemas["CallDocument"];
 export type Problem = Schemas["Problem"];
-export type RunView = Schemas["RunView"];
+export type RunSnapshot = Schemas["RunSnapshot"];
 export type ToolRow = Schemas["ToolRow"];
 
 /** The daemon did not carry out a request; `problem.code` says why and never changes its meaning. */
@@ -37,12 +37,12 @@ export class Toolcrib {
   }
 
   /** Lets an agent work until it is done or waits for a person. */
-  run(text: string): Promise<RunView> {
+  run(text: string): Promise<RunSnapshot> {
     return this.json("POST", "/runs", { text, wait: true });
   }
 
   /** A run as it is now. */
-  show(run: string): Promise<RunView> {
+  show(run: string): Promise<RunSnapshot> {
     return this.json("GET", `/runs/${run}`);
   }
 

@@ -1,6 +1,7 @@
-//! `ask_user`: the model asks a person, and the run waits for the answer.
+//! The tool `ask_user`: the model asks a person, and the run waits for the answer.
 //!
-//! The tool itself only checks the question; its call comes through the door like any other. The loop sees the result and pauses.
+//! The tool itself only checks the question; its call passes the invoker like any other. The loop
+//! sees the result and pauses.
 
 use std::sync::Arc;
 
@@ -9,14 +10,14 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
     CallCtx, Effect, Example, Handler, Risk, Tier, Tool, ToolError, ToolName, ToolOutput, ToolSpec,
-    Trust, Typed, defaults, remote_name, schema,
+    Trust, TypedHandler, defaults, remote_name, schema,
 };
 
 use crate::machine::Question;
 
 /// Canonical name.
 pub const NAME: &str = "ask_user";
-/// Questions that one run may ask (DESIGN 9, ask_user: 3).
+/// Limit of questions per run.
 pub const MOST_QUESTIONS: u32 = 3;
 
 /// The tool.
@@ -30,12 +31,14 @@ struct Args {
     /// Why you ask, and what depends on the answer.
     #[schemars(length(max = 4000))]
     context: Option<String>,
-    /// Two to four answers to choose from. The user may always write another answer, or skip the question.
+    // An attribute, because a doc comment keeps its line breaks in the schema.
+    #[schemars(description = "Two to four answers to choose from. The user may always write \
+        another answer, or skip the question.")]
     #[schemars(length(min = 2, max = 4))]
     options: Option<Vec<String>>,
 }
 
-/// The canonical name; it is valid (tested), the other arm only keeps this total.
+/// The canonical name. It is valid (tested); the fallback only avoids a panic.
 pub(crate) fn name() -> ToolName {
     ToolName::local(NAME).unwrap_or_else(|_| remote_name("agent", NAME))
 }
@@ -43,7 +46,7 @@ pub(crate) fn name() -> ToolName {
 /// The tool, for the registry.
 #[must_use]
 pub fn handler() -> Arc<dyn Handler> {
-    Typed::handler(AskUser)
+    TypedHandler::handler(AskUser)
 }
 
 impl Tool for AskUser {
@@ -55,7 +58,7 @@ impl Tool for AskUser {
         let mut spec = ToolSpec::new(
             name(),
             "Ask the user a question and wait for the answer. Use it when a decision is theirs, or when what you need is known to nobody else.",
-            schema::of::<Args>(),
+            schema::for_type::<Args>(),
         );
         spec.title = "Ask the user".to_owned();
         spec.aliases = vec!["ask_clarification".to_owned(), "ask_human".to_owned()];

@@ -1,7 +1,9 @@
-//! What happens in a run, as it happens: for a terminal, a page, and `toolcrib run --json` (one event per line).
+//! Events of a run, as they happen: for a terminal, a page, and `toolcrib run --json` (one event
+//! per line).
 //!
-//! The states of a call are those that the common chat front ends share: `input-streaming`, `input-available`, `approval-requested`,
-//! `approval-responded`, `output-available`, `output-error`, `output-denied`; one of ours is `progress`.
+//! The states of a call are those that common chat front ends share: `input-streaming`,
+//! `input-available`, `approval-requested`, `approval-responded`, `output-available`,
+//! `output-error`, `output-denied`; Toolcrib adds `progress`.
 
 use std::sync::Arc;
 
@@ -11,20 +13,20 @@ use toolcrib_core::{
     ApprovalId, ApprovalRequest, CallId, ConversationId, DecisionRecord, ErrorType, OutcomeKind,
     Progress, RawArgs, Report, RunId, UserQuestion,
 };
-use toolcrib_providers::chat::UserKind;
+use toolcrib_providers::conversation::UserKind;
 use toolcrib_providers::{Stop, Usage};
 
 use crate::context::Money;
-use crate::machine::Said;
+use crate::machine::QuestionAnswer;
 
-/// Receives events, in their order. It is called in place: it passes on and returns at once.
+/// Receives events in order. Called synchronously, so it must forward the event and return at once.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
-/// One thing that happened.
+/// One event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
-    /// The run begins, or goes on in this process.
+    /// The run begins, or continues in this process.
     RunStart {
         /// The run.
         run: RunId,
@@ -38,7 +40,7 @@ pub enum Event {
         model: String,
         /// Whether that model only replays a file.
         scripted: bool,
-        /// Whether another process began it.
+        /// Whether another process began the run.
         resumed: bool,
     },
     /// A model is asked.
@@ -49,15 +51,15 @@ pub enum Event {
         provider: String,
         /// The model.
         model: String,
-        /// Tools that it is given.
+        /// Number of declared tools.
         tools: usize,
-        /// Tools that it could find besides.
+        /// Number of further tools that the model could find.
         #[serde(skip_serializing_if = "is_zero")]
         left_out: usize,
-        /// Tokens that leaving them out saves, an estimate.
+        /// Estimated tokens saved by leaving these out.
         #[serde(skip_serializing_if = "is_zero")]
         tokens_saved: u64,
-        /// Tokens of the request, an estimate.
+        /// Estimated tokens of the request.
         estimated_tokens: u64,
     },
     /// A piece of the answer's text.
@@ -70,25 +72,25 @@ pub enum Event {
         /// The piece.
         text: String,
     },
-    /// The request is sent again: pieces since the last [`Event::Request`] are void.
+    /// The request is sent again: discard pieces since the last [`Event::Request`].
     Retry {
         /// Number of the attempt that begins, from 2.
         attempt: u32,
-        /// Seconds that are waited before.
+        /// Delay before it, in seconds.
         wait_seconds: f64,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Another model is asked in place of one that failed.
+    /// Another model is asked after a failure.
     Fallback {
-        /// The one that failed, `provider/model`.
+        /// The failed model, `provider/model`.
         from: String,
-        /// The next one; `None` = there is none left.
+        /// The next one; `None` if there is none left.
         to: Option<String>,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// The model's answer is whole.
+    /// The model's answer is complete.
     Answer {
         /// Its text.
         text: String,
@@ -96,28 +98,28 @@ pub enum Event {
         provider: String,
         /// The model.
         model: String,
-        /// Whether it is not the first of the chain ("answered by").
+        /// Whether a model other than the first of the chain answered ("answered by").
         fallback: bool,
-        /// Why it stopped.
+        /// Why the model stopped.
         stop: Stop,
         /// Tokens, as the provider reports them.
         usage: Option<Usage>,
-        /// What it cost, an estimate.
+        /// Estimated cost.
         cost: Option<Money>,
         /// Calls that the provider ran itself, by their kind.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         hosted: Vec<String>,
-        /// What was odd about it.
+        /// Irregularities of the answer.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         notes: Vec<String>,
     },
-    /// Something about one call.
+    /// A change in the state of one call.
     Tool(ToolEvent),
     /// The model asks a person.
     Question {
         /// The call that asks.
         call: CallId,
-        /// Under which id the question is kept; whoever answers it first, here or elsewhere, has answered it.
+        /// Id of the stored question. The first answer to it counts, here or elsewhere.
         approval: ApprovalId,
         /// The question.
         #[serde(flatten)]
@@ -127,54 +129,54 @@ pub enum Event {
     QuestionAnswered {
         /// The call that asked.
         call: CallId,
-        /// What was said.
-        said: Said,
+        /// The reply.
+        said: QuestionAnswer,
     },
-    /// A message was added to the conversation by somebody else than the model.
+    /// A message was added to the conversation that is not from the model.
     Message {
-        /// Where it comes from.
+        /// Its origin.
         kind: UserKind,
         /// Its text.
         text: String,
     },
-    /// Older messages were replaced by a summary in what is sent.
+    /// Older messages were replaced by a summary in requests.
     Compaction {
-        /// Messages that the summary covers.
+        /// Number of messages that the summary covers.
         covers: usize,
     },
-    /// Older messages were left out of what is sent.
+    /// Older messages were left out of requests.
     Trimmed {
-        /// How many.
+        /// Their number.
         dropped: usize,
     },
     /// A skill is active from here on.
     Skill {
         /// Its name.
         name: String,
-        /// Tools that it allows; empty = no limit.
+        /// Tools that it allows; empty for no limit.
         allowed_tools: Vec<String>,
     },
-    /// Something that people should know.
+    /// A notice for the user.
     Notice {
-        /// In words.
+        /// The text.
         text: String,
     },
-    /// The run waits for a person; `toolcrib resume RUN` goes on with it.
+    /// The run waits for a person; `toolcrib resume RUN` continues it.
     RunPaused {
         /// The run.
         run: RunId,
         /// `approval_needed` or `clarification_needed`.
         status: &'static str,
         /// The questions, one per waiting call.
-        waiting: Vec<Waiting>,
+        waiting: Vec<PendingInput>,
     },
-    /// The run is over.
+    /// The run has ended.
     RunEnd {
         /// The run.
         run: RunId,
         /// How it ended.
         status: &'static str,
-        /// Why, where the status alone does not say it.
+        /// The reason, where the status alone does not give it.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// The answer.
@@ -185,30 +187,30 @@ pub enum Event {
         calls: u64,
         /// Tokens, as far as providers report them.
         usage: Usage,
-        /// What it cost, an estimate.
+        /// Estimated cost.
         cost: Option<Money>,
-        /// Tokens of schemas that all requests left out, an estimate.
+        /// Estimated tokens of schemas that requests left out.
         #[serde(skip_serializing_if = "is_zero")]
         tokens_saved: u64,
     },
 }
 
-/// Whether there is nothing to say of a number.
+/// Whether a number is left out of the JSON.
 fn is_zero(number: &(impl PartialEq + From<u8>)) -> bool {
     *number == 0.into()
 }
 
-/// What waits for a person.
+/// A question that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "waits_for", rename_all = "snake_case")]
-pub enum Waiting {
+pub enum PendingInput {
     /// Whether a call may run.
     Approval(Box<ApprovalRequest>),
-    /// An answer.
+    /// A question of the model.
     Answer {
         /// The call that asks.
         call: CallId,
-        /// Under which id the question is kept.
+        /// Id of the stored question.
         #[serde(skip_serializing_if = "Option::is_none")]
         approval: Option<ApprovalId>,
         /// The question.
@@ -217,84 +219,86 @@ pub enum Waiting {
     },
 }
 
-/// Something about one call.
+/// A change in the state of one call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ToolEvent {
-    /// Round that the call belongs to, from 0.
+    /// Round of the call, from 0.
     pub round: u32,
-    /// Place of the call in the answer, from 0.
+    /// Index of the call in the answer, from 0.
     pub index: usize,
-    /// The call, once it is known.
+    /// The call, once its id is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
     /// The tool.
     pub tool: String,
-    /// Where it stands.
+    /// The new state.
     #[serde(flatten)]
     pub state: ToolState,
-    /// What each stage of the door decided, once the call is over; for people at this process, not part of the wire form.
+    /// The decision of each pipeline stage, once the call has ended. For users of this process
+    /// only, not part of the JSON.
     #[serde(skip)]
     pub report: Option<Arc<Report>>,
 }
 
-/// Where a call stands.
+/// State of a call.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum ToolState {
-    /// The model writes its arguments.
+    /// The model writes the arguments.
     InputStreaming {
         /// The next piece of them.
         delta: String,
     },
-    /// The arguments are whole; the call begins.
+    /// The arguments are complete; the call begins.
     InputAvailable {
-        /// As the model wrote them.
+        /// The arguments as the model wrote them.
         args: RawArgs,
     },
-    /// A person is asked.
+    /// A person is asked for approval.
     ApprovalRequested {
-        /// What the person is shown.
+        /// The approval request.
         approval: Box<ApprovalRequest>,
     },
     /// A person decided.
     ApprovalResponded {
-        /// The question.
+        /// The approval.
         approval: ApprovalId,
         /// The decision.
         #[serde(flatten)]
         decision: DecisionRecord,
     },
-    /// It runs, and says how far it is. Not all of what it says comes: at most ten a second, and none where nobody looks.
+    /// The call reports progress: at most ten times a second, and only if there is a subscriber.
     Progress {
-        /// How far: words, or the newest lines of what it writes.
+        /// The progress: a text, or the newest lines of output.
         #[serde(flatten)]
         progress: Progress,
     },
-    /// It succeeded.
+    /// The call succeeded.
     OutputAvailable {
-        /// What the model reads.
+        /// The result that the model reads.
         output: Value,
-        /// Milliseconds since the call began, waiting for people included.
+        /// Milliseconds since the call began, including waiting for people.
         elapsed_ms: u64,
     },
-    /// It failed, ran out of time, was stopped, or its outcome is unknown.
+    /// The call failed, timed out, was stopped, or its outcome is unknown.
     OutputError {
         /// How it ended.
         outcome: OutcomeKind,
-        /// Why.
+        /// The reason.
         error_type: Option<ErrorType>,
-        /// What the model reads.
+        /// The result that the model reads.
         output: Value,
         /// Milliseconds since the call began.
         elapsed_ms: u64,
     },
-    /// Policy, a switch, a budget, a guard or a person refused it, or nobody decided in time.
+    /// Policy, a switch, a budget, a guard or a person refused the call, or it was not decided in
+    /// time.
     OutputDenied {
         /// How it ended.
         outcome: OutcomeKind,
-        /// Why.
+        /// The reason.
         error_type: Option<ErrorType>,
-        /// What the model reads.
+        /// The result that the model reads.
         output: Value,
         /// Milliseconds since the call began.
         elapsed_ms: u64,

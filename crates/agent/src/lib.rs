@@ -1,23 +1,25 @@
-//! The loop: a model, its tools and a person, until the answer is there.
+//! The agent loop: a model, its tools and a person, until the answer is complete.
 //!
-//! [`machine`] is the loop as plain data without I/O; [`drive`] does what it asks for. Around them: [`context`] decides what of a
-//! conversation is sent, [`prompt`] writes the system prompt, [`library`] reads agents, skills, kits and guides from files, [`events`] says
-//! what happens.
+//! [`machine`] is the loop as plain data without I/O; [`driver`] performs its steps. Around them:
+//! [`context`] decides which part of a conversation is sent, [`prompt`] writes the system prompt,
+//! [`library`] reads agents, skills, kits and guides from files, [`events`] reports progress.
 //!
 //! Invariants
-//! - Each call of a model has exactly one result before the next request is written, whatever happened in between.
+//! - Each call of a model has exactly one result before the next request is written, whatever
+//!   happens in between.
 //! - A run can be stored at every step and finished by another process.
-//! - Tools are reached through [`toolcrib_core::Invoker`] alone; a retry repeats a request to a model, never a tool.
-//! - Trimming and compaction change what is sent, never what is kept.
-//! - Arguments of an answer that did not arrive whole are never run.
+//! - Tools are reached through [`toolcrib_core::Invoker`] alone; a retry repeats a request to a
+//!   model, never a tool.
+//! - Trimming and compaction change what is sent, never what is stored.
+//! - Arguments of an incomplete answer never run.
 //!
-//! Absent on purpose: HTTP, the engine, the terminal, any database.
+//! Out of scope on purpose: HTTP, the engine, the terminal, any database.
 
 pub mod ask_user;
 pub mod context;
-pub mod drive;
+pub mod driver;
 pub mod events;
 pub mod library;
 pub mod machine;
-pub mod offer;
 pub mod prompt;
+pub mod tool_selection;

@@ -1,16 +1,19 @@
-//! What a model answered goes in, the messages to append to its conversation come out.
+//! Runs the tool calls of one model response and returns the messages to append to the
+//! conversation.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib_core::{
-    Answer, Batch, Call, Context, ErrorType, Invoker as _, Label, Labels, ModelAbility, Origin,
-    Raised, RawArgs, RunId, RunLimits, RunSpec, ToolError, ViewRequest,
+    Answer, Batch, Call, Context, ErrorType, Invoker as _, Label, LabelSource, Labels,
+    ModelCapabilities, Origin, RawArgs, RunId, RunLimits, RunSpec, ToolError, ViewRequest,
 };
 use toolcrib_engine::{Engine, SubmitError};
-use toolcrib_providers::{self as providers, Answered, Format, HostedCall, ParseError, Reply};
+use toolcrib_providers::{
+    self as providers, CallResult, Format, HostedCall, ParseError, ResultEntry,
+};
 
-use crate::keyed;
+use crate::idempotency;
 use crate::toolcrib::Toolcrib;
 
 /// One response of a model.
@@ -18,104 +21,107 @@ use crate::toolcrib::Toolcrib;
 pub struct ExecRequest<'a> {
     /// The whole response body, or a recorded stream.
     pub body: &'a [u8],
-    /// Its format; `None` = found out from the body.
+    /// Its format; `None` detects it from the body.
     pub format: Option<Format>,
-    /// Who asks.
+    /// The origin of the calls.
     pub origin: Origin,
-    /// Whose calls they are.
+    /// The context of the calls.
     pub context: Arc<Context>,
-    /// Which tools may be called; its model is filled in.
+    /// The tools that may be called; the field `model` is filled in here.
     pub view: ViewRequest,
-    /// What these calls may use together. Under a key only the number of calls counts.
+    /// Limits of these calls together. With a key, only the number of calls is limited.
     pub limits: RunLimits,
-    /// The caller's own word for this response, an idempotency key: sent again, nothing of it runs twice, and the answers are those of the
-    /// first time. Its calls belong to no run then: one that another process goes on with after a crash would be gone by then. So they have
-    /// no budget of time or tokens together, each has its own timeout.
+    /// Idempotency key of this response: repeating it returns the first results, and nothing runs
+    /// twice. Such calls belong to no run, because another process that takes them over after a
+    /// crash would not have that run any more. They therefore share no budget of time or tokens;
+    /// each has its own timeout.
     pub key: Option<String>,
 }
 
-/// One call with what became of it.
+/// One call with its outcome.
 #[derive(Debug, Clone)]
 pub struct ExecCall {
-    /// The provider's id.
+    /// Call id of the provider.
     pub provider_id: Option<String>,
-    /// What became of it.
+    /// The outcome.
     pub answer: Answer,
 }
 
-/// What goes back.
+/// The result of [`Toolcrib::exec`](crate::Toolcrib::exec).
 #[derive(Debug, Clone)]
 pub struct ExecReply {
-    /// The format that was read, and that the messages are in.
+    /// The format of the response and of the messages.
     pub format: Format,
-    /// The messages (or items) to append after the assistant's turn; empty when there was no call.
+    /// The messages or items to append after the assistant's turn; empty if the response has no
+    /// call.
     pub messages: Vec<Value>,
-    /// The assistant's turn itself, for callers that read a stream.
+    /// The assistant's turn, assembled for callers that passed a stream.
     pub assistant: Value,
-    /// One per call, in order.
+    /// One entry per call, in order.
     pub calls: Vec<ExecCall>,
     /// Calls that the provider ran itself.
     pub hosted: Vec<HostedCall>,
-    /// What was odd about the response.
+    /// Irregularities in the response.
     pub notes: Vec<String>,
-    /// Whether the response arrived whole; when not, none of its calls was run, and each result says so.
+    /// Whether the response is complete. If not, none of its calls ran, and each result says so.
     pub complete: bool,
 }
 
 /// Why nothing was run.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
-    /// The format was not given and cannot be told from the body.
+    /// The format was not given and cannot be detected.
     #[error(
         "the format of this response is not recognised, or it is cut off before it can be; say it with --format (openai-chat, openai-responses, anthropic, gemini or text)"
     )]
     UnknownFormat,
-    /// The body cannot be read.
+    /// The body cannot be parsed.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// No run could be opened, or the response has more calls than it may.
+    /// The run could not be opened, or the response has more calls than allowed.
     #[error("{}", .0.message)]
     Run(ToolError),
-    /// The calls were not accepted under their key.
+    /// The calls were not accepted under their idempotency key.
     #[error(transparent)]
     Key(#[from] SubmitError),
 }
 
-pub(crate) async fn run(
+pub(crate) async fn run_exec(
     toolcrib: &Toolcrib,
     request: ExecRequest<'_>,
 ) -> Result<ExecReply, ExecError> {
     let format = match request.format {
         Some(format) => format,
-        None => providers::detect(request.body).ok_or_else(|| no_format(request.body))?,
+        None => providers::detect(request.body).ok_or_else(|| unknown_format(request.body))?,
     };
     let turn = providers::parse(format, request.body)?;
     let view = Arc::new(ViewRequest {
-        model: ModelAbility { provider: format.to_string(), allow: None },
+        model: ModelCapabilities { provider: format.to_string(), allow: None },
         ..request.view
     });
     let names = toolcrib.declare(format, &view, false).names;
-    // What is no declared name is asked for as it is, and the door says what it thinks of it.
+    // An undeclared name is passed on unchanged, and the pipeline rejects it.
     let original = |name: &str| names.original(name).unwrap_or(name).to_owned();
     let calls: Vec<Call> =
         turn.calls.iter().map(|call| Call::new(original(&call.name), call.args.clone())).collect();
-    let context = toolcrib.placed(request.context);
+    let context = toolcrib.with_workspace(request.context);
     let batch = Batch { view, context, ..Batch::new(request.origin, calls) };
-    // A response that was cut off so early that none of its calls can run may come again, whole, under the same key.
+    // A response cut off so early that no call can run does not use up the key: the complete
+    // response may be sent under it.
     let runs = batch.calls.iter().any(|call| !matches!(call.args, RawArgs::Broken(_)));
     let answers = match request.key.as_deref().filter(|_| runs) {
-        Some(key) => under_key(toolcrib.engine(), batch, request.limits, key).await?,
+        Some(key) => invoke_with_key(toolcrib.engine(), batch, request.limits, key).await?,
         None => {
-            let labels = searched(&turn.hosted);
-            in_a_run(toolcrib.engine(), batch, request.limits, labels).await?
+            let labels = hosted_labels(&turn.hosted);
+            invoke_in_run(toolcrib.engine(), batch, request.limits, labels).await?
         }
     };
-    let replies: Vec<Reply<'_>> = answers
+    let replies: Vec<ResultEntry<'_>> = answers
         .iter()
         .enumerate()
-        .map(|(call, answer)| Reply { call, answer: answered(answer) })
+        .map(|(call, answer)| ResultEntry { call, answer: to_provider_answer(answer) })
         .collect();
-    let messages = providers::reply(&turn, &replies);
+    let messages = providers::result_messages(&turn, &replies);
     let calls = turn
         .calls
         .into_iter()
@@ -133,17 +139,18 @@ pub(crate) async fn run(
     })
 }
 
-/// What the model read in the response itself: what its provider looked up for it. What it read before, only the caller knows.
-fn searched(hosted: &[HostedCall]) -> Labels {
+/// Taint labels of the response itself, from content that the provider looked up. Only the caller
+/// knows what the model had read before.
+fn hosted_labels(hosted: &[HostedCall]) -> Labels {
     let mut labels = Labels::default();
     if let Some(call) = hosted.first() {
         let tool = call.name.clone().unwrap_or_else(|| call.kind.clone());
-        labels.raise(Label::Untrusted, Raised { call: None, tool, source: None });
+        labels.raise(Label::Untrusted, LabelSource { call: None, tool, source: None });
     }
     labels
 }
 
-async fn in_a_run(
+async fn invoke_in_run(
     engine: &Engine,
     batch: Batch,
     limits: RunLimits,
@@ -155,7 +162,7 @@ async fn in_a_run(
     Ok(engine.invoke(Batch { run: Some(run), ..batch }).await)
 }
 
-async fn under_key(
+async fn invoke_with_key(
     engine: &Engine,
     batch: Batch,
     limits: RunLimits,
@@ -166,10 +173,10 @@ async fn under_key(
             format!("The response has {} calls, more than the {most} it may.", batch.calls.len());
         return Err(ExecError::Run(ToolError::new(ErrorType::BudgetExceeded, text)));
     }
-    Ok(keyed::once(engine, batch, key).await?)
+    Ok(idempotency::invoke_once_and_wait(engine, batch, key).await?)
 }
 
-/// A run that is closed whatever happens to whoever waits for it.
+/// An open run, closed on drop even if the caller's future is cancelled.
 struct OpenRun<'a> {
     engine: &'a Engine,
     run: RunId,
@@ -181,8 +188,8 @@ impl Drop for OpenRun<'_> {
     }
 }
 
-/// What is no answer in any format is told as what it is.
-fn no_format(body: &[u8]) -> ExecError {
+/// The error for a body in no known format, with a guess at what it is.
+fn unknown_format(body: &[u8]) -> ExecError {
     match providers::parse(Format::OpenAiChat, body) {
         Err(
             error @ (ParseError::Empty | ParseError::Html { .. } | ParseError::Provider { .. }),
@@ -191,9 +198,9 @@ fn no_format(body: &[u8]) -> ExecError {
     }
 }
 
-fn answered(answer: &Answer) -> Answered<'_> {
+fn to_provider_answer(answer: &Answer) -> CallResult<'_> {
     match answer {
-        Answer::Done(outcome) => Answered::Outcome(outcome),
-        Answer::Suspended(request) => Answered::Suspended(&request.summary),
+        Answer::Done(outcome) => CallResult::Outcome(outcome),
+        Answer::Suspended(request) => CallResult::Suspended(&request.summary),
     }
 }

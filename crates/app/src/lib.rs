@@ -1,107 +1,131 @@
-//! Everything wired together: one value of [`Settings`] in, a working Toolcrib out. This is the facade that embedders use, and the
-//! binary too.
+//! The facade that embedders use, and the binary too: [`Settings`] in, a working [`Toolcrib`] out.
+//!
+//! ```
+//! use serde_json::json;
+//! use toolcrib_app::core::{Origin, OutcomeKind};
+//! use toolcrib_app::{Settings, Toolcrib};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let home = tempfile::tempdir()?;
+//! # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+//! # std::fs::create_dir(&workspace)?;
+//! std::fs::write(workspace.join("notes.md"), "buy oats")?;
+//! let toolcrib = Toolcrib::builder(Settings::new(&workspace, &state)).build().await?;
+//!
+//! // One call by hand; `exec` takes a whole response of a model.
+//! let args = json!({"path": "notes.md"}).into();
+//! let answer = toolcrib.call("read_file", args, Origin::Cli).await.ok_or("no answer")?;
+//! let outcome = answer.outcome().ok_or("it waits for approval")?;
+//! assert_eq!(outcome.kind, OutcomeKind::Succeeded);
+//! assert!(outcome.to_text().contains("buy oats"));
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! Invariants
-//! - Every call goes through [`toolcrib_core::Invoker`]; this crate adds no second way.
-//! - Nothing here reads the environment, the terminal or a configuration file: whoever calls says everything in [`Settings`].
-//!
-//! Absent on purpose: clap, a terminal, the environment.
+//! - Every call goes through [`toolcrib_core::Invoker`]; this crate adds no second path.
+//! - Nothing here reads the environment, the terminal or a configuration file: the caller passes
+//!   everything in [`Settings`].
 
-mod chains;
-mod discovery;
 mod exec;
+mod history_records;
 pub mod hooks;
-mod kept;
-mod keyed;
-mod kill_switch;
+mod idempotency;
+mod kill_switch_file;
 mod locked_file;
 pub mod mcp;
-mod permissions;
+mod permission_table;
 mod python_settings;
 mod reconfigure;
-mod records;
 pub mod rule_files;
 pub mod runner;
+mod saved_chains;
+mod sealed_stores;
 mod settings;
 mod stores;
+mod switch_watcher;
 mod tool_folders;
+mod tool_search;
 mod toolcrib;
-mod vault;
-mod watch;
+mod vault_secrets;
 mod workbench;
 
-pub use chains::Chain;
-pub use discovery::{DiscoverySettings, EmbeddingModel};
 pub use exec::{ExecCall, ExecError, ExecReply, ExecRequest};
-pub use kill_switch::{KillSwitch, Stop};
+pub use kill_switch_file::{KillSwitchFile, KillSwitchState};
 pub use locked_file::LockedFile;
-pub use permissions::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
+pub use permission_table::{
+    PermissionChoice, PermissionChoices, PermissionTable, parse_permission,
+};
 pub use python_settings::{PythonSettings, python_environment};
+pub use saved_chains::ChainEntry;
 pub use settings::{Settings, SetupError, ToolFolder};
-pub use stores::{ANCHORS, Stores, StoresError};
+pub use stores::{ANCHORS_FILE, Stores, StoresError};
+pub use switch_watcher::{SwitchEvent, SwitchWatcher};
+pub use tool_search::{EmbeddingModel, ToolSearchSettings};
 pub use toolcrib::{Builder, Toolcrib};
-pub use vault::{authorization, values as secret_values};
-pub use watch::{Found, Watching};
+pub use vault_secrets::{oauth_secret_name, secrets_to_mask as secret_values};
 
-/// The vocabulary.
+/// Shared types and traits.
 pub use toolcrib_core as core;
 
-/// Reading and checking arguments as the door does.
-pub use toolcrib_engine::args;
+/// The argument decoder: parses, repairs and validates the arguments of a call.
+pub use toolcrib_argument_decoder as argument_decoder;
 
-/// The audit: its verifier and its key.
-pub use toolcrib_engine::audit;
+/// The audit: its signing key and its verifier.
+pub use toolcrib_audit as audit;
 
-/// Rules, ready to judge.
+/// Rules: compilation and evaluation.
 pub use toolcrib_engine::rules;
 
-/// Making output harmless and short as the door does.
-pub use toolcrib_engine::text;
+/// The sanitizer: neutralizes and truncates untrusted text.
+pub use toolcrib_sanitizer as sanitizer;
 
 pub use toolcrib_engine::{
-    Asking, Decisions, Engine, EngineSettings, Forecast, Policy, Preset, RunningCall, SWITCHES_AGE,
-    Sealing, Secrets, SubmitError, Submitted, Switched, ToolSettings, grant_of,
+    ApprovalRoute, Decisions, DryRunReport, Engine, EngineSettings, Policy, Preset, RunningCall,
+    SWITCH_CACHE_TTL, Sealing, Secrets, SubmitError, Submitted, SwitchTarget, ToolSettings,
+    grant_from_decision,
 };
 
-/// The address policy and the client that keeps it.
+/// Address policy and HTTP client.
 pub use toolcrib_net as net;
 
 /// The agent loop: machine, driver, events, library.
 pub use toolcrib_agent as agent;
 
-/// Provider formats and the models behind them.
+/// Provider formats and live models.
 pub use toolcrib_providers as providers;
 
-/// Finding tools: the index, its model, and the same over files.
-pub use toolcrib_discover as discover;
+/// Tool search.
+pub use toolcrib_tool_search as discover;
 
-/// Tools from folders.
-pub use toolcrib_builtins::folder;
+/// External tools.
+pub use toolcrib_builtins::external_tools;
 
-/// The database.
+/// The database stores.
 pub use toolcrib_store as store;
 
-/// Programs with bounds.
+/// The sandbox.
 pub use toolcrib_sandbox as sandbox;
 
-/// The program that opens files on a desktop.
+/// The desktop's program for opening files.
 pub use toolcrib_builtins::Opener;
 
-/// How tools run programs.
-pub use toolcrib_builtins::workbench as bench;
+/// The program runner.
+pub use toolcrib_builtins::program_runner as bench;
 /// Code execution.
-pub use toolcrib_chain as python;
+pub use toolcrib_code_mode as python;
 
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;
 
-/// Does the work of a worker, the helper that makes sandboxes or the reader of documents, if these arguments, those after the name of the
-/// program, say so. The result is the exit code.
+/// Runs a worker (sandbox helper or document reader) if the arguments, without the program name,
+/// select one; returns the exit code.
 ///
-/// To be called at the very beginning of a program, before it makes threads or reads anything.
+/// Call it first in `main`, before the program starts threads or reads anything.
 #[must_use]
 pub fn worker_entry(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option<u8> {
     let args: Vec<std::ffi::OsString> = args.into_iter().collect();
-    sandbox::worker_entry(args.iter().cloned())
+    sandbox::helper_entry(args.iter().cloned())
         .or_else(|| toolcrib_builtins::document::worker_entry(args))
 }

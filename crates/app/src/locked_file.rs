@@ -1,25 +1,26 @@
-//! Changes a file of a person so that nothing is lost: nobody else changes it between the reading and the writing, and it is put into its
-//! place whole.
+//! Lost-update-safe changes of a user's file: an advisory lock between reading and writing, and an
+//! atomic replacement.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// A file that nobody else changes in this way as long as this value lives. Its folder is locked, for the file itself is replaced.
+/// Exclusive lock for changing a file. The lock is on its folder, since the file itself is
+/// replaced.
 #[derive(Debug)]
 pub struct LockedFile {
     path: PathBuf,
-    /// Unlocked when it is closed.
+    /// Closing it releases the lock.
     _folder: File,
 }
 
 impl LockedFile {
-    /// Waits until nobody else changes a file of this folder, which is made if it is not there (mode 0700). The path is that of the file
-    /// itself: a link would be replaced.
+    /// Waits for the lock of the file's folder, which is created (mode 0700) if it is missing. The
+    /// path must be that of the file itself: a link would be replaced.
     ///
     /// # Errors
-    /// A folder that cannot be made, opened or locked.
+    /// A folder that cannot be created, opened or locked.
     pub fn wait(path: PathBuf) -> io::Result<Self> {
         let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));
@@ -29,14 +30,15 @@ impl LockedFile {
         Ok(Self { path, _folder: folder })
     }
 
-    /// Writes beside the file and moves it into its place. A new file is for its owner alone (mode 0600), an old one keeps its mode.
+    /// Writes a temporary file and renames it into place. A new file gets mode 0600, an existing
+    /// one keeps its mode.
     ///
     /// # Errors
-    /// What cannot be written; the file is then as it was.
+    /// The write error; the file is then unchanged.
     pub fn replace(&self, text: &str) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let staged = self.path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        // What a process of the same number left behind; nobody else is at work here.
+        // Left by a process with the same id that died; safe to remove under the lock.
         let _ = fs::remove_file(&staged);
         let written = self.write(&staged, text);
         if written.is_err() {

@@ -1,40 +1,43 @@
-//! Code execution, as it is set up here: where its parts are, and what no code may see.
+//! Settings of code execution: the paths of its parts, and the paths that no code may see.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_chain::{Environment, SavedChains, Setup, ToolSearch, Workers};
+use toolcrib_code_mode::{SavedChains, Setup, SharedWorkerPool, ToolSearch, VirtualEnv};
 use toolcrib_sandbox::{Backend, Level, Local};
 
 use crate::settings::ToolFolder;
 
-/// Bytes of memory of one kernel: a table of some hundred thousand rows with numpy, pandas and matplotlib loaded takes half of it.
-const MEMORY: u64 = 2 << 30;
+/// Memory limit of one kernel, in bytes; a table of some hundred thousand rows with numpy, pandas
+/// and matplotlib loaded takes half of it.
+const MAX_MEMORY: u64 = 2 << 30;
 
-/// What code execution needs of the program around it.
+/// Settings of code execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSettings {
     /// The executable whose `main` calls [`worker_entry`](crate::python::worker_entry) and
-    /// [`sandbox::worker_entry`](crate::sandbox::worker_entry): this one, in a program that does.
+    /// [`sandbox::helper_entry`](crate::sandbox::helper_entry); usually the running one.
     pub worker: PathBuf,
-    /// Whether more than the embedded interpreter may be used.
+    /// Whether CPython may be used, not only the embedded interpreter.
     pub full: bool,
-    /// The Python of the level `full`; `None` = the managed environment, else the first that works in `PATH`.
+    /// The CPython of the level `full`; `None` uses the managed environment, otherwise the first
+    /// working one in `PATH`.
     pub program: Option<PathBuf>,
-    /// Variables by which a Python is found and asked what it is, `PATH` and `HOME` among them. Code sees none of them.
+    /// Variables for finding and probing a Python, including `PATH` and `HOME`. Executed code sees
+    /// none of them.
     pub env: Vec<(OsString, OsString)>,
 }
 
 /// The managed environment of this state folder.
 #[must_use]
-pub fn python_environment(state: &Path) -> Environment {
-    Environment::new(state.join("python/environment"))
+pub fn python_environment(state: &Path) -> VirtualEnv {
+    VirtualEnv::new(state.join("python/environment"))
 }
 
-/// How Python is run with these settings; no code sees what is `denied`. It runs on this backend, or on one of its own, and scripts find tools like
-/// this.
-pub(crate) fn setup(
+/// Builds the setup of Python from these settings: paths in `denied` are hidden from code,
+/// processes run on `backend` or an own one, and scripts find tools with `search`.
+pub(crate) fn python_setup(
     settings: &PythonSettings,
     state: &Path,
     denied: Vec<PathBuf>,
@@ -54,12 +57,12 @@ pub(crate) fn setup(
         search,
         denied,
         minimum: Level::Reduced,
-        memory: MEMORY,
-        workers: Workers::default(),
+        memory: MAX_MEMORY,
+        workers: SharedWorkerPool::default(),
     }
 }
 
-/// The scripts in a folder of tools.
+/// The saved scripts in a folder of tools.
 pub(crate) fn saved_chains(folder: &ToolFolder, setup: &Setup) -> SavedChains {
     SavedChains::new(format!("{}-chains", folder.id), &folder.path, folder.of_anybody, setup)
 }

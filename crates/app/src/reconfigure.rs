@@ -1,33 +1,36 @@
-//! Other settings for a Toolcrib at work: all of them or none.
+//! Reconfiguration of a running Toolcrib: all new settings take effect, or none.
 
 use std::sync::{Arc, PoisonError};
 
 use toolcrib_store::vault::Vault;
 
 use crate::settings::{Settings, SetupError};
-use crate::toolcrib::{Toolcrib, client, roots};
-use crate::{vault, workbench};
+use crate::toolcrib::{Toolcrib, http_client, roots};
+use crate::{vault_secrets, workbench};
 
 impl Toolcrib {
-    /// Puts other settings into force, for runs that are at work too: rules, permissions, presets, flags, limits, what is said of single
-    /// tools, hooks, secrets and the values that come of them; folders of tools are read again. Calls that were received before are judged
-    /// as [`toolcrib_engine::Engine::reconfigure`] says.
+    /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
+    /// per-tool settings, hooks, secrets and configuration values derived from them; tool folders
+    /// are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
+    /// judged.
     ///
-    /// What cannot change while it works stays as it is. The names of such settings that are others now, in a fixed order: `roots`, `state`,
-    /// `allow_net`, `resolve`, `database`, `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there is one;
-    /// what programs may touch holds for those that start from now on), `mcp_servers`.
+    /// Settings that cannot change at run time keep their value. Returns the names of those that
+    /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
+    /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
+    /// is one; a changed program policy applies to programs that start later), `mcp_servers`.
     ///
     /// # Errors
-    /// [`SetupError`] when something in the settings cannot be used, also of what needs a restart; then nothing is changed.
+    /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
+    /// is changed.
     pub async fn reconfigure(&self, settings: Settings) -> Result<Vec<&'static str>, SetupError> {
         let before = self.settings();
         let waiting = restart_needed(&before, &settings);
-        check(&settings, &waiting)?;
-        let mut settings = keeping(&before, settings);
-        let secrets = vault::unlock(&mut settings)?;
-        let hooks = self.hooks.hooks().again(&settings.hooks);
-        // Guards that come into force know the other names of tools from their first call on.
-        hooks.know(self.engine());
+        check_unchangeable(&settings, &waiting)?;
+        let mut settings = keep_until_restart(&before, settings);
+        let secrets = vault_secrets::inject_secrets(&mut settings)?;
+        let hooks = self.hooks.hooks().with_hooks(&settings.hooks);
+        // Before the guards take effect, so that they know tool aliases from the first call on.
+        hooks.learn_aliases(self.engine());
         let policy = self.host.policy(&settings, &hooks, secrets);
         let kept = Arc::new(settings.clone());
         self.folders
@@ -38,10 +41,10 @@ impl Toolcrib {
             })
             .await
             .map_err(SetupError::Source)?;
-        hooks.know(self.engine());
-        let confines = workbench::confines(&self.settings());
+        hooks.learn_aliases(self.engine());
+        let confines = workbench::sandbox_confines(&self.settings());
         if let (Some(workbench), Some(confines)) = (self.workbench(), confines) {
-            workbench.confine(confines);
+            workbench.set_program_policy(confines);
         }
         Ok(waiting)
     }
@@ -55,21 +58,21 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("allow_net", before.allow_net != now.allow_net),
         ("resolve", before.resolve != now.resolve),
         ("database", before.database != now.database),
-        // What file tools must not touch is settled when they are made.
+        // The file tools' protected paths are fixed when the tools are created.
         ("tool_folders", before.tool_folders != now.tool_folders),
         ("protected", before.protected != now.protected),
         ("vault", place(&before.vault) != place(&now.vault)),
-        ("discovery", before.discovery.finds_by() != now.discovery.finds_by()),
+        ("discovery", before.discovery.search_mode() != now.discovery.search_mode()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
         ("mcp_servers", before.mcp_servers != now.mcp_servers),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
 
-/// What would only be found wrong at the next start.
-fn check(settings: &Settings, changed: &[&str]) -> Result<(), SetupError> {
+/// Validates settings that otherwise would fail only at the next start.
+fn check_unchangeable(settings: &Settings, changed: &[&str]) -> Result<(), SetupError> {
     if changed.iter().any(|name| matches!(*name, "allow_net" | "resolve")) {
-        client(settings)?;
+        http_client(settings)?;
     }
     if !settings.roots.is_empty() && !changed.is_empty() {
         roots(settings)?;
@@ -77,8 +80,8 @@ fn check(settings: &Settings, changed: &[&str]) -> Result<(), SetupError> {
     Ok(())
 }
 
-/// The new settings, with what cannot change as it was.
-fn keeping(before: &Settings, now: Settings) -> Settings {
+/// The new settings with the unchangeable ones kept.
+fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
     let before = before.clone();
     Settings {
         roots: before.roots,

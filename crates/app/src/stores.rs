@@ -1,21 +1,21 @@
-//! Where things are kept: one database, or memory.
+//! Stores: one database (SQLite or Postgres), or memory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use toolcrib_audit::{AuditKey, KeyError};
 use toolcrib_core::{
-    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, Checkpoints, FactStore,
-    GrantStore, SwitchStore, TokenStore, UsageStore,
+    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
+    GrantStore, KeyValueStore, SwitchStore, TokenStore, UsageStore,
 };
-use toolcrib_engine::audit::{AuditKey, KeyError};
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
     MemorySwitches, MemoryTokens, MemoryUsage,
 };
 use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOptions};
 
-/// Name of the file of anchors in the folder of the audit.
-pub const ANCHORS: &str = "anchors.jsonl";
+/// File name of anchors in the audit folder.
+pub const ANCHORS_FILE: &str = "anchors.jsonl";
 
 /// Why stores could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -27,66 +27,68 @@ pub enum StoresError {
     #[cfg(feature = "postgres")]
     #[error(transparent)]
     Shared(#[from] toolcrib_store::ConnectError),
-    /// The key that signs the audit cannot be used.
+    /// The signing key of the audit cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
-/// The stores of a Toolcrib. Clones are the same stores.
+/// The stores of a Toolcrib. Clones share the same stores.
 #[derive(Clone)]
 pub struct Stores {
     /// Conversations and runs.
-    pub runs: Arc<dyn Checkpoints>,
-    /// Calls, accepted batches, and whoever works on them.
+    pub runs: Arc<dyn ConversationAndRunStore>,
+    /// Calls, accepted batches, and claims of workers.
     pub calls: Arc<dyn CallStore>,
-    /// Looking back at calls.
+    /// Search over calls.
     pub history: Arc<dyn CallHistory>,
-    /// Questions to people.
+    /// Approvals and questions.
     pub approvals: Arc<dyn ApprovalStore>,
-    /// Remembered approvals.
+    /// Grants: remembered approvals.
     pub grants: Arc<dyn GrantStore>,
-    /// What was used.
+    /// Usage.
     pub usage: Arc<dyn UsageStore>,
-    /// Switches.
+    /// Feature switches.
     pub switches: Arc<dyn SwitchStore>,
-    /// Tokens of people and programs.
+    /// API tokens.
     pub tokens: Arc<dyn TokenStore>,
-    /// The audit.
+    /// Audit records.
     pub audit: Arc<dyn AuditStore>,
-    /// Stored results.
+    /// Artifacts.
     pub artifacts: Arc<dyn ArtifactStore>,
-    /// Small facts.
-    pub facts: Arc<dyn FactStore>,
+    /// Key-value facts.
+    pub facts: Arc<dyn KeyValueStore>,
 }
 
 impl Stores {
-    /// All in one database file with a folder of artifacts beside it, `DATABASE.artifacts`; or in memory.
+    /// Opens one database file with a folder of artifacts beside it, `DATABASE.artifacts`; or
+    /// memory.
     ///
     /// # Errors
-    /// [`StoresError`] when the database or the key of the audit cannot be used.
+    /// [`StoresError`] when the database or the audit key cannot be used.
     pub fn open(database: Option<&Path>) -> Result<Self, StoresError> {
         let Some(path) = database else { return Ok(Self::memory()) };
-        let store = SqliteStore::open_with(path, signed(&Self::audit_folder(path))?)?;
+        let store = SqliteStore::open_with(path, signing_options(&Self::audit_folder(path))?)?;
         let artifacts = artifacts(store.clone(), path);
-        Ok(Self::of(Arc::new(store), artifacts))
+        Ok(Self::from_store(Arc::new(store), artifacts))
     }
 
-    /// Everything in a Postgres database that several machines share; the key of the audit, its anchors and the artifacts are in this
-    /// machine's state folder.
+    /// Connects to a Postgres database that several machines share. The audit key, its anchors and
+    /// the artifacts stay in this machine's state folder.
     ///
     /// # Errors
     /// [`StoresError`] when the database, the folder or the key cannot be used.
     #[cfg(feature = "postgres")]
     pub async fn connect(url: &str, state: &Path) -> Result<Self, StoresError> {
-        let options = signed(&state.join("audit"))?;
+        let options = signing_options(&state.join("audit"))?;
         let store = toolcrib_store::PostgresStore::connect(url, options).await?;
-        // Rows of artifacts stay beside their files.
+        // Artifact rows stay on the machine that has the files.
         let local = state.join("artifacts.db");
         let artifacts = artifacts(SqliteStore::open(&local)?, &local);
-        Ok(Self::of(Arc::new(store), artifacts))
+        Ok(Self::from_store(Arc::new(store), artifacts))
     }
 
-    /// The same database without the key of its audit, to be looked at: closing it signs nothing. One that is gone is empty.
+    /// Opens a database without the audit key, for inspection: closing it signs nothing. A missing
+    /// one is empty.
     ///
     /// # Errors
     /// [`StoresError`] when the database cannot be used.
@@ -96,22 +98,22 @@ impl Stores {
         } else {
             SqliteStore::in_memory()?
         };
-        Ok(Self::of(Arc::new(store), Arc::new(MemoryArtifacts::default())))
+        Ok(Self::from_store(Arc::new(store), Arc::new(MemoryArtifacts::default())))
     }
 
-    /// The same of a shared database.
+    /// Connects to a shared database without the audit key.
     ///
     /// # Errors
     /// [`StoresError`] when the database cannot be used.
     #[cfg(feature = "postgres")]
     pub async fn connect_unsigned(url: &str) -> Result<Self, StoresError> {
         let store = toolcrib_store::PostgresStore::connect(url, StoreOptions::default()).await?;
-        Ok(Self::of(Arc::new(store), Arc::new(MemoryArtifacts::default())))
+        Ok(Self::from_store(Arc::new(store), Arc::new(MemoryArtifacts::default())))
     }
 
-    fn of<S>(store: Arc<S>, artifacts: Arc<dyn ArtifactStore>) -> Self
+    fn from_store<S>(store: Arc<S>, artifacts: Arc<dyn ArtifactStore>) -> Self
     where
-        S: Checkpoints
+        S: ConversationAndRunStore
             + CallStore
             + CallHistory
             + ApprovalStore
@@ -120,11 +122,11 @@ impl Stores {
             + SwitchStore
             + TokenStore
             + AuditStore
-            + FactStore
+            + KeyValueStore
             + 'static,
     {
         Self {
-            runs: Arc::clone(&store) as Arc<dyn Checkpoints>,
+            runs: Arc::clone(&store) as Arc<dyn ConversationAndRunStore>,
             calls: Arc::clone(&store) as Arc<dyn CallStore>,
             history: Arc::clone(&store) as Arc<dyn CallHistory>,
             approvals: Arc::clone(&store) as Arc<dyn ApprovalStore>,
@@ -138,19 +140,19 @@ impl Stores {
         }
     }
 
-    /// Where the key of a database's audit and its anchors are: the folder `audit` beside it.
+    /// Folder of a database's audit key and anchors: `audit` beside it.
     #[must_use]
     pub fn audit_folder(database: &Path) -> PathBuf {
         database.with_file_name("audit")
     }
 
-    /// In memory: gone with the process.
+    /// In-memory stores, lost with the process.
     #[must_use]
     pub fn memory() -> Self {
         let runs = Arc::new(MemoryRuns::default());
         let calls = Arc::new(MemoryCalls::default());
         Self {
-            runs: Arc::clone(&runs) as Arc<dyn Checkpoints>,
+            runs: Arc::clone(&runs) as Arc<dyn ConversationAndRunStore>,
             calls: Arc::clone(&calls) as Arc<dyn CallStore>,
             history: Arc::clone(&calls) as Arc<dyn CallHistory>,
             approvals: Arc::new(MemoryApprovals::default()),
@@ -165,11 +167,11 @@ impl Stores {
     }
 }
 
-/// A store's options with the key of this folder, and the anchors in it.
-fn signed(folder: &Path) -> Result<StoreOptions, StoresError> {
+/// Store options with the key and the anchors of this folder.
+fn signing_options(folder: &Path) -> Result<StoreOptions, StoresError> {
     Ok(StoreOptions {
         signer: Some(Arc::new(AuditKey::open(folder)?)),
-        anchors: Some(folder.join(ANCHORS)),
+        anchors: Some(folder.join(ANCHORS_FILE)),
         ..StoreOptions::default()
     })
 }
@@ -177,11 +179,14 @@ fn signed(folder: &Path) -> Result<StoreOptions, StoresError> {
 /// Artifacts with their rows in this store and their files beside its database.
 fn artifacts(store: SqliteStore, database: &Path) -> Arc<dyn ArtifactStore> {
     let limits = ArtifactLimits::default();
-    Arc::new(Artifacts::new(store, beside(database), limits).sweep_soon())
+    Arc::new(
+        Artifacts::new(store, artifact_folder(database), limits).collect_garbage_in_background(),
+    )
 }
 
-/// The folder of a database's artifacts: its own, as files that it does not know are removed from there.
-fn beside(database: &Path) -> PathBuf {
+/// The artifact folder of a database. It must be exclusive, because unknown files in it are
+/// deleted.
+fn artifact_folder(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(".artifacts");
     name.into()

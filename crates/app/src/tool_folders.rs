@@ -1,28 +1,28 @@
-//! Folders of tools, programs and scripts that are kept, loaded again when they change.
+//! Tool folders: external tools and saved scripts, loaded again when they change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
-use toolcrib_agent::drive::Refresh;
-use toolcrib_builtins::folder::FolderSource;
-use toolcrib_chain::{SavedChains, Setup};
+use toolcrib_agent::driver::ToolRefresh;
+use toolcrib_builtins::external_tools::ExternalToolSource;
+use toolcrib_code_mode::{SavedChains, Setup};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{BoxFuture, Catalog, Source, Status, ToolError};
 
 use crate::python_settings;
 use crate::settings::{Settings, ToolFolder};
 
-/// A source that knows when it may give something else.
-trait Folder: Source {
-    /// A number that changes then.
+/// A source that can detect changes.
+trait WatchedSource: Source {
+    /// A number that changes when the source may load something else.
     fn fingerprint(&self) -> u64;
-    /// Whether it is looked at cheaply, so that this can be done every second.
+    /// Whether the fingerprint is cheap enough to compute every second.
     fn is_cheap(&self) -> bool;
 }
 
-impl Folder for FolderSource {
+impl WatchedSource for ExternalToolSource {
     fn fingerprint(&self) -> u64 {
         self.fingerprint()
     }
@@ -32,7 +32,7 @@ impl Folder for FolderSource {
     }
 }
 
-impl Folder for SavedChains {
+impl WatchedSource for SavedChains {
     fn fingerprint(&self) -> u64 {
         self.fingerprint()
     }
@@ -42,42 +42,45 @@ impl Folder for SavedChains {
     }
 }
 
-/// The folders of a Toolcrib.
+/// The tool folders of a Toolcrib.
 #[derive(Default)]
 pub(crate) struct ToolFolders {
-    /// Their ids, which stay.
+    /// Source ids, which do not change.
     ids: Vec<String>,
-    /// Held while they load, so that an older look never replaces a newer one.
-    held: Mutex<Held>,
-    /// How scripts are run; `None` = they are not.
+    /// Locked while loading, so that an older state never replaces a newer one.
+    held: Mutex<LoadedFolder>,
+    /// How scripts run; `None` disables them.
     setup: Option<Setup>,
-    /// When they were loaded first; taken by the first look after that.
+    /// Time of the first load; cleared by the first check afterwards.
     loaded: std::sync::Mutex<Option<Instant>>,
 }
 
 #[derive(Default)]
-struct Held {
-    sources: Vec<Box<dyn Folder>>,
-    /// What each looked like when it was loaded last.
+struct LoadedFolder {
+    sources: Vec<Box<dyn WatchedSource>>,
+    /// Fingerprint of each source when it was last loaded.
     seen: HashMap<String, u64>,
 }
 
-/// A run that begins right after its folders were loaded does not look at them again: with a thousand tools that is most of its start.
-const FRESH: Duration = Duration::from_secs(1);
+/// A run that starts right after the first load does not check the folders again: with a thousand
+/// tools the check is most of its start time.
+const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ToolFolders {
-    /// The folders of these settings, with the values that are configured for their tools, and the scripts in them, which run like this.
+    /// The folders of these settings with the configured values of their tools; `setup` runs the
+    /// scripts in them.
     pub(crate) fn new(settings: &Settings, setup: Option<Setup>) -> Self {
         let sources = sources(settings, setup.as_ref());
         let ids = sources.iter().map(|source| source.id().to_owned()).collect();
-        let held = Held { sources, seen: HashMap::new() };
+        let held = LoadedFolder { sources, seen: HashMap::new() };
         Self { ids, held: Mutex::new(held), setup, ..Self::default() }
     }
 
-    /// Sets the same folders up by other settings: all of them are read first, then `change` is made, then their tools come in.
+    /// Applies new settings to the same folders: reads all of them, then calls `change`, then
+    /// attaches their tools.
     ///
     /// # Errors
-    /// A folder that cannot be read; then nothing is changed, `change` included.
+    /// A folder that cannot be read; then nothing is changed, and `change` is not called.
     pub(crate) async fn reconfigure(
         &self,
         settings: &Settings,
@@ -88,7 +91,7 @@ impl ToolFolders {
         let (sources, mut seen) = (sources(settings, self.setup.as_ref()), HashMap::new());
         let mut read = Vec::with_capacity(sources.len());
         for source in &sources {
-            // Before it is read: what changes meanwhile is read again the next time.
+            // Fingerprint before reading: a change in between causes another load.
             seen.insert(source.id().to_owned(), source.fingerprint());
             let tools = FixedSource::new(source.id(), source.load().await?);
             read.push(if source.is_remote() { tools.remote() } else { tools });
@@ -96,15 +99,15 @@ impl ToolFolders {
         change();
         for source in &read {
             if catalog.attach(source).await.is_err() {
-                // It keeps the tools that it had, and is tried again the next time.
+                // The source keeps its tools, and is tried again next time.
                 seen.remove(source.id());
             }
         }
-        *held = Held { sources, seen };
+        *held = LoadedFolder { sources, seen };
         Ok(())
     }
 
-    /// Loads all of them for the first time.
+    /// Loads all folders for the first time.
     ///
     /// # Errors
     /// See [`load`](Self::load).
@@ -114,35 +117,37 @@ impl ToolFolders {
         Ok(())
     }
 
-    /// Whether they were loaded just now; asked twice, they were not.
+    /// Whether the folders were loaded within [`RELOAD_INTERVAL`]; true at most once.
     fn are_fresh(&self) -> bool {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take();
-        loaded.is_some_and(|loaded| loaded.elapsed() < FRESH)
+        loaded.is_some_and(|loaded| loaded.elapsed() < RELOAD_INTERVAL)
     }
 
-    /// Loads those that changed since the last time; calls in flight finish on the tools they began with. Whether any did.
+    /// Loads the folders that changed since the last time; returns whether any did. Running calls
+    /// finish on the old tools.
     ///
     /// # Errors
-    /// What is wrong with those that could not be loaded, as one error; all others are loaded, and these are tried again the next time.
+    /// All failures as one error; the other folders are loaded, and the failed ones are tried again
+    /// next time.
     pub(crate) async fn load(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
-        self.load_those(catalog, |_| true).await
+        self.load_matching(catalog, |_| true).await
     }
 
-    /// The same of scripts alone, which costs so little that it may be done all the time.
+    /// Same as [`load`](Self::load) for scripts only, which is cheap enough to poll.
     ///
     /// # Errors
     /// See [`load`](Self::load).
     pub(crate) async fn load_chains(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
-        self.load_those(catalog, |folder| folder.is_cheap()).await
+        self.load_matching(catalog, |folder| folder.is_cheap()).await
     }
 
-    async fn load_those(
+    async fn load_matching(
         &self,
         catalog: &dyn Catalog,
-        which: fn(&dyn Folder) -> bool,
+        which: fn(&dyn WatchedSource) -> bool,
     ) -> Result<bool, ToolError> {
         let mut held = self.held.lock().await;
-        let Held { sources, seen } = &mut *held;
+        let LoadedFolder { sources, seen } = &mut *held;
         let mut changed = false;
         let mut failed: Option<ToolError> = None;
         for source in sources.iter().filter(|source| which(&***source)) {
@@ -164,7 +169,7 @@ impl ToolFolders {
         failed.map_or(Ok(changed), Err)
     }
 
-    /// How scripts are run; `None` = they are not.
+    /// How scripts run; `None` if they are disabled.
     pub(crate) fn setup(&self) -> Option<&Setup> {
         self.setup.as_ref()
     }
@@ -174,8 +179,8 @@ impl ToolFolders {
     }
 }
 
-/// Programs come before scripts: these cannot take the name of one.
-fn sources(settings: &Settings, setup: Option<&Setup>) -> Vec<Box<dyn Folder>> {
+/// Programs come before scripts, so that a script cannot take the name of a program.
+fn sources(settings: &Settings, setup: Option<&Setup>) -> Vec<Box<dyn WatchedSource>> {
     let folders = &settings.tool_folders;
     let programs = folders.iter().map(|folder| Box::new(source(folder, settings)) as Box<_>);
     let scripts = setup.into_iter().flat_map(|setup| {
@@ -184,10 +189,10 @@ fn sources(settings: &Settings, setup: Option<&Setup>) -> Vec<Box<dyn Folder>> {
     programs.chain(scripts).collect()
 }
 
-fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
-    let source = FolderSource::new(folder.id.clone(), &folder.path);
+fn source(folder: &ToolFolder, settings: &Settings) -> ExternalToolSource {
+    let source = ExternalToolSource::new(folder.id.clone(), &folder.path);
     let source = if folder.of_anybody {
-        source.of_anybody()
+        source.untrusted()
     } else {
         let tools = settings.engine.tools.iter();
         source.with_config(tools.map(|(tool, own)| (tool.clone(), own.config.clone())).collect())
@@ -198,13 +203,13 @@ fn source(folder: &ToolFolder, settings: &Settings) -> FolderSource {
     }
 }
 
-/// Loads the folders again before each request of a run.
-pub(crate) struct Reload {
+/// Loads changed folders before each request of a run.
+pub(crate) struct ToolFolderReload {
     pub(crate) folders: Arc<ToolFolders>,
     pub(crate) catalog: Arc<dyn Catalog>,
 }
 
-impl Refresh for Reload {
+impl ToolRefresh for ToolFolderReload {
     fn refresh(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async {
             if self.folders.are_fresh() {
@@ -212,9 +217,9 @@ impl Refresh for Reload {
             }
             match self.folders.load(&*self.catalog).await {
                 Ok(false) => Vec::new(),
-                Ok(true) => broken(&self.folders, &*self.catalog),
+                Ok(true) => broken_files(&self.folders, &*self.catalog),
                 Err(error) => {
-                    let others = broken(&self.folders, &*self.catalog);
+                    let others = broken_files(&self.folders, &*self.catalog);
                     std::iter::once(error.message).chain(others).collect()
                 }
             }
@@ -222,8 +227,8 @@ impl Refresh for Reload {
     }
 }
 
-/// The tools of the folders that cannot be used, and why.
-fn broken(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
+/// The unusable tools of the folders, with the reasons.
+fn broken_files(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
     let infos = catalog.infos();
     let own = infos.iter().filter(|info| folders.is_ours(&info.source));
     own.filter_map(|info| match &info.status {

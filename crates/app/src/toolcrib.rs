@@ -1,4 +1,4 @@
-//! A working Toolcrib, and how it is built.
+//! Toolcrib: the facade value that owns engine, stores and tool sources, and its builder.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
@@ -7,69 +7,69 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
+use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
-use toolcrib_builtins::workbench::Workbench;
-use toolcrib_chain::Kernels;
+use toolcrib_code_mode::KernelPool;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
-    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Checkpoints, Clock as _,
-    Context, ConversationId, Decision, DecisionRecord, Entry, FactStore, Gate, Guard, Invoker as _,
-    Observer, Origin, Permissions, RawArgs, RunId, Source, StoreError, SystemClock, ToolInfo,
-    ToolSpec, ViewRequest, canonical,
+    Answer, ApprovalStore, Approver, Batch, Call, CallId, Catalog, Clock as _, Context,
+    ConversationAndRunStore, ConversationId, Decision, DecisionRecord, Entry, Gate, Guard,
+    Invoker as _, KeyValueStore, Observer, Origin, Permissions, RawArgs, RunId, Source, StoreError,
+    SystemClock, ToolInfo, ToolSpec, ViewRequest, canonical_json,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};
 use toolcrib_mcp::client::{Connection, ServerConfig};
-use toolcrib_mcp::desk::Desk;
+use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
-use crate::discovery::Discovery;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
-use crate::hooks::{Hooks, Relay};
-use crate::kept::SealedRuns;
-use crate::kill_switch::KillSwitch;
-use crate::mcp::{McpHost, McpServers};
+use crate::history_records;
+use crate::hooks::{HookRelay, Hooks};
+use crate::kill_switch_file::KillSwitchFile;
+use crate::mcp::{McpClientHost, McpServers};
 use crate::python_settings;
-use crate::records;
+use crate::sealed_stores::SealedConversationAndRunStore;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
-use crate::tool_folders::{Reload, ToolFolders};
-use crate::{vault, workbench};
+use crate::tool_folders::{ToolFolderReload, ToolFolders};
+use crate::tool_search::ToolSearcher;
+use crate::{vault_secrets, workbench};
 
-/// Who closes the questions of a conversation that is deleted, as records name it.
-const REMOVED: &str = "removed";
+/// Name in records of the decision on questions of a deleted conversation.
+const CLOSED_BY: &str = "removed";
 
-/// Tools, policy and the door to them.
+/// A working Toolcrib: engine, tools and stores. Clones share them.
 #[derive(Clone)]
 pub struct Toolcrib {
     engine: Engine,
     workspace: Option<Arc<Workspace>>,
-    workbench: Option<Arc<Workbench>>,
+    workbench: Option<Arc<ProgramRunner>>,
     shells: Option<Arc<Shells>>,
-    kernels: Arc<Kernels>,
+    kernels: Arc<KernelPool>,
     stores: Stores,
     library: Option<LibraryHandle>,
-    kill_switch: KillSwitch,
+    kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
     pub(crate) folders: Arc<ToolFolders>,
-    pub(crate) hooks: Arc<Relay>,
-    pub(crate) discovery: Discovery,
-    pub(crate) host: Arc<Host>,
-    /// What it is set up with now.
+    pub(crate) hooks: Arc<HookRelay>,
+    pub(crate) discovery: ToolSearcher,
+    pub(crate) host: Arc<HostPolicy>,
+    /// The present settings.
     pub(crate) settings: Arc<RwLock<Arc<Settings>>>,
 }
 
-/// What the host has said of policy beside the settings: it stays when those change.
+/// Policy set by the host program on the builder; it stays when the settings change.
 #[derive(Default)]
-pub(crate) struct Host {
+pub(crate) struct HostPolicy {
     permissions: Option<Arc<dyn Permissions>>,
     guards: Vec<Arc<dyn Guard>>,
     secrets: Vec<String>,
 }
 
-impl Host {
-    /// The policy of these settings with these hooks; `secrets` are those of the vault.
+impl HostPolicy {
+    /// The policy from these settings and hooks; `secrets` are those of the vault.
     pub(crate) fn policy(
         &self,
         settings: &Settings,
@@ -84,28 +84,50 @@ impl Host {
             settings: settings.engine.clone(),
             rules: settings.rules.clone(),
             permissions,
-            // Those of the settings come after: what a program rewrites is the last word.
+            // Hooks of the settings run last: their rewritten arguments are final.
             guards: self.guards.iter().cloned().chain(hooks.guards()).collect(),
             secrets: self.secrets.iter().cloned().chain(secrets).collect(),
         }
     }
 }
 
-/// Builds a [`Toolcrib`].
+/// Builds a [`Toolcrib`]: tools of your own, and who decides about risky calls.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use toolcrib_app::core::entry::FixedSource;
+/// use toolcrib_app::runner::DeferApproval;
+/// use toolcrib_app::{Settings, Toolcrib};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let home = tempfile::tempdir()?;
+/// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+/// # std::fs::create_dir(&workspace)?;
+/// let toolcrib = Toolcrib::builder(Settings::new(&workspace, &state))
+///     .approver(Arc::new(DeferApproval))
+///     .source(FixedSource::new("mine", Vec::new()))
+///     .build()
+///     .await?;
+/// assert!(toolcrib.spec("read_file").is_some());
+/// # Ok(())
+/// # }
+/// ```
 pub struct Builder {
     settings: Settings,
     engine: EngineBuilder,
-    host: Host,
+    host: HostPolicy,
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
     library: Option<LibraryHandle>,
 }
 
 impl Toolcrib {
-    /// Begins with these settings.
+    /// A builder with these settings.
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
-        let (engine, host, sources) = (Engine::builder(), Host::default(), Vec::new());
+        let (engine, host, sources) = (Engine::builder(), HostPolicy::default(), Vec::new());
         Builder { settings, engine, host, sources, stores: None, library: None }
     }
 
@@ -121,73 +143,77 @@ impl Toolcrib {
         self.engine.catalog()
     }
 
-    /// The rules of all layers that calls are governed by now.
+    /// The rules of all layers in force.
     #[must_use]
     pub fn rules(&self) -> RuleSet {
         self.settings().rules.clone()
     }
 
-    /// What it is set up with now; what needs a restart is as it was when it was built. Values of the vault are in it.
+    /// The settings in force; those that need a restart are as of the start. They contain values of
+    /// the vault.
     pub(crate) fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// No tool is connected to this port of this machine from now on, whatever is allowed: this program listens there.
-    pub fn close_port(&self, port: u16) {
-        self.settings().own_ports.close(port);
+    /// Blocks this local port for all tools, whatever is allowed: this program listens on it.
+    pub fn deny_port(&self, port: u16) {
+        self.settings().own_ports.block(port);
     }
 
-    /// Where artifacts, undo journals, the key of the audit and its anchors are kept; out of reach of every tool.
+    /// Folder of artifacts, undo journals, the audit key and its anchors; no tool can reach it.
     #[must_use]
-    pub fn state(&self) -> PathBuf {
+    pub fn state_folder(&self) -> PathBuf {
         self.settings().state.clone()
     }
 
-    /// Where secrets are kept; `None` = there is no such place.
+    /// The vault, if there is one.
     #[must_use]
     pub fn vault(&self) -> Option<toolcrib_store::vault::Vault> {
         self.settings().vault.clone()
     }
 
-    /// What tools run programs on; `None` = no tool does.
+    /// The program runner of tools; `None` if tools run no programs.
     #[must_use]
-    pub fn workbench(&self) -> Option<&Arc<Workbench>> {
+    pub fn workbench(&self) -> Option<&Arc<ProgramRunner>> {
         self.workbench.as_ref()
     }
 
-    /// The MCP servers of the settings.
+    /// The configured MCP servers.
     #[must_use]
     pub fn mcp(&self) -> &Arc<McpServers> {
         &self.mcp
     }
 
-    /// The kill switch of the state folder. Pulled, no tool runs; what is at work is stopped by [`stop_running`](Self::stop_running).
+    /// The kill switch of the state folder. While it is engaged, no tool runs;
+    /// [`stop_calls`](Self::stop_calls) cancels running calls.
     #[must_use]
-    pub fn kill_switch(&self) -> &KillSwitch {
+    pub fn kill_switch(&self) -> &KillSwitchFile {
         &self.kill_switch
     }
 
-    /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next
-    /// step. Whether anything is another than before; where nothing is, this costs one look into the store.
+    /// Reads the stored switches, which other processes may have changed, and puts them into force.
+    /// Running calls obey them at their next stage. Returns whether anything changed; if not, this
+    /// costs one query.
     ///
     /// # Errors
-    /// What the store says; then nothing is changed.
+    /// The error of the store; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
         self.engine.refresh_switches().await
     }
 
-    /// Ends what programs still run for a conversation: its shell, and what it started in the background.
+    /// Ends the processes of a conversation: its shell, and its background processes.
     pub fn end_conversation(&self, owner: &str, conversation: &str) {
         if let Some(shells) = &self.shells {
             shells.end(owner, conversation);
         }
     }
 
-    /// Deletes a conversation of this owner with its messages and runs, and ends what programs still do for it. Its calls stay in the history
-    /// and in the audit.
+    /// Deletes a conversation of this owner with its messages and runs, and ends its processes. Its
+    /// calls stay in the history and in the audit.
     ///
     /// # Errors
-    /// As [`delete_conversation`](toolcrib_core::ConversationStore::delete_conversation) of the store says; then nothing is changed, and everything goes on.
+    /// As [`delete_conversation`](toolcrib_core::ConversationStore::delete_conversation) of the
+    /// store; then nothing is changed.
     pub async fn delete_conversation(
         &self,
         owner: &str,
@@ -195,37 +221,37 @@ impl Toolcrib {
     ) -> Result<(), StoreError> {
         self.stores().runs.delete_conversation(owner, id).await?;
         self.end_conversation(owner, &id.to_string());
-        self.close_questions(owner, &id.to_string()).await;
+        self.deny_pending_approvals(owner, &id.to_string()).await;
         Ok(())
     }
 
-    /// Denies what is still asked in a conversation that is deleted: its runs would not be found any more, and what they asked about would go on
-    /// alone. A question that cannot be closed now stays open.
-    async fn close_questions(&self, owner: &str, conversation: &str) {
+    /// Denies the pending questions of a deleted conversation: their runs no longer exist, and an
+    /// approved call would run on its own. A question that cannot be closed stays open.
+    async fn deny_pending_approvals(&self, owner: &str, conversation: &str) {
         let approvals = self.approvals();
         for request in approvals.pending().await.unwrap_or_default() {
             let Context { owner: whose, conversation: of, .. } = &request.context;
             if whose == owner && of == conversation {
                 let closed = DecisionRecord {
                     decision: Decision::Deny { note: None },
-                    decided_by: REMOVED.to_owned(),
+                    decided_by: CLOSED_BY.to_owned(),
                     decided_at: SystemClock.now_ms(),
                 };
-                // Whoever decided first decided; the call is theirs to go on with.
+                // An earlier decision wins, and its maker continues the call.
                 let _ = approvals.decide(request.id, closed).await;
             }
         }
     }
 
-    /// Ends what is kept for a run that is over: the variables of its code.
+    /// Releases what is kept for a run after its end: the variables of its code.
     pub fn end_run(&self, run: RunId) {
         self.kernels.end(run);
     }
 
-    /// Stops what is at work, shells and programs in the background among it, where tools were stopped without the word that it may run to its end: by the file, or by the switch alone. The
-    /// calls that were stopped; none while tools are on.
+    /// Cancels running calls, shells and background processes if the tools are stopped, by the file
+    /// or by the stored switch, and running calls may not finish. Returns the cancelled calls.
     #[must_use]
-    pub fn stop_running(&self) -> Vec<CallId> {
+    pub fn stop_calls(&self) -> Vec<CallId> {
         if self.engine.tools_enabled() {
             return Vec::new();
         }
@@ -241,67 +267,67 @@ impl Toolcrib {
         }
     }
 
-    /// Every tool, whether enabled or not.
+    /// All tools, enabled or not.
     #[must_use]
     pub fn infos(&self) -> Vec<ToolInfo> {
         self.catalog().infos()
     }
 
-    /// The definition of a tool, whether it is switched on or not.
+    /// The definition of a tool, enabled or not.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.engine.spec(name)
     }
 
-    /// A tool as it is registered, whether it is switched on or not.
+    /// The entry of a tool, enabled or not.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<Entry> {
         self.engine.entry(name)
     }
 
-    /// What to put into a provider's request so that its model can call what is in this view.
+    /// The tool declarations of a view for a provider's request.
     #[must_use]
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
         let view = self.catalog().view(view);
         providers::declare(format, &view.tools, &Options { strict, ..Options::default() })
     }
 
-    /// Where conversations and runs are kept.
+    /// The store of conversations and runs.
     #[must_use]
-    pub fn runs(&self) -> &Arc<dyn Checkpoints> {
+    pub fn runs(&self) -> &Arc<dyn ConversationAndRunStore> {
         &self.stores.runs
     }
 
-    /// Where questions to people are kept.
+    /// The store of approvals and questions.
     #[must_use]
     pub fn approvals(&self) -> &Arc<dyn ApprovalStore> {
         &self.stores.approvals
     }
 
-    /// Everything that is kept.
+    /// All stores.
     #[must_use]
     pub fn stores(&self) -> &Stores {
         &self.stores
     }
 
-    /// Where small facts are kept.
+    /// The key-value store.
     #[must_use]
-    pub fn facts(&self) -> &Arc<dyn FactStore> {
+    pub fn facts(&self) -> &Arc<dyn KeyValueStore> {
         &self.stores.facts
     }
 
-    /// The library that `load_skill` reads; `None` = it was not built for agents.
+    /// The library that `load_skill` reads; `None` if this was not built for agents.
     pub(crate) fn library(&self) -> Option<&LibraryHandle> {
         self.library.as_ref()
     }
 
-    /// Loads folders of tools again when they change, for a run at work.
-    pub(crate) fn reload(&self) -> Arc<dyn toolcrib_agent::drive::Refresh> {
+    /// Reloads changed tool folders during a run.
+    pub(crate) fn reload(&self) -> Arc<dyn toolcrib_agent::driver::ToolRefresh> {
         let (folders, catalog) = (Arc::clone(&self.folders), self.engine.shared_catalog());
-        Arc::new(Reload { folders, catalog })
+        Arc::new(ToolFolderReload { folders, catalog })
     }
 
-    /// The undo journal's entries, newest first; empty without a workspace.
+    /// The entries of the undo journal, newest first; empty without a workspace.
     ///
     /// # Errors
     /// [`JournalError`] when the journal cannot be read.
@@ -309,10 +335,12 @@ impl Toolcrib {
         self.workspace.as_ref().and_then(|w| w.journal()).map_or(Ok(Vec::new()), Journal::list)
     }
 
-    /// Undoes the last `n` changes that tools made in the workspace, newest first. `force` overwrites what was changed since.
+    /// Undoes the last `n` changes that tools made in the workspace, newest first. `force`
+    /// overwrites later changes.
     ///
     /// # Errors
-    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the report.
+    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the
+    /// report.
     pub fn undo(&self, n: usize, force: bool) -> Result<UndoReport, JournalError> {
         let Some(workspace) = &self.workspace else { return Ok(UndoReport::default()) };
         workspace
@@ -320,34 +348,66 @@ impl Toolcrib {
             .map_or(Ok(UndoReport::default()), |journal| journal.undo(workspace.roots(), n, force))
     }
 
-    /// Runs the calls of one response; see [`ExecRequest`].
+    /// Runs the calls of one response of a model; the reply has the messages to append to its
+    /// conversation.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use toolcrib_app::core::{Context, Origin, RunLimits, ViewRequest};
+    /// use toolcrib_app::{ExecRequest, Settings, Toolcrib};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+    /// # std::fs::create_dir(&workspace)?;
+    /// let toolcrib = Toolcrib::builder(Settings::new(&workspace, &state)).build().await?;
+    /// let body = br#"{"content": [
+    ///     {"type": "tool_use", "id": "toolu_1", "name": "get_current_time", "input": {}}
+    /// ], "role": "assistant", "type": "message", "stop_reason": "tool_use"}"#;
+    /// let request = ExecRequest {
+    ///     body,
+    ///     format: None,
+    ///     origin: Origin::Model,
+    ///     context: Arc::new(Context::default()),
+    ///     view: ViewRequest::default(),
+    ///     limits: RunLimits::default(),
+    ///     key: None,
+    /// };
+    /// let reply = toolcrib.exec(request).await?;
+    /// assert_eq!(reply.messages[0]["content"][0]["tool_use_id"], "toolu_1");
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// [`ExecError`] when the response cannot be read. Failing calls are not errors: they are results.
+    /// [`ExecError`] when the response cannot be read. Failing calls are not errors: they are
+    /// results.
     pub async fn exec(&self, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
-        exec::run(self, request).await
+        exec::run_exec(self, request).await
     }
 
-    /// Waits until everybody who is told of calls was told of everything so far, for 10 s at most: before a process ends. What went wrong with
-    /// hooks since the last time, one line each.
-    pub async fn settle(&self) -> Vec<String> {
-        self.hooks.hooks().settle(&self.engine).await
+    /// Waits up to 10 s until all observers have received the events so far; call it before the
+    /// process ends. Returns failures of hooks since the last call, one line each.
+    pub async fn flush_hooks(&self) -> Vec<String> {
+        self.hooks.hooks().flush(&self.engine).await
     }
 
-    /// Runs one call by hand, through the same door.
+    /// Runs one manual call through the invoker.
     pub async fn call(&self, name: &str, args: RawArgs, origin: Origin) -> Option<Answer> {
-        let batch = self.batch_of(vec![Call::new(name, args)], origin);
+        let batch = self.manual_batch(vec![Call::new(name, args)], origin);
         self.engine.invoke(batch).await.pop()
     }
 
-    /// Calls by hand, outside a run, in the workspace.
+    /// A batch of manual calls, outside a run, in the workspace.
     #[must_use]
-    pub fn batch_of(&self, calls: Vec<Call>, origin: Origin) -> Batch {
-        Batch { context: self.placed(Arc::default()), ..Batch::new(origin, calls) }
+    pub fn manual_batch(&self, calls: Vec<Call>, origin: Origin) -> Batch {
+        Batch { context: self.with_workspace(Arc::default()), ..Batch::new(origin, calls) }
     }
 
-    /// A context with the workspace in it, which rules and permissions may be about.
-    pub(crate) fn placed(&self, context: Arc<Context>) -> Arc<Context> {
+    /// Adds the workspace to a context, since rules and permissions may depend on it.
+    pub(crate) fn with_workspace(&self, context: Arc<Context>) -> Arc<Context> {
         let root = self.workspace.as_ref().and_then(|workspace| workspace.roots().paths().next());
         match root {
             Some(root) if context.workspace.is_empty() => {
@@ -360,14 +420,14 @@ impl Toolcrib {
 }
 
 impl Builder {
-    /// Who is asked; nobody by default, which denies.
+    /// Sets the approver. Without one, calls that need approval are denied.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.engine = self.engine.approver(approver);
         self
     }
 
-    /// Somebody else who says what the host grants, in place of the settings.
+    /// Replaces the permissions of the settings.
     #[must_use]
     pub fn permissions(mut self, permissions: Arc<dyn Permissions>) -> Self {
         self.host.permissions = Some(permissions);
@@ -395,21 +455,22 @@ impl Builder {
         self
     }
 
-    /// Values that are masked everywhere beside those of the vault, such as keys of providers.
+    /// Additional values that are masked everywhere, such as provider keys.
     #[must_use]
     pub fn secrets(mut self, secrets: Vec<String>) -> Self {
         self.host.secrets = secrets;
         self
     }
 
-    /// What another process needs to go on with a call that waits for a person: kept with each question, as it is.
+    /// Opaque data that another process needs to continue a call that waits for a person; stored
+    /// with each question.
     #[must_use]
-    pub fn setup(mut self, setup: serde_json::Value) -> Self {
+    pub fn run_setup(mut self, setup: serde_json::Value) -> Self {
         self.engine = self.engine.setup(setup);
         self
     }
 
-    /// Stores that were opened before, in place of those of the settings.
+    /// Uses stores that are already open, instead of those of the settings.
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
         self.stores = Some(stores);
@@ -423,8 +484,8 @@ impl Builder {
         self
     }
 
-    /// Adds the tools of the agent loop: asking people, loading skills, and what providers run themselves. A [`crate::runner::Runner`] needs
-    /// them.
+    /// Adds the tools of the agent loop: asking people, loading skills, and provider-hosted tools.
+    /// A [`crate::runner::Runner`] needs them.
     #[must_use]
     pub fn for_agents(mut self) -> Self {
         let library = LibraryHandle::new(Library::default());
@@ -434,50 +495,64 @@ impl Builder {
         self.source(FixedSource::new("agent", tools)).source(provider_tools::source())
     }
 
-    /// Puts it all together.
+    /// Builds the Toolcrib. The order of the steps is a contract; each comment gives the reason.
     ///
     /// # Errors
     /// [`SetupError`] when a root, a network entry or a source cannot be used.
     pub async fn build(mut self) -> Result<Toolcrib, SetupError> {
-        let secrets = vault::unlock(&mut self.settings)?;
+        // First, since every later step reads the settings: vault values become configuration
+        // values, and the list of secrets must be complete before the policy starts to mask them.
+        let secrets = vault_secrets::inject_secrets(&mut self.settings)?;
+        // The engine is built on the stores.
         let stores = match self.stores {
             Some(stores) => stores,
             None => Stores::open(self.settings.database.as_deref())?,
         };
+        // Observers are fixed once the engine is built, hooks are not: the engine gets a relay
+        // whose hooks `reconfigure` can replace.
         let hooks = Hooks::new(&self.settings.hooks, self.settings.roots.first());
-        let relay = Arc::new(Relay::new(hooks.clone()));
-        let kill_switch = KillSwitch::of(&self.settings.state);
+        let relay = Arc::new(HookRelay::new(hooks.clone()));
+        let kill_switch = KillSwitchFile::in_folder(&self.settings.state);
         let engine = self.engine.observer(Arc::clone(&relay) as Arc<dyn Observer>);
+        // The engine creates its `sealing` when it is built, so it needs the vault's key by then.
         let engine = match &self.settings.vault {
             Some(vault) => engine.sealer(Arc::new(vault.clone())),
             None => engine,
         };
         let engine = engine
             .policy(self.host.policy(&self.settings, &hooks, secrets))
-            .brake(Arc::new(kill_switch.clone()))
+            .kill_switch(Arc::new(kill_switch.clone()))
             .artifacts(Arc::clone(&stores.artifacts))
             .calls(Arc::clone(&stores.calls))
             .approvals(Arc::clone(&stores.approvals))
             .grants(Arc::clone(&stores.grants))
-            // The only owner there is as yet.
+            // The switches of the default owner, the only one so far.
             .switches(Arc::clone(&stores.switches), "")
             .build();
+        // The run store needs the engine's `sealing`, so it is wrapped after the engine is built
+        // and before any other part gets a store: none of them can write unsealed text.
         let stores = Stores {
-            runs: Arc::new(SealedRuns::new(stores.runs, engine.sealing().clone())),
+            runs: Arc::new(SealedConversationAndRunStore::new(
+                stores.runs,
+                engine.sealing().clone(),
+            )),
             ..stores
         };
+        // The order of `attach` decides about equal names. A later tool of a remote source, such as
+        // a folder or an MCP server, becomes a broken entry; a later tool of a local source is an
+        // error. Local sources therefore come first, and the built-in tools are the first of them.
         let workspace = workspace(&self.settings)?.map(Arc::new);
         let mut builtins = Builtins::new()
-            .with_client(client(&self.settings)?)
+            .with_client(http_client(&self.settings)?)
             .with_artifacts(Arc::clone(&stores.artifacts))
-            .with_records(records::of(&stores, &engine));
+            .with_introspection(history_records::history_records(&stores, &engine));
         if let Some(workspace) = &workspace {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
-        let workbench = workbench::bench(&self.settings)?;
+        let workbench = workbench::build_workbench(&self.settings)?;
         if let Some(workbench) = &workbench {
-            builtins = builtins.with_workbench(Arc::clone(workbench));
-            if let Some(worker) = workbench::worker(&self.settings) {
+            builtins = builtins.with_program_runner(Arc::clone(workbench));
+            if let Some(worker) = workbench::worker_program(&self.settings) {
                 builtins = builtins.with_document_worker(worker);
             }
         }
@@ -492,30 +567,36 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
-        let discovery = Discovery::new(&self.settings.discovery)?;
-        let (kernels, mut scripts) = (Arc::new(Kernels::default()), None);
+        // Before code execution, because scripts search for tools with it. The index is built at
+        // the first search, over all tools that are attached by then.
+        let discovery = ToolSearcher::new(&self.settings.discovery)?;
+        let (kernels, mut scripts) = (Arc::new(KernelPool::default()), None);
         if let Some(python) = &self.settings.python {
-            let denied = out_of_reach(&self.settings).map(Path::to_owned).collect();
+            let denied = protected_paths(&self.settings).map(Path::to_owned).collect();
             let backend = workbench.as_ref().map(|bench| bench.backend());
             let search = Arc::new(discovery.for_scripts(&engine.shared_catalog()));
             let state = &self.settings.state;
-            let setup = python_settings::setup(python, state, denied, backend, search);
+            let setup = python_settings::python_setup(python, state, denied, backend, search);
             scripts = Some(setup.clone());
-            let source = toolcrib_chain::source_with(setup, Arc::clone(&kernels));
+            let source = toolcrib_code_mode::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
         }
         let finds = discovery.source(&engine.shared_catalog());
         engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
+        // Sources of the embedder come after our own, whose names they cannot take.
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
+        // MCP servers share the engine's list of secrets: tokens that they obtain later are masked
+        // everywhere. Their tools have remote names and follow all local sources.
         let secrets = engine.sealing().secrets.clone();
         let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
-        // Folders come last: none of them can take the name of a tool of ours.
+        // Tool folders come last, so that no external tool can take the name of another tool.
         let folders = ToolFolders::new(&self.settings, scripts);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
-        hooks.know(&engine);
+        // Needs all tools: matchers of hooks may use any alias.
+        hooks.learn_aliases(&engine);
         let toolcrib = Toolcrib {
             engine,
             workspace,
@@ -532,32 +613,36 @@ impl Builder {
             host: Arc::new(self.host),
             settings: Arc::new(RwLock::new(Arc::new(self.settings))),
         };
+        // Before the caller gets the value: its first call already obeys the stored switches.
         toolcrib.refresh_switches().await?;
         Ok(toolcrib)
     }
 }
 
-/// The servers of these settings, none of them connected.
+/// Creates the connections of all enabled servers; none is connected yet.
 fn mcp_servers(
     settings: &Settings,
-    workbench: Option<Arc<Workbench>>,
+    workbench: Option<Arc<ProgramRunner>>,
     stores: &Stores,
     secrets: Secrets,
 ) -> Result<Arc<McpServers>, SetupError> {
-    let desk = Desk::default();
-    let host = Arc::new(McpHost {
+    let desk = ClientChannels::default();
+    let host = Arc::new(McpClientHost {
         workbench,
-        client: client(settings)?.with_keep_alive(),
+        client: http_client(settings)?.with_keep_alive(),
         vault: settings.vault.clone(),
         secrets,
         facts: Arc::clone(&stores.facts),
         logs: settings.state.join("mcp"),
-        desk: desk.clone(),
+        client_channel: desk.clone(),
         servers: OnceLock::new(),
     });
     let on = settings.mcp_servers.iter().filter(|server| server.enabled);
     let connection = |server: &ServerConfig| {
-        Connection::new(server.clone(), Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::Host>)
+        Connection::new(
+            server.clone(),
+            Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::ClientHost>,
+        )
     };
     let servers = Arc::new(McpServers::new(desk, on.map(connection).collect()));
     let _ = host.servers.set(Arc::downgrade(&servers));
@@ -574,16 +659,16 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     Ok(Some(Workspace::new(roots, journal)))
 }
 
-/// The roots of these settings, without what tools must not touch.
+/// The roots of these settings, without the protected paths.
 pub(crate) fn roots(settings: &Settings) -> Result<Roots, SetupError> {
     Roots::open(&settings.roots)
-        .and_then(|roots| roots.protect(out_of_reach(settings)))
+        .and_then(|roots| roots.protect(protected_paths(settings)))
         .map_err(|error| SetupError::Root(error.to_string()))
 }
 
-/// What a model must not change: what is remembered of it, what it is told, and the tools that it is given. A tool that a model wrote would
-/// otherwise run without anybody having looked at it.
-fn out_of_reach(settings: &Settings) -> impl Iterator<Item = &Path> {
+/// Paths that models must not change: stored state, secrets, and tools. A tool written by a model
+/// would otherwise run without review.
+fn protected_paths(settings: &Settings) -> impl Iterator<Item = &Path> {
     let folders = settings.tool_folders.iter().map(|folder| folder.path.as_path());
     let vault = settings.vault.as_ref().map(toolcrib_store::vault::Vault::folder);
     [settings.state.as_path()]
@@ -593,18 +678,18 @@ fn out_of_reach(settings: &Settings) -> impl Iterator<Item = &Path> {
         .chain(vault)
 }
 
-/// One journal per workspace: the folder is named by a hash of the real path of the first root.
+/// One journal per workspace, in a folder named by a hash of the real path of the first root.
 fn journal_folder(settings: &Settings, roots: &Roots) -> PathBuf {
     let path = roots.paths().next().map(|path| path.to_string_lossy().into_owned());
-    let hash = canonical::sha256_parts(&[&path.unwrap_or_default()]);
+    let hash = canonical_json::sha256_parts(&[&path.unwrap_or_default()]);
     settings.state.join("undo").join(hash.get(..16).unwrap_or(&hash))
 }
 
-/// A client that reaches what these settings allow.
-pub(crate) fn client(settings: &Settings) -> Result<HttpClient, SetupError> {
+/// The HTTP client with the address policy of these settings.
+pub(crate) fn http_client(settings: &Settings) -> Result<HttpClient, SetupError> {
     let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
-    let policy = AddressPolicy::allowing(&settings.allow_net).map_err(|error| net(&error))?;
-    let client = HttpClient::new(policy.never_to(settings.own_ports.clone()));
+    let policy = AddressPolicy::with_allowed(&settings.allow_net).map_err(|error| net(&error))?;
+    let client = HttpClient::new(policy.with_blocked_ports(settings.own_ports.clone()));
     if settings.resolve.is_empty() {
         return Ok(client);
     }

@@ -1,67 +1,74 @@
-//! The tools that ship with Toolcrib and have no crate of their own: time, files, HTTP, stored results, looking back; and [`folder`], the tools that
-//! people write themselves.
+//! Built-in tools: time, files, HTTP, shell, git, code intelligence, artifacts, introspection; and
+//! [`external_tools`], the tools that users write themselves.
 //!
-//! [`Builtins`] is given what the tools may use (a [`fs::Workspace`], an HTTP client, an artifact store, [`Records`], a [`workbench::Workbench`]) and makes one
-//! source of them; a tool whose means are missing is not in it. One tool per file in `tool`.
+//! [`Builtins`] gets the resources that the tools may use (a [`fs::Workspace`], an HTTP client, an
+//! artifact store, [`IntrospectionStores`], a [`program_runner::ProgramRunner`]) and builds one
+//! source of them; tools whose resources are missing are left out. `tool` has one file per tool.
 //!
 //! Invariants
-//! - A file tool never leaves its roots: every step of a path is one confined open of one name in a folder that is already open,
-//!   and a link's text is walked the same way. Outside is one error, whether the target exists or not.
-//! - Toolcrib's own state is out of reach of every file tool, by identity and by name, even inside a root.
-//! - Nothing but a plain file is ever opened for reading or writing; a FIFO, socket or device is refused without being opened.
-//! - A change is recorded durably in the undo journal before it is made; a change that fails leaves no entry and no part of it.
-//! - Changes of one workspace are made one at a time, between processes too, so concurrent edits are all applied or refused.
+//! - A file tool never leaves its roots: every step of a path is one confined open of one name in
+//!   an open folder, and the text of a link is walked the same way. All paths outside give the same
+//!   error, whether the target exists or not.
+//! - No file tool can reach Toolcrib's own state, even inside a root; it is protected by device and
+//!   inode and by name.
+//! - Only regular files are opened for reading or writing; a FIFO, socket or device is refused
+//!   before it is opened.
+//! - A change is recorded durably in the undo journal before it is made; a failed change leaves no
+//!   entry and no partial result.
+//! - Changes of one workspace are serialized, across processes too, so concurrent edits are all
+//!   applied or refused.
 //!
-//! Absent on purpose: the engine, stores, providers, programs but those of folder tools and of the workbench; any path or address that the caller did not give.
+//! Out of scope: the engine, stores and providers; programs other than external tools and those of
+//! the program runner; any path or address that the caller did not provide.
 
+mod content_search;
 pub mod document;
-pub mod folder;
+pub mod external_tools;
 pub mod fs;
 mod git;
-mod html;
+mod html_to_markdown;
+mod http_fetch;
+mod introspection;
 mod lsp;
 pub mod patch;
-mod records;
+pub mod program_runner;
 mod ruff;
-mod search;
 pub mod shell;
-mod testrun;
-mod text;
+mod test_frameworks;
+mod text_decoding;
 mod tool;
-mod web;
-pub mod workbench;
 
 #[cfg(test)]
-mod testing;
+mod test_support;
 
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec, Typed};
+use toolcrib_core::{ArtifactStore, Clock, Entry, Handler, SystemClock, ToolSpec, TypedHandler};
 use toolcrib_net::HttpClient;
 
 use document::Documents;
 use fs::Workspace;
-pub use records::{Records, UsageOfRun};
+pub use introspection::{IntrospectionStores, RunUsageLookup};
+use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
-use workbench::Workbench;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
 
-/// What the built-in tools may use.
+/// Builder of the built-in tools.
 #[derive(Clone)]
 pub struct Builtins {
     clock: Arc<dyn Clock>,
     workspace: Option<Arc<Workspace>>,
     client: Option<HttpClient>,
     artifacts: Option<Arc<dyn ArtifactStore>>,
-    records: Option<Records>,
+    records: Option<IntrospectionStores>,
     document_worker: Option<PathBuf>,
-    workbench: Option<Arc<Workbench>>,
+    workbench: Option<Arc<ProgramRunner>>,
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
 }
@@ -96,104 +103,111 @@ impl fmt::Debug for Builtins {
 }
 
 impl Builtins {
-    /// Only what needs nothing: the time.
+    /// Only tools without resources: the time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same telling time by another clock.
+    /// Sets the clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The same with the file tools on this workspace.
+    /// Adds the file tools on this workspace.
     #[must_use]
     pub fn with_workspace(mut self, workspace: Arc<Workspace>) -> Self {
         self.workspace = Some(workspace);
         self
     }
 
-    /// The same with the HTTP tools over this client, which brings the address policy and the resolver.
+    /// Adds the HTTP tools on this client, which brings the address policy and the resolver.
     #[must_use]
     pub fn with_client(mut self, client: HttpClient) -> Self {
         self.client = Some(client);
         self
     }
 
-    /// The same with `read_artifact` on this store.
+    /// Adds `read_artifact` on this store.
     #[must_use]
     pub fn with_artifacts(mut self, artifacts: Arc<dyn ArtifactStore>) -> Self {
         self.artifacts = Some(artifacts);
         self
     }
 
-    /// The same with the tools that look back, `review_tool_calls` and `introspect`, on these records.
+    /// Adds the introspection tools, `review_tool_calls` and `introspect`.
     #[must_use]
-    pub fn with_records(mut self, records: Records) -> Self {
+    pub fn with_introspection(mut self, records: IntrospectionStores) -> Self {
         self.records = Some(records);
         self
     }
 
-    /// The same with the tools that run programs, on this bench. The shell's own tools need [`Self::with_shells`] besides.
+    /// Adds the tools that run programs. The shell tools also need [`Self::with_shells`].
     #[must_use]
-    pub fn with_workbench(mut self, workbench: Arc<Workbench>) -> Self {
+    pub fn with_program_runner(mut self, workbench: Arc<ProgramRunner>) -> Self {
         self.workbench = Some(workbench);
         self
     }
 
-    /// The same with `pdf_read` on the workspace and the bench, by this executable, whose `main` calls [`document::worker_entry`] first.
+    /// Adds `pdf_read`, which also needs the workspace and the program runner. `program` is this
+    /// executable; its `main` must call [`document::worker_entry`] first.
     #[must_use]
     pub fn with_document_worker(mut self, program: impl Into<PathBuf>) -> Self {
         self.document_worker = Some(program.into());
         self
     }
 
-    /// The same with `execute_shell_command` and `manage_process` on these shells.
+    /// Adds `execute_shell_command` and `manage_process` on these shells.
     #[must_use]
     pub fn with_shells(mut self, shells: Arc<Shells>) -> Self {
         self.shells = Some(shells);
         self
     }
 
-    /// The same with `open_file`, which shows files of the workbench's folders with this program.
+    /// Adds `open_file`, which opens files of the program runner's folders with this program.
     #[must_use]
     pub fn with_opener(mut self, opener: Opener) -> Self {
         self.opener = Some(opener);
         self
     }
 
-    /// The tools, in the order in which they are declared.
+    /// The tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
         use tool::*;
         let clock = Arc::clone(&self.clock);
         let now = Arc::clone(&clock);
-        let mut handlers = vec![Typed::handler(get_current_time::GetCurrentTime { clock })];
+        let mut handlers = vec![TypedHandler::handler(get_current_time::GetCurrentTime { clock })];
         if let Some(workspace) = &self.workspace {
             let ws = || Arc::clone(workspace);
             let git = self.git(workspace);
             handlers.extend([
-                Typed::handler(read_file::ReadFile { workspace: ws() }),
-                Typed::handler(write_file::WriteFile { workspace: ws() }),
-                Typed::handler(edit_file::EditFile { workspace: ws() }),
-                Typed::handler(diff_editor::DiffEditor { workspace: ws(), git: git.clone() }),
-                Typed::handler(list_dir::ListDir { workspace: ws() }),
-                Typed::handler(file_info::FileInfo { workspace: ws() }),
-                Typed::handler(make_dir::MakeDir { workspace: ws() }),
-                Typed::handler(copy_path::CopyPath { workspace: ws() }),
-                Typed::handler(move_path::MovePath { workspace: ws() }),
-                Typed::handler(delete_file::DeleteFile { workspace: ws() }),
-                Typed::handler(find_files::FindFiles { workspace: ws() }),
-                Typed::handler(code_search::CodeSearch { workspace: ws() }),
+                TypedHandler::handler(read_file::ReadFile { workspace: ws() }),
+                TypedHandler::handler(write_file::WriteFile { workspace: ws() }),
+                TypedHandler::handler(edit_file::EditFile { workspace: ws() }),
+                TypedHandler::handler(diff_editor::DiffEditor {
+                    workspace: ws(),
+                    git: git.clone(),
+                }),
+                TypedHandler::handler(list_dir::ListDir { workspace: ws() }),
+                TypedHandler::handler(file_info::FileInfo { workspace: ws() }),
+                TypedHandler::handler(make_dir::MakeDir { workspace: ws() }),
+                TypedHandler::handler(copy_path::CopyPath { workspace: ws() }),
+                TypedHandler::handler(move_path::MovePath { workspace: ws() }),
+                TypedHandler::handler(delete_file::DeleteFile { workspace: ws() }),
+                TypedHandler::handler(find_files::FindFiles { workspace: ws() }),
+                TypedHandler::handler(code_search::CodeSearch { workspace: ws() }),
             ]);
             if let (Some(git), Some(workbench)) = (git, &self.workbench) {
                 let bench = || Arc::clone(workbench);
                 handlers.extend([
-                    Typed::handler(git_manager::GitManager { git }),
-                    Typed::handler(test_runner::TestRunner { workspace: ws(), workbench: bench() }),
+                    TypedHandler::handler(git_manager::GitManager { git }),
+                    TypedHandler::handler(test_runner::TestRunner {
+                        workspace: ws(),
+                        workbench: bench(),
+                    }),
                 ]);
             }
         }
@@ -202,49 +216,53 @@ impl Builtins {
         {
             let documents = Documents::new(Arc::clone(workbench), program);
             let workspace = Arc::clone(workspace);
-            handlers.push(Typed::handler(pdf_read::PdfRead { workspace, documents }));
+            handlers.push(TypedHandler::handler(pdf_read::PdfRead { workspace, documents }));
         }
         if let (Some(workspace), Some(workbench)) = (&self.workspace, &self.workbench) {
             let servers = lsp::Servers::new(Arc::clone(workbench));
             let workspace = Arc::clone(workspace);
-            handlers.push(Typed::handler(lsp_manager::LspManager { workspace, servers }));
+            handlers.push(TypedHandler::handler(lsp_manager::LspManager { workspace, servers }));
         }
         if let Some(client) = &self.client {
             let client = || client.clone();
             handlers.extend([
-                Typed::handler(http_request::HttpRequest { client: client() }),
-                Typed::handler(fetch_url::FetchUrl { client: client() }),
+                TypedHandler::handler(http_request::HttpRequest { client: client() }),
+                TypedHandler::handler(fetch_url::FetchUrl { client: client() }),
             ]);
         }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
             handlers.extend([
-                Typed::handler(execute_shell_command::ExecuteShellCommand { shells: shells() }),
-                Typed::handler(manage_process::ManageProcess { shells: shells() }),
+                TypedHandler::handler(execute_shell_command::ExecuteShellCommand {
+                    shells: shells(),
+                }),
+                TypedHandler::handler(manage_process::ManageProcess { shells: shells() }),
             ]);
         }
         if let Some(bench) = &self.workbench {
             let bench = || Arc::clone(bench);
-            handlers.push(Typed::handler(ssh_configure_host::SshConfigureHost { bench: bench() }));
+            handlers.push(TypedHandler::handler(ssh_configure_host::SshConfigureHost {
+                bench: bench(),
+            }));
             let opener = self.opener.iter().cloned();
             let open = opener.map(|opener| open_file::OpenFile { bench: bench(), opener });
-            handlers.extend(open.map(Typed::handler));
+            handlers.extend(open.map(TypedHandler::handler));
         }
         if let Some(store) = &self.artifacts {
             let store = Arc::clone(store);
-            handlers.push(Typed::handler(read_artifact::ReadArtifact { store }));
+            handlers.push(TypedHandler::handler(read_artifact::ReadArtifact { store }));
         }
         if let Some(records) = &self.records {
             let records = || records.clone();
             handlers.extend([
-                Typed::handler(review_tool_calls::ReviewToolCalls { records: records() }),
-                Typed::handler(introspect::Introspect { records: records(), clock: now }),
+                TypedHandler::handler(review_tool_calls::ReviewToolCalls { records: records() }),
+                TypedHandler::handler(introspect::Introspect { records: records(), clock: now }),
             ]);
         }
         handlers
     }
 
-    /// Git on a workspace, where programs can be run.
+    /// Git on a workspace, if programs can be run.
     fn git(&self, workspace: &Arc<Workspace>) -> Option<git::Git> {
         let workbench = Arc::clone(self.workbench.as_ref()?);
         Some(git::Git { workspace: Arc::clone(workspace), workbench })
@@ -257,7 +275,7 @@ impl Builtins {
     }
 }
 
-/// The definitions of all built-in tools, in their order; for documentation, without anything they run on.
+/// The definitions of all built-in tools in order, for documentation; needs no resources.
 #[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     use tool::*;

@@ -1,4 +1,4 @@
-//! `ruff check` on Python files: fast, without a language server.
+//! `ruff check` on Python files: lint results without a language server.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
@@ -9,14 +9,14 @@ use serde::Deserialize;
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 
 use crate::fs::Roots;
-use crate::lsp::shown;
-use crate::workbench::{Needs, Program, Room, Workbench};
+use crate::lsp::display_path;
+use crate::program_runner::{Needs, Program, ProgramRunner, WorkspaceAccess};
 
-/// Longest run (seed 002: 60 s).
+/// Time limit of a run.
 const TIME: Duration = Duration::from_secs(60);
-/// Findings that are listed (seed 002: 50).
+/// Most findings in a result.
 const MAX_FINDINGS: usize = 50;
-/// Bytes of its answer; a finding has about 700.
+/// Capture limit of the output, in bytes; a finding takes about 700.
 const ANSWER: usize = 16 << 20;
 
 #[derive(Debug, Deserialize)]
@@ -28,45 +28,46 @@ struct Finding {
     #[serde(default)]
     filename: String,
     #[serde(default)]
-    location: Place,
+    location: RuffLocation,
     #[serde(default)]
     fix: Option<serde::de::IgnoredAny>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Place {
+struct RuffLocation {
     #[serde(default)]
     row: u64,
     #[serde(default)]
     column: u64,
 }
 
-/// What ruff finds in a file or folder.
+/// Runs ruff on a file or folder.
 ///
 /// # Errors
-/// `not_configured` without ruff, `file_not_found` and others for the path, `execution_error` when it cannot work.
+/// `not_configured` without ruff, `file_not_found` and others for the path, `execution_error` when
+/// ruff fails.
 pub(crate) async fn check(
     ctx: &CallCtx,
-    workbench: &Workbench,
+    workbench: &ProgramRunner,
     roots: &Roots,
     path: &str,
 ) -> Result<String, ToolError> {
     let real = roots.real_path(path)?;
-    let needs = Needs { workspace: Room::Read, ..Needs::default() };
+    let needs = Needs { workspace: WorkspaceAccess::Read, ..Needs::default() };
     let program = Program::new("ruff")
         .args(["check", "--output-format=json", "--no-cache", "--quiet", "--no-fix", "--"])
         .args([&real])
         .needs(needs)
         .time(TIME)
         .keep(ANSWER);
-    let finished = workbench.run(ctx, program).await.map_err(missing)?;
-    if let Some(stopped) = finished.was_stopped("ruff") {
+    let finished = workbench.run(ctx, program).await.map_err(not_installed)?;
+    if let Some(stopped) = finished.stop_error("ruff") {
         return Err(stopped);
     }
-    // It ends with 1 when it found something, and with 2 when it could not work.
+    // Exit code 1 means findings, 2 an error.
     let findings = serde_json::from_slice::<Vec<Finding>>(&finished.stdout.head);
     match (finished.code(), findings) {
-        (Some(0 | 1), Ok(findings)) => Ok(told(roots, path, &findings)),
+        (Some(0 | 1), Ok(findings)) => Ok(render(roots, path, &findings)),
         _ => {
             let said = String::from_utf8_lossy(&finished.stderr.head);
             let said: String = said.trim().chars().take(1000).collect();
@@ -77,7 +78,7 @@ pub(crate) async fn check(
     }
 }
 
-fn missing(error: ToolError) -> ToolError {
+fn not_installed(error: ToolError) -> ToolError {
     if !error.message.starts_with("The program ruff is not there") {
         return error;
     }
@@ -89,7 +90,7 @@ fn missing(error: ToolError) -> ToolError {
     .with_detail(detail)
 }
 
-fn told(roots: &Roots, path: &str, findings: &[Finding]) -> String {
+fn render(roots: &Roots, path: &str, findings: &[Finding]) -> String {
     if findings.is_empty() {
         return format!("ruff finds nothing wrong in {path}.");
     }
@@ -97,7 +98,7 @@ fn told(roots: &Roots, path: &str, findings: &[Finding]) -> String {
     let mut out =
         format!("{path}: {} findings, {fixable} of them with a known fix.\n", findings.len());
     for Finding { code, message, filename, location, .. } in findings.iter().take(MAX_FINDINGS) {
-        let file = shown(roots, Path::new(filename));
+        let file = display_path(roots, Path::new(filename));
         let code = code.as_deref().unwrap_or("error");
         let _ = writeln!(out, "{file}:{}:{} [{code}] {message}", location.row, location.column);
     }

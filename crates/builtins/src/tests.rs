@@ -1,11 +1,11 @@
-//! The tools through their handlers, on real files and a real local server.
+//! Built-in tools tested through their handlers, with real files and a local server.
 
-mod artifacts;
-mod diffs;
-mod files;
-mod http;
-mod reading;
-mod searching;
+mod code_search;
+mod diff_editor;
+mod file_changes;
+mod http_tools;
+mod read_artifact;
+mod read_tools;
 mod undo;
 
 use serde_json::Value;
@@ -71,7 +71,7 @@ fn names_aliases_and_parameters_are_well_formed() {
     }
 }
 
-/// Every argument of an example is a parameter of the right type, and none that is required is missing.
+/// Every argument of an example is a parameter of the right type, and no required one is missing.
 fn check_example(spec: &ToolSpec, args: &Value) {
     let schema = &spec.input_schema;
     for (key, value) in args.as_object().expect("object") {
@@ -117,12 +117,12 @@ fn risks_are_those_of_the_design() {
 
 #[test]
 fn the_source_holds_what_has_its_means() {
-    let shop = crate::testing::Shop::new();
+    let shop = crate::test_support::TestWorkspace::new();
     let client = toolcrib_net::HttpClient::new(toolcrib_net::AddressPolicy::public_only());
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Neither stored results nor records, and nothing that runs programs.
+    // Without artifact store, introspection stores and program runner.
     assert_eq!(more.handlers().len(), specs().len() - 3 - 8);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());

@@ -1,23 +1,25 @@
 //! The binary: words of the command line in, exit code out. Everything else is in the crates under it.
 
 mod backup;
+mod bootstrap;
 mod chat;
-mod cli;
+mod clap_args;
 mod command;
 mod config;
 mod daemon;
 mod doctor;
-mod interrupt;
-mod lines;
+mod jsonl;
+mod op_context;
+mod op_failure;
+mod os_user;
 mod output;
-mod person;
-mod rules;
+mod rule_layers;
 mod service;
 mod session;
+mod shutdown_signal;
+mod stage_trace;
 mod terminal;
-mod trace;
-mod when;
-mod world;
+mod time_format;
 
 use std::process::ExitCode;
 
@@ -30,13 +32,13 @@ fn main() -> ExitCode {
     if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
-    let cli = cli::Cli::read();
+    let cli = clap_args::Cli::from_process_args();
     let json = cli.json;
-    output::for_machines(json);
+    output::set_json_warnings(json);
     match command::run(cli) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::failure(&failure, json);
+            output::print_failure(&failure, json);
             ExitCode::from(failure.code)
         }
     }

@@ -13,7 +13,7 @@ use toolcrib_app::{ExecError, Secrets, SetupError, SubmitError};
 /// Why a command ends without its result.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// Exit code (DESIGN 7).
+    /// Exit code.
     pub(crate) code: u8,
     /// What happened and what to do.
     pub(crate) message: String,
@@ -69,7 +69,7 @@ impl From<SubmitError> for Failure {
         let code = match &error {
             // HTTP 409 and 400: asked for in a way that cannot be answered.
             SubmitError::KeyReused(_) | SubmitError::BadKey | SubmitError::SecretKey => 2,
-            SubmitError::AtWork(_) | SubmitError::Store(_) => 1,
+            SubmitError::RunningElsewhere(_) | SubmitError::Store(_) => 1,
         };
         Self { code, message: error.to_string() }
     }
@@ -82,39 +82,39 @@ impl From<ToolError> for Failure {
 }
 
 /// Secrets that stand in nothing that is said on standard error.
-static HIDDEN: OnceLock<Secrets> = OnceLock::new();
+static SECRETS: OnceLock<Secrets> = OnceLock::new();
 
 /// Hides these from now on: errors of providers and of files may repeat what they were given.
-pub(crate) fn hide(secrets: &Secrets) {
+pub(crate) fn set_secrets(secrets: &Secrets) {
     // The first ones stay; what is learned later is in them too.
-    let _ = HIDDEN.set(secrets.clone());
+    let _ = SECRETS.set(secrets.clone());
 }
 
-fn hidden(text: &str) -> String {
-    HIDDEN.get().map_or_else(|| text.to_owned(), |secrets| secrets.mask(text.to_owned()))
+fn masked(text: &str) -> String {
+    SECRETS.get().map_or_else(|| text.to_owned(), |secrets| secrets.mask(text.to_owned()))
 }
 
 /// Whether a text holds a secret that is hidden.
-pub(crate) fn is_hidden(text: &str) -> bool {
-    HIDDEN.get().is_some_and(|secrets| secrets.is_in(text))
+pub(crate) fn contains_secret(text: &str) -> bool {
+    SECRETS.get().is_some_and(|secrets| secrets.occurs_in(text))
 }
 
 /// Says why a command failed.
-pub(crate) fn failure(failure: &Failure, as_json: bool) {
+pub(crate) fn print_failure(failure: &Failure, as_json: bool) {
     if failure.code == 0 {
         return;
     }
     if as_json {
-        note(&json!({"error": failure.message, "exit_code": failure.code}).to_string());
+        eprint_line(&json!({"error": failure.message, "exit_code": failure.code}).to_string());
     } else {
-        note(&format!("toolcrib: {}", failure.message));
+        eprint_line(&format!("toolcrib: {}", failure.message));
     }
 }
 
 /// Reads standard input to its end. Somebody who only typed the command would wait for ever without a word.
-pub(crate) fn input() -> io::Result<Vec<u8>> {
+pub(crate) fn read_stdin() -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
-        note("toolcrib: reading from the terminal; end the input with Ctrl-D");
+        eprint_line("toolcrib: reading from the terminal; end the input with Ctrl-D");
     }
     let mut raw = Vec::new();
     io::stdin().lock().read_to_end(&mut raw)?;
@@ -122,7 +122,7 @@ pub(crate) fn input() -> io::Result<Vec<u8>> {
 }
 
 /// Prints data.
-pub(crate) fn data(text: &str) -> io::Result<()> {
+pub(crate) fn print_line(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     if !text.ends_with('\n') {
@@ -132,54 +132,54 @@ pub(crate) fn data(text: &str) -> io::Result<()> {
 }
 
 /// Prints data exactly as it is.
-pub(crate) fn exactly(text: &str) -> io::Result<()> {
+pub(crate) fn print_raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
 /// Prints a JSON document: indented for people, in one line for machines.
-pub(crate) fn document(value: &Value, as_json: bool) -> io::Result<()> {
+pub(crate) fn print_json(value: &Value, as_json: bool) -> io::Result<()> {
     let text = if as_json { value.to_string() } else { format!("{value:#}") };
-    data(&text)
+    print_line(&text)
 }
 
 /// Says something beside the data. A reader of these words that went away, such as `head`, does not stop the work.
-pub(crate) fn note(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", hidden(text));
+pub(crate) fn eprint_line(text: &str) {
+    let _ = writeln!(io::stderr(), "{}", masked(text));
 }
 
 /// Whether remarks are for machines.
-static FOR_MACHINES: AtomicBool = AtomicBool::new(false);
+static JSON_WARNINGS: AtomicBool = AtomicBool::new(false);
 
 /// What was said already.
-static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// From now on remarks are for machines.
-pub(crate) fn for_machines(json: bool) {
-    FOR_MACHINES.store(json, Ordering::Relaxed);
+pub(crate) fn set_json_warnings(json: bool) {
+    JSON_WARNINGS.store(json, Ordering::Relaxed);
 }
 
 /// Says something beside the data that is found out more than once in a process, and said once.
-pub(crate) fn remark_once(text: &str) {
-    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+pub(crate) fn warn_once(text: &str) {
+    let mut said = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     if said.insert(text.to_owned()) {
-        remark(text, FOR_MACHINES.load(Ordering::Relaxed));
+        warn(text, JSON_WARNINGS.load(Ordering::Relaxed));
     }
 }
 
 /// Begins a line beside the data that somebody ends by typing.
-pub(crate) fn begin(text: &str) {
+pub(crate) fn eprint_prompt(text: &str) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "{text}").and_then(|()| err.flush());
 }
 
 /// Says something beside the data, for machines as one JSON object per line.
-pub(crate) fn remark(text: &str, as_json: bool) {
+pub(crate) fn warn(text: &str, as_json: bool) {
     if as_json {
-        note(&json!({"note": text}).to_string());
+        eprint_line(&json!({"note": text}).to_string());
     } else {
-        note(&format!("toolcrib: {text}"));
+        eprint_line(&format!("toolcrib: {text}"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! Asking a person about one call.
+//! Approvals: questions to a person about one call, decisions, and the approver interface.
 
 use std::collections::BTreeMap;
 
@@ -7,42 +7,42 @@ use serde_json::Value;
 
 use crate::BoxFuture;
 use crate::call::{Context, Origin};
-use crate::canonical;
+use crate::canonical_json;
 use crate::grant::GrantScope;
 use crate::id::{ApprovalId, CallId, RunId};
-use crate::name::ToolName;
 use crate::rule::RuleRef;
 use crate::spec::{Effect, Reach, Risk};
+use crate::tool_name::ToolName;
 
-/// Which part of policy asks. A grant answers only the reasons it was given for.
+/// The part of policy that asks. A grant answers only the reasons it was given for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
     /// A permission of the host is undecided.
     Permission,
-    /// A rule says ask.
+    /// A rule has the verdict `ask`.
     Rule,
     /// The run has read untrusted text.
     Taint,
     /// The preset asks at this risk.
     Risk,
-    /// The call would reach hosts that are not allowed.
+    /// The call would connect to hosts that are not allowed.
     Host,
 }
 
-/// One reason to ask, in words.
+/// One reason for a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AskReason {
-    /// Which part of policy asks.
+pub struct ApprovalReason {
+    /// The part of policy that asks.
     pub kind: ReasonKind,
-    /// Why.
+    /// Explanation for people.
     pub text: String,
-    /// The rule, when one asks.
+    /// The rule, if a rule asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
 }
 
-/// The question: immutable, stored before it is shown (seed 003).
+/// A question to a person. Immutable, and stored before it is shown.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     /// Its id.
@@ -53,9 +53,9 @@ pub struct ApprovalRequest {
     pub run: Option<RunId>,
     /// The tool.
     pub tool: ToolName,
-    /// The operation that policy names.
+    /// The operation that policy evaluates.
     pub operation: String,
-    /// The final arguments: what is shown is what runs.
+    /// The final arguments: exactly what is shown is what runs.
     pub args: Value,
     /// Assessed risk.
     pub risk: Risk,
@@ -63,111 +63,116 @@ pub struct ApprovalRequest {
     pub effect: Effect,
     /// Assessed reach.
     pub reach: Reach,
-    /// One line that says what will happen.
+    /// One line that describes what will happen.
     pub summary: String,
-    /// Why a person is asked.
-    pub reasons: Vec<AskReason>,
-    /// Who asks.
+    /// The reasons for asking.
+    pub reasons: Vec<ApprovalReason>,
+    /// Where the call comes from.
     pub origin: Origin,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Context,
     /// Hash of the tool's definition.
     pub definition_hash: String,
-    /// Hash of definition, canonical arguments and run: the decision is good for exactly this.
+    /// Hash of definition, canonical arguments and run. A decision is valid for exactly this hash.
     pub binding: String,
-    /// Milliseconds since 1970.
+    /// When it was asked, Unix time in milliseconds.
     pub requested_at: i64,
-    /// Milliseconds since 1970; `None` = waits as long as it takes.
+    /// Deadline, Unix time in milliseconds; `None` waits without limit.
     pub expires_at: Option<i64>,
-    /// What the model asks, when this is a question of its own (`ask_user`) and not one about whether its call may run.
+    /// The model's question, if this request comes from `ask_user` and is not about whether a call
+    /// may run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<UserQuestion>,
 }
 
-/// A question of the model to a person (DESIGN 9, ask_user).
+/// A model's question to a person (the tool `ask_user`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserQuestion {
     /// The question.
     pub question: String,
-    /// Why it is asked; empty = not said.
+    /// Why the model asks; empty if it did not say.
     #[serde(default)]
     pub context: String,
-    /// Answers to choose from, none or two to four. Free text and skipping are always possible.
+    /// Suggested answers: none, or two to four. Free text and skipping are always possible.
     #[serde(default)]
     pub options: Vec<String>,
 }
 
 impl ApprovalRequest {
-    /// Whether its time is over.
+    /// Whether the deadline has passed.
     #[must_use]
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at.is_some_and(|end| now_ms >= end)
     }
 
-    /// The call that may run or not, by the decision; `None` = it is a question of the model. Asked about once in the life of a call.
+    /// The call that the decision allows or denies; `None` for a question of the model. Each call
+    /// is asked about once.
     #[must_use]
-    pub fn approves(&self) -> Option<CallId> {
+    pub fn gated_call(&self) -> Option<CallId> {
         self.question.is_none().then_some(self.call)
     }
 
-    /// What a decision is bound to (DESIGN 5).
+    /// The hash that a decision is bound to.
     #[must_use]
-    pub fn binding_of(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {
+    pub fn compute_binding(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {
         let run = run.map(|r| r.to_string()).unwrap_or_default();
-        canonical::sha256_parts(&[definition_hash, &canonical::to_string(args), &run])
+        canonical_json::sha256_parts(&[definition_hash, &canonical_json::to_string(args), &run])
     }
 }
 
-/// What a person decided.
+/// A person's decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "decision", rename_all = "snake_case")]
 pub enum Decision {
-    /// Run it; the scope says how long this answer is remembered.
+    /// Run the call; the scope says how long the approval is remembered.
     Approve {
-        /// How long it holds.
+        /// How long the approval is valid.
         scope: GrantScope,
-        /// What arguments must look like for the grant to answer, by name: a glob for each (see [`crate::Grant::args`]).
+        /// Limits the grant to arguments of this form, one glob per name (see
+        /// [`crate::Grant::args`]).
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         only: BTreeMap<String, String>,
-        /// Whether the grant answers for what the run has read too. It never does unless this says so (DESIGN 9, Approvals).
+        /// Whether the grant also answers questions about taint. It does not by default, because
+        /// labels change with what the run reads.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         taint: bool,
     },
     /// Do not run it.
     Deny {
-        /// Words for the model.
+        /// Message for the model.
         note: Option<String>,
     },
-    /// Run it with these arguments instead; they are validated and assessed again.
+    /// Run the call with these arguments instead; they are validated and assessed again.
     Edit {
         /// The new arguments.
         args: Value,
     },
-    /// Do not run it, and let the run go on; a question of the model stays unanswered.
+    /// Do not run the call but continue the run; a question of the model stays unanswered.
     Skip,
-    /// The answer to a question of the model.
+    /// Answer to a question of the model.
     Answer {
-        /// One of its options, or free text.
+        /// One of the suggested answers, or free text.
         text: String,
     },
 }
 
 impl Decision {
-    /// Run it, this once.
+    /// Approves this call only.
     #[must_use]
     pub fn approve() -> Self {
         Self::approve_for(GrantScope::Once)
     }
 
-    /// Run it, and remember that for so long.
+    /// Approves and remembers the approval for this scope.
     #[must_use]
     pub fn approve_for(scope: GrantScope) -> Self {
         Self::Approve { scope, only: BTreeMap::new(), taint: false }
     }
 
-    /// Whether this decides a question of that kind: the model's own are answered or skipped, the others are decided.
+    /// Whether the decision fits the request: questions of the model are answered or skipped, all
+    /// others are decided.
     #[must_use]
-    pub fn fits(&self, request: &ApprovalRequest) -> bool {
+    pub fn matches_kind(&self, request: &ApprovalRequest) -> bool {
         match self {
             Self::Skip | Self::Deny { .. } => true,
             Self::Answer { .. } => request.question.is_some(),
@@ -176,62 +181,65 @@ impl Decision {
     }
 }
 
-/// A decision with who made it and when.
+/// A decision with its author and time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRecord {
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
-    /// By whom.
+    /// Name of the person who decided.
     pub decided_by: String,
-    /// Milliseconds since 1970, by the clock of whoever stores it.
+    /// Unix time in milliseconds, by the clock of the store.
     pub decided_at: i64,
 }
 
 impl DecisionRecord {
-    /// Who ends a question that nobody decided in time, as records name it.
+    /// Author of the decision that ends an expired question, as named in records.
     pub const DEADLINE: &str = "deadline";
 
-    /// Nobody decided in time. Stored like any decision, so that a clock that is put back revives nothing.
+    /// The decision for an expired question. It is stored like any other, so that setting the clock
+    /// back does not reopen the question.
     #[must_use]
     pub fn expiry(at_ms: i64) -> Self {
         let decided_by = Self::DEADLINE.to_owned();
         Self { decision: Decision::Deny { note: None }, decided_by, decided_at: at_ms }
     }
 
-    /// Whether it says that nobody decided in time.
+    /// Whether the question expired without a decision.
     #[must_use]
     pub fn is_expiry(&self) -> bool {
         self.decided_by == Self::DEADLINE && matches!(self.decision, Decision::Deny { .. })
     }
 }
 
-/// What an approver answers.
+/// An approver's reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Asked {
-    /// Decided, by this person.
+pub enum ApproverReply {
+    /// A person decided.
     Decided {
         /// The decision.
         decision: Decision,
-        /// Who decided.
+        /// Name of the person who decided.
         by: String,
     },
-    /// Nobody is here now: the call is suspended and the question stays in the store.
-    Later,
-    /// Nobody can ever be asked on this surface: the call is denied at once.
-    Nobody,
+    /// No person is available now: the call is suspended and the question stays in the store.
+    Deferred,
+    /// This interface can never ask a person: the call is denied at once.
+    Unavailable,
 }
 
-/// The right to put one question in front of people; it is given back when dropped.
-pub type Turn = Box<dyn Send>;
+/// The right to show one question; dropping it releases the right.
+pub type PromptPermit = Box<dyn Send>;
 
-/// Somebody, or something, that can be asked.
+/// A component that asks a person.
 pub trait Approver: Send + Sync {
-    /// Waits until one more question can be put in front of people, where only one can be shown at a time. The question is made, and its
-    /// deadline runs, from then on; the turn is held until the question is over. `None` = any number at once (the default).
-    fn turn(&self) -> BoxFuture<'_, Option<Turn>> {
+    /// Waits until one more question can be shown, if only one can be shown at a time. The question
+    /// is created, and its deadline starts, when this returns; the permit is held until the
+    /// question ends. `None` (the default) allows any number at once.
+    fn acquire_prompt(&self) -> BoxFuture<'_, Option<PromptPermit>> {
         Box::pin(std::future::ready(None))
     }
 
-    /// Asks. The engine stops waiting at the request's deadline and drops the future: whoever asks must then have left the screen.
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Asked>;
+    /// Asks a person. At the deadline the engine drops the future; dropping it must remove the
+    /// question from the screen.
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply>;
 }

@@ -1,4 +1,4 @@
-//! Stored results, passed by reference.
+//! Artifacts: stored results that are passed by reference.
 
 use std::fmt;
 
@@ -8,7 +8,8 @@ use crate::id::{CallId, RunId};
 use crate::output::Trust;
 use crate::store::StoreError;
 
-/// Names an artifact: `art_` and the first 32 hexadecimal digits of the SHA-256 of owner and content, so equal content has one name per owner.
+/// Reference of an artifact: `art_` and the first 32 hexadecimal digits of the SHA-256 of owner and
+/// content, so that equal content has one name per owner.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ArtifactRef(pub String);
@@ -20,7 +21,7 @@ impl fmt::Display for ArtifactRef {
 }
 
 impl ArtifactRef {
-    /// Whether the text has the form of a reference, so that it can be used in a file name.
+    /// Whether the text has the form of a reference and is therefore safe in a file name.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         self.0.strip_prefix("art_").is_some_and(|hex| {
@@ -29,92 +30,97 @@ impl ArtifactRef {
     }
 }
 
-/// What is known of an artifact.
+/// Metadata of an artifact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArtifactMeta {
-    /// Its name.
+    /// Reference.
     pub artifact: ArtifactRef,
-    /// Whose it is; only the owner reads it.
+    /// Owner; nobody else can read the artifact.
     pub owner: String,
     /// Media type.
     pub media_type: String,
-    /// Whose words these are.
+    /// Trust level of the content.
     pub trust: Trust,
-    /// Where they come from.
+    /// Source of the content: a path or an address.
     pub source: Option<String>,
-    /// Bytes kept.
+    /// Stored bytes.
     pub bytes: u64,
-    /// Bytes that the tool produced; more than `bytes` when the cap was reached.
+    /// Bytes that the tool produced; more than `bytes` if the cap was reached.
     pub total_bytes: u64,
-    /// SHA-256 of the owner, a zero byte and the bytes kept.
+    /// SHA-256 of the owner, a zero byte and the stored bytes.
     pub sha256: String,
-    /// Call that made it.
+    /// Call that created it.
     pub call: CallId,
-    /// Run that made it; the newest, when several made the same.
+    /// Run that created it; the newest if several created the same content.
     pub run: Option<RunId>,
-    /// Conversation that it was made in; empty = in none.
+    /// Conversation in which it was created; empty if none.
     #[serde(default)]
     pub conversation: String,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub created_at: i64,
-    /// When it may be removed, milliseconds since 1970, unless a run that made it still goes on or waits; `None` = never.
+    /// Expiry, Unix time in milliseconds; `None` means never. It is kept longer while a run that
+    /// created it has not ended.
     #[serde(default)]
     pub expires_at: Option<i64>,
 }
 
-/// What a new artifact is made with.
+/// Parameters of a new artifact.
 #[derive(Debug, Clone)]
 pub struct NewArtifact {
-    /// Whose it is.
+    /// Owner.
     pub owner: String,
     /// Media type.
     pub media_type: String,
-    /// Whose words these are.
+    /// Trust level of the content.
     pub trust: Trust,
-    /// Where they come from.
+    /// Source of the content: a path or an address.
     pub source: Option<String>,
-    /// Call that makes it.
+    /// Call that creates it.
     pub call: CallId,
-    /// Run that makes it.
+    /// Run that creates it.
     pub run: Option<RunId>,
-    /// Conversation that it is made in; empty = in none.
+    /// Conversation in which it is created; empty if none.
     pub conversation: String,
 }
 
-/// Takes the bytes of one artifact. Dropping it without [`ArtifactWriter::finish`] leaves nothing behind.
+/// Writes the bytes of one artifact. Dropping it without [`ArtifactWriter::finish`] discards them.
 pub trait ArtifactWriter: Send {
-    /// Adds bytes. Beyond the cap they are counted and dropped.
+    /// Adds bytes. Bytes beyond the cap are counted and dropped.
     ///
     /// # Errors
-    /// [`StoreError`] when the bytes cannot be kept.
+    /// [`StoreError`] if the bytes cannot be stored.
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError>;
 
-    /// Ends the artifact and names it. It is known when this returns.
+    /// Completes the artifact and names it. It can be read when this returns.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be kept; [`StoreError::Full`] when its owner, or its run, has more than is kept for one.
+    /// [`StoreError`] if it cannot be stored; [`StoreError::Full`] if it exceeds the quota of its
+    /// owner or its run.
     fn finish(self: Box<Self>) -> Result<ArtifactMeta, StoreError>;
 }
 
-/// Where artifacts live. Calls block for the time of a local disk; callers on an async thread keep them small or move them away.
+/// Storage of artifacts. Calls block for the time of local disk access; async callers keep them
+/// small or use a blocking thread.
 pub trait ArtifactStore: Send + Sync {
     /// Begins an artifact.
     ///
     /// # Errors
-    /// [`StoreError`] when nothing can be stored now.
+    /// [`StoreError`] if nothing can be stored now.
     fn create(&self, new: NewArtifact) -> Result<Box<dyn ArtifactWriter>, StoreError>;
 
-    /// What is known of an artifact of this owner; `None` = there is none, or it is somebody else's.
+    /// Metadata of an artifact of this owner; `None` if it does not exist or belongs to another
+    /// owner.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     fn meta(&self, artifact: &ArtifactRef, owner: &str)
     -> Result<Option<ArtifactMeta>, StoreError>;
 
     /// Up to `length` bytes from `offset`; `None` as for [`ArtifactStore::meta`].
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be read, or the artifact is damaged: then it names it.
+    /// [`StoreError`] if the store cannot be read, or if the artifact is damaged; the error then
+    /// names it.
     fn read(
         &self,
         artifact: &ArtifactRef,
@@ -123,15 +129,16 @@ pub trait ArtifactStore: Send + Sync {
         length: usize,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// What is known of the artifacts of an owner, the newest first, at most `limit`.
+    /// Metadata of an owner's artifacts, newest first, at most `limit`.
     ///
     /// # Errors
-    /// [`StoreError`] when the store cannot be read.
+    /// [`StoreError`] if the store cannot be read.
     fn list(&self, owner: &str, limit: usize) -> Result<Vec<ArtifactMeta>, StoreError>;
 
-    /// Removes an artifact of this owner, whatever still refers to it; `false` = there is none.
+    /// Deletes an artifact of this owner, even if it is still referenced; `false` if it does not
+    /// exist.
     ///
     /// # Errors
-    /// [`StoreError`] when it cannot be removed.
+    /// [`StoreError`] if it cannot be deleted.
     fn remove(&self, artifact: &ArtifactRef, owner: &str) -> Result<bool, StoreError>;
 }

@@ -1,7 +1,8 @@
-//! The audit's records: what is said of each event, how records are chained, and what a checkpoint signs.
+//! Audit records: the event format, the hash chain and the payload of signed checkpoints.
 //!
-//! A record is one line of canonical JSON. Its hash covers the hash before it, so that no record can be changed, taken out, added or moved
-//! without changing all that follow; signed checkpoints with a key outside the database find even that (reliability 4.6).
+//! A record is one line of canonical JSON. Its hash covers the previous record's hash, so that
+//! changing, removing, adding or moving a record changes every later hash. Checkpoints signed with
+//! a key outside the database also reveal a chain that was rewritten as a whole.
 
 use std::sync::Arc;
 
@@ -11,24 +12,24 @@ use sha2::{Digest, Sha256};
 
 use crate::approval::{ApprovalRequest, Decision, DecisionRecord};
 use crate::call::{Context, Origin};
-use crate::canonical;
+use crate::canonical_json;
 use crate::error::ErrorType;
 use crate::grant::{Grant, GrantScope};
 use crate::id::{ApprovalId, BatchId, CallId, GrantId, RunId};
 use crate::outcome::OutcomeKind;
 use crate::spec::{Effect, Risk};
-use crate::store::{AcceptedBatch, CallFacts, CallRecord, Intent, Switch, SwitchState};
+use crate::store::{AcceptedBatch, CallDetails, CallRecord, Intent, Switch, SwitchState};
 
-/// Version of the records' form; it is part of every record.
+/// Version of the record format; part of every record.
 pub const AUDIT_VERSION: u32 = 1;
-/// Records between two checkpoints (reliability 4.6: 1,000).
+/// Maximum number of records between two checkpoints.
 pub const CHECKPOINT_RECORDS: u64 = 1_000;
-/// Time between two checkpoints of a chain that grows (reliability 4.6: 60 s).
+/// Maximum time between two checkpoints of a growing chain.
 pub const CHECKPOINT_SECONDS: u64 = 60;
-/// The chain of a database that one machine writes.
+/// The chain of a database that a single machine writes.
 pub const LOCAL_CHAIN: u64 = 1;
 
-/// What an audit record is about.
+/// Kind of an audit record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AuditKind {
@@ -36,35 +37,36 @@ pub enum AuditKind {
     Accepted,
     /// A call that may change something starts.
     Started,
-    /// A call has its outcome.
+    /// A call got its outcome.
     Settled,
     /// A person is asked.
     Asked,
     /// A person decided.
     Decided,
-    /// Somebody decided about what was decided already; the first decision stands.
+    /// A second decision about a question; the first one remains in force.
     DecidedAgain,
-    /// An approval is remembered.
+    /// A grant was stored.
     Granted,
-    /// A remembered approval was taken back.
+    /// A grant was revoked.
     Revoked,
-    /// A switch was set.
+    /// A feature switch was set.
     Switched,
-    /// Somebody with the right to it changed how things are set up: rules, settings, secrets, tokens.
+    /// An authorized person changed the configuration: rules, settings, secrets, tokens.
     Administered,
 }
 
-/// One event, without its place in a chain. What does not apply is left out of the record.
+/// One event, without its position in a chain. Fields that do not apply are omitted from the
+/// record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditEvent {
-    /// Milliseconds since 1970; the order is that of the numbers, not of the times.
+    /// Unix time in milliseconds. Records are ordered by number, not by time.
     pub at: i64,
-    /// What it is about.
+    /// Kind of the event.
     pub kind: AuditKind,
-    /// Whose it is, with agent, conversation, topic, workspace, channel and device.
+    /// Owner, agent, conversation, topic, workspace, channel and device.
     pub context: Arc<Context>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// Who asked for the call.
+    /// Where the call came from.
     pub origin: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     /// The run.
@@ -82,10 +84,10 @@ pub struct AuditEvent {
     /// The grant.
     pub grant: Option<GrantId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// Canonical name of the tool, or the name that was asked for where there is none.
+    /// Canonical name of the tool, or the requested name if no tool has it.
     pub tool: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// The operation that policy names.
+    /// The operation that policy evaluates.
     pub operation: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     /// Hash of the tool's definition.
@@ -112,35 +114,36 @@ pub struct AuditEvent {
     /// Nanoseconds that the tool ran.
     pub run_nanos: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// SHA-256 of the outcome as it is kept.
+    /// SHA-256 of the stored outcome.
     pub output_hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// SHA-256 of the row that the record is about, all of it, as it is kept: of a call that ended its [`CallRecord`] as `serde_json` writes
-    /// it, of a question, a decision, a grant and a switch the canonical JSON. `None` in records of versions before it, and where no row is
-    /// left. A member that is added to one of these types must be left out where it is empty, or older records match nothing any more.
+    /// SHA-256 of the complete stored row that the record is about: for an ended call its
+    /// [`CallRecord`] as serialized by `serde_json`; for a question, decision, grant or switch the
+    /// canonical JSON. `None` in records of older versions and if no row remains. A field added to
+    /// one of these types must be skipped when empty, or older records no longer match.
     pub body_hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// What was decided, or what a switch was set to.
+    /// The decision, or the new state of a switch.
     pub decision: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// Who decided, granted, revoked or switched.
+    /// Name of the person who decided, granted, revoked or switched.
     pub by: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     /// Why a person is asked.
     pub reasons: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// What policy said of the call, in one line.
+    /// The policy's ruling in one line.
     pub policy: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// What was done by an act of administration, in words: never a secret.
+    /// Description of an administrative act; never contains a secret.
     pub about: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    /// Fencing number of whoever wrote it.
+    /// Fencing epoch of the process that wrote the record.
     pub epoch: Option<u64>,
 }
 
 impl AuditEvent {
-    /// An event with nothing but when, what and whose.
+    /// An event with only kind, time and context.
     #[must_use]
     pub fn new(kind: AuditKind, at: i64, context: Arc<Context>) -> Self {
         Self {
@@ -174,7 +177,7 @@ impl AuditEvent {
         }
     }
 
-    fn of_call(kind: AuditKind, at: i64, facts: &CallFacts) -> Self {
+    fn of_call(kind: AuditKind, at: i64, facts: &CallDetails) -> Self {
         let tool = facts.tool.as_ref().map(ToString::to_string);
         Self {
             origin: Some(facts.origin),
@@ -224,8 +227,11 @@ impl AuditEvent {
             attempts: Some(end.attempts),
             run_nanos: Some(end.run_nanos),
             output_hash: end.output_hash.clone(),
-            // On the path of every call: its members have one order, so that nothing needs sorting.
-            body_hash: serde_json::to_string(record).ok().map(|text| canonical::sha256_text(&text)),
+            // On the path of every call. The struct has a fixed field order, so the keys need no
+            // sorting.
+            body_hash: serde_json::to_string(record)
+                .ok()
+                .map(|text| canonical_json::sha256_text(&text)),
             epoch: Some(record.epoch),
             ..Self::of_call(AuditKind::Settled, end.ended_at, &record.facts)
         }
@@ -240,7 +246,7 @@ impl AuditEvent {
             tool: Some(request.tool.to_string()),
             operation: Some(request.operation.clone()),
             definition_hash: Some(request.definition_hash.clone()),
-            args_hash: Some(canonical::sha256(&request.args)),
+            args_hash: Some(canonical_json::sha256(&request.args)),
             risk: Some(request.risk),
             effect: Some(request.effect),
             reasons: request.reasons.iter().map(|reason| reason.text.clone()).collect(),
@@ -257,16 +263,16 @@ impl AuditEvent {
         }
     }
 
-    /// A person decided: first, or after somebody else.
+    /// A person decided; `is_first` is `false` if the question was already decided.
     #[must_use]
     pub fn decided(request: &ApprovalRequest, record: &DecisionRecord, is_first: bool) -> Self {
         let kind = if is_first { AuditKind::Decided } else { AuditKind::DecidedAgain };
         let args_hash = match &record.decision {
-            Decision::Edit { args } => canonical::sha256(args),
-            _ => canonical::sha256(&request.args),
+            Decision::Edit { args } => canonical_json::sha256(args),
+            _ => canonical_json::sha256(&request.args),
         };
         Self {
-            decision: Some(decision_word(&record.decision).to_owned()),
+            decision: Some(decision_name(&record.decision).to_owned()),
             by: Some(record.decided_by.clone()),
             args_hash: Some(args_hash),
             body_hash: body_hash(record),
@@ -292,7 +298,7 @@ impl AuditEvent {
         }
     }
 
-    /// An approval is remembered.
+    /// A grant was stored.
     #[must_use]
     pub fn granted(grant: &Grant) -> Self {
         Self {
@@ -302,13 +308,13 @@ impl AuditEvent {
         }
     }
 
-    /// A remembered approval was taken back.
+    /// A grant was revoked.
     #[must_use]
     pub fn revoked(grant: &Grant, by: &str, at: i64) -> Self {
         Self { by: Some(by.to_owned()), ..Self::of_grant(AuditKind::Revoked, at, grant) }
     }
 
-    /// A switch was set; `None` = its setting was taken back.
+    /// A switch was set, or reset to its default if `state` is `None`.
     #[must_use]
     pub fn switched(switch: &Switch, state: Option<SwitchState>) -> Self {
         let context = Context { owner: switch.owner.clone(), ..Context::default() };
@@ -322,7 +328,8 @@ impl AuditEvent {
         }
     }
 
-    /// Somebody changed how things are set up: `act` is a word that stays, such as `rule.add`, `about` says to what.
+    /// An administrative change: `act` is a stable identifier such as `rule.add`, `about` describes
+    /// its object.
     #[must_use]
     pub fn administered(owner: &str, by: &str, act: &str, about: String, at: i64) -> Self {
         let context = Context { owner: owner.to_owned(), ..Context::default() };
@@ -334,10 +341,10 @@ impl AuditEvent {
         }
     }
 
-    /// The record: canonical JSON in one line, with its place.
+    /// The record with its position: canonical JSON on one line.
     #[must_use]
     pub fn text(&self, chain: u64, seq: u64) -> String {
-        // What is plain data always has a JSON form.
+        // Plain data always has a JSON form.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         if let Value::Object(object) = &mut value {
             object.insert("v".to_owned(), json!(AUDIT_VERSION));
@@ -347,11 +354,12 @@ impl AuditEvent {
                 context.retain(|_, word| word.as_str().is_none_or(|word| !word.is_empty()));
             }
         }
-        canonical::to_string(&value)
+        canonical_json::to_string(&value)
     }
 }
 
-/// A switch as its hash covers it. On and off are spelled as they were before there was a third state: rows from then have their records.
+/// A switch in the form that its hash covers. On and off are serialized as before the third state
+/// (`ask`) existed, so that records of older rows still match.
 #[derive(Serialize)]
 struct SwitchBody<'a> {
     owner: &'a str,
@@ -376,12 +384,12 @@ impl<'a> SwitchBody<'a> {
 }
 
 fn body_hash(row: &impl Serialize) -> Option<String> {
-    serde_json::to_value(row).ok().as_ref().map(canonical::sha256)
+    serde_json::to_value(row).ok().as_ref().map(canonical_json::sha256)
 }
 
-/// The wire word of a decision.
+/// Name of a decision on the wire.
 #[must_use]
-pub fn decision_word(decision: &Decision) -> &'static str {
+pub fn decision_name(decision: &Decision) -> &'static str {
     match decision {
         Decision::Approve { scope, .. } => match scope {
             GrantScope::Once => "approve",
@@ -408,32 +416,32 @@ fn scope_word(scope: GrantScope) -> &'static str {
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// The hash that the first record of a chain follows.
+/// The hash that precedes the first record of a chain.
 #[must_use]
 pub fn genesis(chain: u64) -> Hash {
     Sha256::digest(format!("toolcrib audit {AUDIT_VERSION} chain {chain}")).into()
 }
 
-/// The hash of a record after another.
+/// The hash of a record, given the previous one.
 #[must_use]
-pub fn link(previous: &Hash, text: &str) -> Hash {
+pub fn chain_hash(previous: &Hash, text: &str) -> Hash {
     Sha256::new().chain_update(previous).chain_update(text.as_bytes()).finalize().into()
 }
 
-/// A record as it is kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditRow {
     /// Its chain.
     pub chain: u64,
     /// Its number in the chain, from 1, without gaps.
     pub seq: u64,
-    /// The record.
+    /// The record's text.
     pub text: String,
-    /// [`link`] of the record before it and this text, as 64 hexadecimal digits.
+    /// [`chain_hash`] of the previous record's hash and this text, as 64 hexadecimal digits.
     pub hash: String,
 }
 
-/// A signed statement of how far a chain had grown.
+/// A signed statement of a chain's length and newest hash.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AuditCheckpoint {
     /// The chain.
@@ -442,39 +450,39 @@ pub struct AuditCheckpoint {
     pub seq: u64,
     /// Its hash, as 64 hexadecimal digits.
     pub head: String,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub at: i64,
-    /// The public key that verifies it, as hexadecimal digits.
+    /// The public key that verifies the signature, in hexadecimal.
     pub key: String,
-    /// Signature over [`AuditCheckpoint::signed`], as hexadecimal digits.
+    /// Signature over [`AuditCheckpoint::signing_payload`], in hexadecimal.
     pub signature: String,
 }
 
 impl AuditCheckpoint {
     /// The bytes that are signed.
     #[must_use]
-    pub fn signed(chain: u64, seq: u64, head: &str, at: i64) -> String {
+    pub fn signing_payload(chain: u64, seq: u64, head: &str, at: i64) -> String {
         format!("toolcrib audit checkpoint {AUDIT_VERSION}\n{chain}\n{seq}\n{head}\n{at}\n")
     }
 }
 
-/// Signs checkpoints with a key that no database holds.
+/// Signs checkpoints with a key that is not in the database.
 pub trait AuditSigner: Send + Sync {
-    /// The public key, as hexadecimal digits.
+    /// The public key, in hexadecimal.
     fn public_key(&self) -> String;
 
-    /// The signature of these bytes, as hexadecimal digits.
+    /// The signature of these bytes, in hexadecimal.
     fn sign(&self, bytes: &[u8]) -> String;
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::name::ToolName;
     use crate::store::CallEnd;
+    use crate::tool_name::ToolName;
 
     fn record() -> CallRecord {
-        let facts = CallFacts {
+        let facts = CallDetails {
             call: "call_00000000000000000000000000000001".parse().unwrap(),
             run: None,
             origin: Origin::Cli,
@@ -504,7 +512,7 @@ mod tests {
         CallRecord { facts, started_at: Some(2), epoch: 5, end }
     }
 
-    /// If this fails, the calls of every database that is out there look tampered with.
+    /// A failure here means that the calls in every existing database would look tampered with.
     #[test]
     fn the_hash_of_a_call_stays_what_it_is() {
         let hash = AuditEvent::settled(&record()).body_hash.unwrap();

@@ -1,4 +1,4 @@
-//! What is asked for: a batch of calls with its context.
+//! Calls, their batch and the context they come from.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use serde_json::Value;
 use crate::catalog::ViewRequest;
 use crate::id::{CallId, RunId};
 
-/// Who asks.
+/// Where a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Origin {
     /// A model, through the agent loop.
     Model,
-    /// A script that chains calls.
+    /// A script that calls tools.
     Chain,
     /// An MCP client.
     Mcp,
@@ -29,33 +29,34 @@ pub enum Origin {
     Device,
 }
 
-/// Whose call it is: in every call and every stored row. Empty text means "the only one".
+/// Owner and surroundings of a call, part of every call and every stored row. An empty text means
+/// the default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Context {
     /// Owner of everything the call touches.
     pub owner: String,
-    /// Agent that calls.
+    /// Agent that makes the call.
     pub agent: String,
-    /// Conversation that the call belongs to.
+    /// Conversation of the call.
     pub conversation: String,
     /// Workspace folder.
     pub workspace: String,
-    /// Channel: `chat`, `external-agent`, `background` (DESIGN 9).
+    /// Channel: `chat`, `external-agent` or `background`.
     pub channel: String,
-    /// Device that asked, when one did.
+    /// Device that made the call, if any.
     pub device: String,
-    /// What the conversation is about, in a few words; for history and audit.
+    /// Topic of the conversation in a few words; for history and audit.
     pub topic: String,
 }
 
-/// The channels that rules and permissions know (DESIGN 9, Channels).
+/// The channels that rules and permissions know.
 pub const CHANNELS: [&str; 3] = ["chat", "background", "external-agent"];
 
-/// The channel of a call: what its context says, else that of its origin (DESIGN 9, Channels). A chain whose context names none counts as
-/// its model's.
+/// The channel of a call: the one in its context, or else the one of its origin. A chain without a
+/// channel counts as its model's.
 #[must_use]
-pub fn channel(context: &Context, origin: Origin) -> &str {
+pub fn effective_channel(context: &Context, origin: Origin) -> &str {
     if !context.channel.is_empty() {
         return &context.channel;
     }
@@ -66,18 +67,19 @@ pub fn channel(context: &Context, origin: Origin) -> &str {
     }
 }
 
-/// Arguments as they arrive.
+/// Arguments as received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RawArgs {
-    /// Text, as OpenAI-like providers send it.
+    /// JSON text, as OpenAI-compatible providers send it.
     Text(String),
-    /// A value, as Anthropic and Gemini send it.
+    /// A JSON value, as Anthropic and Gemini send it.
     Value(Value),
-    /// The provider's answer broke inside them: the call is recorded and never run. The text says how.
+    /// The provider's response broke off inside the arguments: the call is recorded and never run.
+    /// The text is the reason.
     Broken(String),
-    /// Arguments that hold a secret, as a store keeps them: the JSON form of one of the others, sealed by a
-    /// [`Sealer`](crate::seal::Sealer). No provider sends these.
+    /// Stored arguments that hold a secret: the JSON form of one of the other variants, sealed by a
+    /// [`Sealer`](crate::seal::Sealer). No provider sends this variant.
     Sealed(String),
 }
 
@@ -90,9 +92,9 @@ impl From<Value> for RawArgs {
 /// One request to run one tool.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Call {
-    /// Our id; the provider's own is kept by whoever talks to the provider.
+    /// Toolcrib's id. The provider client keeps the provider's own id.
     pub id: CallId,
-    /// The name as the caller wrote it.
+    /// Name as the caller wrote it.
     pub name: String,
     /// The arguments.
     pub args: RawArgs,
@@ -110,43 +112,45 @@ impl Call {
     }
 }
 
-/// The call that others are made by.
+/// The parent of a child call.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Within {
-    /// It, alone in its batch, with its final arguments.
+pub struct ParentCall {
+    /// The parent alone in its batch, with its final arguments.
     pub parent: Arc<Batch>,
-    /// How long the tool of a call that it makes may run.
+    /// How long the child's tool may run.
     pub limit: Duration,
-    /// The number of that call, from 1.
+    /// Number of the child, from 1.
     pub number: u32,
-    /// The most calls that there may be.
+    /// Maximum number of children.
     pub most: u32,
 }
 
-/// Calls that were asked for together. They run side by side; answers come back in this order.
+/// Calls that were requested together. They run concurrently; answers are returned in this order.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Batch {
-    /// Run that pays for them and whose repeats are watched; `None` = outside any run.
+    /// Run that is charged and whose repeats are checked; `None` outside a run.
     pub run: Option<RunId>,
-    /// Who asks.
+    /// Where the calls come from.
     pub origin: Origin,
-    /// Whose calls they are.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Arc<Context>,
-    /// Which tools the caller sees.
+    /// The tools that the caller sees.
     pub view: Arc<ViewRequest>,
     /// The calls.
     pub calls: Vec<Call>,
-    /// Whether these calls may have been sent before, by a process that has died or a caller that asks again: then what is recorded of
-    /// each is looked up first, and only what never ran, or changes nothing, runs.
+    /// Whether these calls may be a repetition, after a crash or a retry by the caller. The engine
+    /// then looks up the records first, and runs only calls that never ran or that change nothing.
     #[serde(default)]
-    pub again: bool,
-    /// The running call that makes these; whoever goes on with one of them goes on with that call afterwards.
+    #[serde(rename = "again")]
+    pub is_replay: bool,
+    /// The running call that makes these calls. Resuming one of them resumes that call afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Box<Within>>,
+    #[serde(rename = "within")]
+    pub parent_call: Option<Box<ParentCall>>,
 }
 
 impl Batch {
-    /// Calls outside a run, in an empty context, with every enabled tool in view.
+    /// Calls outside a run, with an empty context and a view of every enabled tool.
     #[must_use]
     pub fn new(origin: Origin, calls: Vec<Call>) -> Self {
         Self {
@@ -155,8 +159,8 @@ impl Batch {
             context: Arc::default(),
             view: Arc::default(),
             calls,
-            again: false,
-            within: None,
+            is_replay: false,
+            parent_call: None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Which tools there are, which of them a caller sees, and why the others are not among them.
+//! The tool catalog: all registered tools, the view of one caller, and the reasons for exclusion.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,35 +9,38 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::entry::{Entry, Source};
 use crate::error::ToolError;
-use crate::name::ToolName;
 use crate::rule::RuleRef;
 use crate::spec::{Status, Tier};
 use crate::store::SwitchState;
+use crate::tool_name::ToolName;
 
-/// What the caller's model can do with tools.
+/// Capabilities of the caller's model.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct ModelAbility {
-    /// Provider that declares hosted and provider-defined tools; empty = none, so they are left out.
+pub struct ModelCapabilities {
+    /// Provider that declares hosted and provider-defined tools; empty leaves those tools out.
     pub provider: String,
-    /// Names that a small model may be given; `None` = any (seed 000: the on-device allow list).
+    /// Names that a small model may be given, such as an on-device model; `None` allows all.
     pub allow: Option<Vec<String>>,
 }
 
-/// What decides which tools a caller sees. The default sees every enabled tool that is ready.
+/// The inputs that decide which tools a caller sees. The default sees every enabled tool that is
+/// ready.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ViewRequest {
-    /// The caller's role, which the flags `allow_TOOL_ROLE` name; empty = none, so that only the flags for everybody hold.
+    /// The caller's role, which the flags `allow_TOOL_ROLE` name; empty means that only flags
+    /// without a role apply.
     pub role: String,
-    /// The agent's tool list: exact names, `group:g`, `server:s`, globs only with `*`; `None` = no limit.
+    /// The agent's tool list: exact names, `group:g`, `server:s`, globs with `*`; `None` means no
+    /// limit.
     pub agent: Option<Vec<String>>,
-    /// The tool list of the active skill; `None` or empty = no limit.
+    /// The tool list of the active skill; `None` or empty means no limit.
     pub skill: Option<Vec<String>>,
-    /// Features that are off for this caller, by the name of their master switch.
+    /// Features that are off for this caller, by the name of their switch.
     pub features_off: Vec<String>,
-    /// What the model can do.
-    pub model: ModelAbility,
+    /// Capabilities of the model.
+    pub model: ModelCapabilities,
 }
 
 impl ViewRequest {
@@ -58,7 +61,7 @@ impl ViewRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "because", rename_all = "snake_case")]
 pub enum Exclusion {
-    /// All tools are off.
+    /// The kill switch is on.
     KillSwitch,
     /// The switch of its source is off.
     SourceOff {
@@ -77,33 +80,33 @@ pub enum Exclusion {
     },
     /// The feature that controls it is off.
     FeatureOff {
-        /// The master switch.
+        /// The feature switch.
         feature: String,
     },
-    /// A person switched it off, or it ships off.
+    /// Disabled by a person or by default.
     Disabled,
     /// A rule denies every call of it to this caller.
     Rule {
         /// The rule.
         rule: RuleRef,
     },
-    /// The caller's role does not have it.
+    /// The caller's role does not include it.
     Role {
-        /// The flag that says so, such as `allow_shell_viewer`.
+        /// The flag that excludes it, such as `allow_shell_viewer`.
         flag: String,
     },
-    /// The agent's list does not name it.
+    /// The agent's list does not include it.
     Agent,
     /// The active skill does not allow it.
     Skill,
-    /// Configuration is missing, or its source is not reachable.
+    /// Configuration is missing, or the source is not reachable.
     NotReady {
         /// Its status.
         status: Status,
     },
-    /// The model's provider does not have it.
+    /// The model's provider does not support it.
     Provider,
-    /// The model is not given it.
+    /// The model's allow list does not include it.
     Model,
 }
 
@@ -132,7 +135,7 @@ impl fmt::Display for Exclusion {
     }
 }
 
-/// A tool outside a view.
+/// A tool that is not in the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Excluded {
     /// The tool.
@@ -141,18 +144,19 @@ pub struct Excluded {
     pub reason: Exclusion,
 }
 
-/// The tools that one caller sees, in the stable order of requests (prompt caches), and the others with the reason.
+/// The tools that one caller sees, and the excluded ones with their reasons. The order is stable
+/// because prompt caches depend on it.
 #[derive(Debug, Default)]
 pub struct View {
     /// The tools.
     pub tools: Vec<Entry>,
-    /// The others.
+    /// The excluded tools.
     pub excluded: Vec<Excluded>,
     names: HashMap<String, usize, foldhash::fast::RandomState>,
 }
 
 impl View {
-    /// A view of these tools; aliases and names find their entry.
+    /// A view of these tools, indexed by names and aliases.
     #[must_use]
     pub fn new(tools: Vec<Entry>, excluded: Vec<Excluded>) -> Self {
         let mut names = HashMap::default();
@@ -168,69 +172,71 @@ impl View {
         Self { tools, excluded, names }
     }
 
-    /// The entry of this name or alias.
+    /// The entry with this name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
         self.names.get(name).and_then(|&i| self.tools.get(i))
     }
 
-    /// Every name and alias that finds something.
+    /// All names and aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
 }
 
-/// A tool as settings pages show it, whether enabled or not (seed 000: Tool Info).
+/// A tool as listed on settings pages, whether enabled or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolInfo {
-    /// Its id: the canonical name.
+    /// Id: the canonical name.
     pub id: ToolName,
     /// Name for people, in English.
     pub title: String,
-    /// Localisation key of the title.
+    /// Localization key of the title.
     pub title_key: String,
     /// What it does, in English.
     pub description: String,
-    /// Localisation key of the description.
+    /// Localization key of the description.
     pub description_key: String,
-    /// Where it comes from.
+    /// Id of its source.
     pub source: String,
     /// Place in the offering.
     pub tier: Tier,
-    /// Group it is listed with.
+    /// Group that it is listed with.
     pub group: Option<String>,
     /// Whether it can be used now.
     #[serde(flatten)]
     pub status: Status,
-    /// Whether it is switched on, and everything above it too.
+    /// Whether the tool and everything above it (group, source, tier, feature) is switched on.
     pub enabled: bool,
-    /// What holds for calls of it now: off when it or something above it is off; asked about when its own switch, that of its group or the
-    /// settings (`[tools.NAME] ask`) say so.
+    /// Effective state: `off` if the tool or something above it is off; `ask` if its own switch,
+    /// its group's switch or the settings (`[tools.NAME] ask`) say so.
     pub state: SwitchState,
-    /// What its own switch says, or else the settings and its definition, whatever is above it: what it is again when its group comes back.
+    /// The tool's own state, ignoring everything above it: its switch, or else the settings and its
+    /// definition. It applies again when the group is enabled again.
     pub own_state: SwitchState,
-    /// The master switch, for a tool without one of its own.
+    /// The feature switch of a tool without its own switch.
     pub controlled_by: Option<String>,
 }
 
 /// The registry as other crates see it.
 pub trait Catalog: Send + Sync {
-    /// The tools that a caller sees, and why the others are not among them.
+    /// The tools that a caller sees, and the excluded ones.
     fn view(&self, request: &Arc<ViewRequest>) -> Arc<View>;
 
-    /// Every tool, whether enabled or not, in stable order.
+    /// Every tool, enabled or not, in a stable order.
     fn infos(&self) -> Vec<ToolInfo>;
 
-    /// Switches one tool off, on, or on with every call asked about. This is what is in force, not what is stored.
+    /// Sets the state of one tool in this process; storing it is the caller's task.
     ///
     /// # Errors
-    /// `tool_not_found`, or `tool_disabled` when a master switch controls it or it is off for good; the text says which.
+    /// `tool_not_found`, or `tool_disabled` if a feature switch controls the tool or it is
+    /// permanently off; the message says which.
     fn set_tool_state(&self, tool: &str, state: SwitchState) -> Result<(), ToolError>;
 
     /// Switches one tool on or off.
     ///
     /// # Errors
-    /// As [`set_tool_state`](Self::set_tool_state).
+    /// See [`set_tool_state`](Self::set_tool_state).
     fn set_enabled(&self, tool: &str, enabled: bool) -> Result<(), ToolError> {
         self.set_tool_state(tool, enabled.into())
     }
@@ -238,15 +244,17 @@ pub trait Catalog: Send + Sync {
     /// The kill switch: `false` stops every new call at once.
     fn set_tools_enabled(&self, enabled: bool);
 
-    /// Loads a source, in place of an earlier one with its id. All of it or nothing: calls in flight finish on the old entries.
+    /// Loads a source and replaces an earlier one with the same id. The change is atomic; running
+    /// calls finish on the old entries.
     ///
-    /// A tool of a remote source that cannot be registered (a bad schema, a name that is taken) does not fail the source: it becomes a
-    /// row with [`Status::Error`], under a name of the form `source__tool` where its own is taken.
+    /// A tool of a remote source that cannot be registered (invalid schema, name already used) does
+    /// not fail the source. It becomes an entry with [`Status::Error`], named `source__tool` if its
+    /// own name is already used.
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>>;
 
-    /// Unloads a source; `false` = it was not loaded.
+    /// Unloads a source; `false` if it was not loaded.
     fn detach(&self, source: &str) -> bool;
 
-    /// A number that grows with every change.
+    /// A counter that grows with every change.
     fn generation(&self) -> u64;
 }

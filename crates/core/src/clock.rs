@@ -2,13 +2,13 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where wall-clock time comes from. Timeouts never use it: they are measured on the monotonic clock.
+/// Source of wall-clock time. Timeouts never use it: they use the monotonic clock.
 pub trait Clock: Send + Sync {
-    /// Milliseconds since 1970-01-01 UTC.
+    /// Unix time in milliseconds.
     fn now_ms(&self) -> i64;
 }
 
-/// The machine's clock.
+/// The system's clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemClock;
 

@@ -1,4 +1,4 @@
-//! A registered tool, and where entries come from.
+//! Registry entries and the sources they come from.
 
 use std::sync::Arc;
 
@@ -7,46 +7,48 @@ use serde_json::Value;
 
 use crate::BoxFuture;
 use crate::error::{ErrorType, ToolError};
-use crate::name::ToolName;
 use crate::output::ToolOutput;
 use crate::spec::ToolSpec;
 use crate::tool::{CallCtx, Handler};
+use crate::tool_name::ToolName;
 
-/// How one provider declares a tool of its own.
+/// How a provider declares one of its own tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ProviderSpec {
     /// Provider id: `openai-chat`, `openai-responses`, `anthropic`, `gemini`.
     pub provider: String,
     /// The declaration, verbatim.
     pub declaration: Value,
-    /// Types or names under which its calls arrive, such as `apply_patch_call`.
+    /// Types or names of its calls, such as `apply_patch_call`.
     #[serde(default)]
     pub call_types: Vec<String>,
 }
 
-/// A registered tool. The order of the arms is the order of matching (seed 003).
+/// A registered tool. The order of the variants is the order of matching: a tool that the provider
+/// defines must never be shadowed by a local one of the same name.
 #[derive(Clone)]
 pub enum Entry {
-    /// Declared by the provider, run here.
+    /// Declared by the provider, run by Toolcrib.
     ProviderDefined {
-        /// How each provider declares it.
+        /// Each provider's declaration.
         providers: Vec<ProviderSpec>,
-        /// What runs it.
+        /// Runs the calls.
         handler: Arc<dyn Handler>,
     },
-    /// Declared and run by the provider; recorded here, never run.
+    /// Declared and run by the provider. Its calls are recorded; Toolcrib never runs them.
     Hosted {
-        /// What is known of it.
+        /// Name, description and risk, for lists and records.
         spec: Arc<ToolSpec>,
-        /// How each provider declares it.
+        /// Each provider's declaration.
         providers: Vec<ProviderSpec>,
     },
-    /// Declared and run here.
+    /// Declared and run by Toolcrib.
     Local(Arc<dyn Handler>),
 }
 
 impl Entry {
-    /// A row for something that should be a tool and is not: it is listed with this reason and never called.
+    /// An entry for a tool whose definition is broken: it is listed with this reason and cannot be
+    /// called.
     #[must_use]
     pub fn broken(name: ToolName, reason: impl Into<String>) -> Self {
         let schema = serde_json::json!({"type": "object", "properties": {}});
@@ -63,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// What runs it here; `None` = the provider does.
+    /// The handler; `None` if the provider runs the tool.
     #[must_use]
     pub fn handler(&self) -> Option<&Arc<dyn Handler>> {
         match self {
@@ -72,7 +74,7 @@ impl Entry {
         }
     }
 
-    /// Who declares and who runs it, in a word (seed 003): `provider_defined`, `hosted` or `local`.
+    /// The kind as text: `provider_defined`, `hosted` or `local`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -82,7 +84,7 @@ impl Entry {
         }
     }
 
-    /// How providers declare it themselves; empty for a local tool.
+    /// The providers' own declarations; empty for a local tool.
     #[must_use]
     pub fn providers(&self) -> &[ProviderSpec] {
         match self {
@@ -92,7 +94,7 @@ impl Entry {
     }
 }
 
-/// What [`Entry::broken`] registers.
+/// Handler of [`Entry::broken`].
 struct Broken {
     spec: Arc<ToolSpec>,
     reason: String,
@@ -103,7 +105,7 @@ impl Handler for Broken {
         &self.spec
     }
 
-    fn fault(&self) -> Option<&str> {
+    fn broken_reason(&self) -> Option<&str> {
         Some(&self.reason)
     }
 
@@ -130,22 +132,23 @@ impl std::fmt::Debug for Entry {
     }
 }
 
-/// Where tools come from: built in, a workspace folder, an MCP server, a paired app.
+/// A source of tools: the built-ins, a workspace folder, an MCP server, a paired app.
 pub trait Source: Send + Sync {
-    /// Its id: `builtin`, `workspace`, the server's name.
+    /// Id: `builtin`, `workspace` or the server's name.
     fn id(&self) -> &str;
 
-    /// Whether what it says of its tools comes from elsewhere: a server, a paired app, a folder. Such tools may say that a call is more
-    /// than they declared, never less, and are never innate. Unless a source says otherwise, it is remote.
+    /// Whether the definitions come from outside this program: a server, a paired app, a folder.
+    /// Tools of remote sources can raise risk and effect of a call above their declaration, never
+    /// lower them, and are never innate. The default is `true`.
     fn is_remote(&self) -> bool {
         true
     }
 
-    /// Its entries now.
+    /// The current entries.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
 }
 
-/// A source whose entries are code of this process, known beforehand.
+/// A source with a fixed list of entries that are code of this process.
 pub struct FixedSource {
     id: String,
     remote: bool,
@@ -153,14 +156,14 @@ pub struct FixedSource {
 }
 
 impl FixedSource {
-    /// A source with these entries.
+    /// A local source with these entries.
     pub fn new(id: impl Into<String>, entries: Vec<Entry>) -> Self {
         Self { id: id.into(), remote: false, entries }
     }
 }
 
 impl FixedSource {
-    /// The same as if it were remote.
+    /// Marks the source as remote.
     #[must_use]
     pub fn remote(mut self) -> Self {
         self.remote = true;

@@ -1,4 +1,4 @@
-//! Policy: what may run.
+//! Gates: the parts of policy that vote on a call.
 
 use serde_json::Value;
 
@@ -10,20 +10,20 @@ use crate::rule::{Decider, RuleRef};
 use crate::spec::{Effect, Reach, Risk, ToolSpec};
 use crate::taint::Labels;
 
-/// The call as policy sees it: final arguments, assessed.
+/// The call as policy sees it, with final arguments and its assessment.
 #[derive(Debug, Clone, Copy)]
-pub struct Proposal<'a> {
+pub struct GateInput<'a> {
     /// The call.
     pub call: CallId,
-    /// Its run.
+    /// Run of the call.
     pub run: Option<RunId>,
-    /// Who asks.
+    /// Where the call comes from.
     pub origin: Origin,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: &'a Context,
     /// The tool.
     pub spec: &'a ToolSpec,
-    /// The operation that policy names.
+    /// The operation that policy evaluates.
     pub operation: &'a str,
     /// The final arguments.
     pub args: &'a Value,
@@ -33,55 +33,58 @@ pub struct Proposal<'a> {
     pub effect: Effect,
     /// Assessed reach.
     pub reach: Reach,
-    /// Permissions that this call needs beyond the declared ones.
+    /// Permissions that the call needs beyond the declared ones.
     pub extra_permissions: &'a [Permission],
-    /// What the run has read before; none outside a run.
+    /// Taint labels of the run; none outside a run.
     pub labels: &'a Labels,
 }
 
-/// What a gate says of a call.
+/// A gate's vote on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Vote {
-    /// It must not run: the error type and the words for the model.
+    /// The call must not run.
     Deny {
         /// `permission_denied` or `policy_denied`.
         error_type: crate::error::ErrorType,
-        /// Why, in words for the model: what was refused, by what, and what would be allowed.
+        /// Message for the model: what was refused, by which part of policy, and what would be
+        /// allowed.
         reason: String,
-        /// The rule, when one refuses.
+        /// The rule, if a rule denies.
         rule: Option<RuleRef>,
     },
     /// A person must decide.
     Ask {
-        /// Which part of policy asks; permission and taint stand whatever else allows the call.
+        /// The part of policy that asks. Questions about permissions and taint are asked even if a
+        /// rule allows the call.
         kind: ReasonKind,
-        /// Why, in words for people.
+        /// Reason, for people.
         reason: String,
-        /// The rule, when one asks.
+        /// The rule, if a rule asks.
         rule: Option<RuleRef>,
     },
-    /// A rule allows it: the preset is not consulted.
+    /// A rule allows the call: the preset is not evaluated.
     Allow {
-        /// The rule; of several that allow parts of a call, one.
+        /// The rule; one of them if several rules allow parts of the call.
         rule: RuleRef,
     },
-    /// Nothing to say.
+    /// No vote.
     Abstain,
 }
 
-/// A part of policy. It decides from what it is given and its own store, without waiting for anything; an error, or a panic, denies.
+/// A part of policy. It decides synchronously from its input and its own state; an error or a panic
+/// denies the call.
 pub trait Gate: Send + Sync {
     /// Its name, for traces.
     fn name(&self) -> &'static str;
 
-    /// Which part of policy it is, where a ruling is shown.
+    /// The part of policy that rulings name.
     fn decider(&self) -> Decider {
         Decider::Gate
     }
 
-    /// Judges a call.
+    /// Votes on a call.
     ///
     /// # Errors
     /// Any error denies the call.
-    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String>;
+    fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String>;
 }

@@ -1,4 +1,4 @@
-//! Remembered approvals.
+//! Grants: remembered approvals for later calls.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::approval::ReasonKind;
-use crate::canonical;
+use crate::canonical_json;
 use crate::id::{GrantId, RunId};
-use crate::pattern;
 use crate::spec::Risk;
+use crate::tool_pattern;
 
-/// How long an approval holds.
+/// How long an approval is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScope {
@@ -22,68 +22,69 @@ pub enum GrantScope {
     Run,
     /// For the rest of the conversation.
     Conversation,
-    /// From now on.
+    /// Until it is revoked or expires.
     Always,
 }
 
-/// An approval that answers later questions too. It is listed, it can be revoked, and it answers only the reasons it was given for.
+/// A remembered approval that also answers later questions. It is listed, can be revoked, and
+/// answers only the reasons it was given for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// Its id.
     pub id: GrantId,
-    /// Whose calls it covers.
+    /// Owner whose calls it covers.
     pub owner: String,
-    /// The operation it covers, exactly.
+    /// The exact operation it covers.
     pub operation: String,
-    /// What arguments must look like, by name: a glob for each (`*` is any text). Text is compared as it is, other values as JSON. Empty =
-    /// any arguments.
+    /// Required form of arguments by name, one glob each (`*` matches any text). Text is compared
+    /// as it is, other values as JSON. Empty matches any arguments.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub args: BTreeMap<String, String>,
-    /// Hash of the tool's definition: a changed tool is asked about again.
+    /// Hash of the tool's definition: a changed tool needs a new approval.
     pub definition_hash: String,
-    /// Reasons it answers.
+    /// Reasons that it answers.
     pub reasons: Vec<ReasonKind>,
-    /// The highest risk it answers for: what was shown when it was given.
+    /// The highest risk it covers: the risk that was shown when it was given.
     pub risk: Risk,
-    /// How long it holds.
+    /// How long it is valid.
     pub scope: GrantScope,
     /// The run, for [`GrantScope::Run`].
     pub run: Option<RunId>,
     /// The conversation, for [`GrantScope::Conversation`].
     pub conversation: Option<String>,
-    /// Who gave it.
+    /// Name of the person who gave it.
     pub created_by: String,
-    /// Milliseconds since 1970.
+    /// Creation time, Unix time in milliseconds.
     pub created_at: i64,
-    /// Milliseconds since 1970; `None` = until revoked.
+    /// End, Unix time in milliseconds; `None` means until it is revoked.
     pub expires_at: Option<i64>,
 }
 
-/// The call that a grant is looked up for.
+/// The call for which a grant is looked up.
 #[derive(Debug, Clone, Copy)]
 pub struct GrantQuery<'a> {
     /// Owner of the call.
     pub owner: &'a str,
     /// Operation of the call.
     pub operation: &'a str,
-    /// Arguments of the call, as people see them.
+    /// Arguments of the call, in the form that people see.
     pub args: &'a Value,
-    /// Hash of the tool's definition now.
+    /// Current hash of the tool's definition.
     pub definition_hash: &'a str,
     /// Assessed risk of the call.
     pub risk: Risk,
     /// Run of the call.
     pub run: Option<RunId>,
-    /// Conversation of the call; empty = none.
+    /// Conversation of the call; empty if it has none.
     pub conversation: &'a str,
-    /// Now, in milliseconds since 1970.
+    /// Current Unix time in milliseconds.
     pub now_ms: i64,
 }
 
 impl Grant {
-    /// Whether this grant covers the call, for a question of this kind.
+    /// Whether this grant answers a question of this kind about the call.
     #[must_use]
-    pub fn answers(&self, query: &GrantQuery<'_>, reason: ReasonKind) -> bool {
+    pub fn covers(&self, query: &GrantQuery<'_>, reason: ReasonKind) -> bool {
         let in_scope = match self.scope {
             GrantScope::Once => false,
             GrantScope::Run => self.run.is_some() && self.run == query.run,
@@ -96,19 +97,19 @@ impl Grant {
         in_scope
             && self.owner == query.owner
             && self.operation == query.operation
-            && self.fits(query.args)
+            && self.matches_args(query.args)
             && self.definition_hash == query.definition_hash
             && query.risk <= self.risk
             && self.reasons.contains(&reason)
             && self.expires_at.is_none_or(|end| query.now_ms < end)
     }
 
-    /// Whether arguments look as they must.
+    /// Whether the arguments match the grant's globs.
     #[must_use]
-    pub fn fits(&self, args: &Value) -> bool {
+    pub fn matches_args(&self, args: &Value) -> bool {
         self.args.iter().all(|(name, pattern)| match args.get(name) {
-            Some(Value::String(text)) => pattern::glob(pattern, text),
-            Some(value) => pattern::glob(pattern, &canonical::to_string(value)),
+            Some(Value::String(text)) => tool_pattern::glob_matches(pattern, text),
+            Some(value) => tool_pattern::glob_matches(pattern, &canonical_json::to_string(value)),
             None => false,
         })
     }

@@ -1,4 +1,4 @@
-//! Extension code around calls: guards, which may refuse or rewrite, and observers, which may only look.
+//! Extension code around calls: guards can refuse or rewrite a call, observers can only watch it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,27 +11,27 @@ use crate::call::{Context, Origin};
 use crate::error::ErrorType;
 use crate::id::{ApprovalId, CallId, RunId};
 
-/// What a guard says.
+/// A guard's decision.
 #[derive(Debug, Clone, PartialEq)]
 pub enum GuardVerdict {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// Go on with these arguments; they are decoded and validated again.
+    /// Continue with these arguments; they are decoded and validated again.
     Rewrite(Value),
-    /// Stop, with words for the model.
+    /// Refuse, with a message for the model.
     Deny(String),
 }
 
 /// The call as a guard sees it.
 #[derive(Debug, Clone, Copy)]
-pub struct Guarded<'a> {
+pub struct GuardInput<'a> {
     /// The call.
     pub call: CallId,
-    /// Its run.
+    /// Run of the call.
     pub run: Option<RunId>,
-    /// Who asks.
+    /// Where the call comes from.
     pub origin: Origin,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: &'a Context,
     /// Canonical name of the tool.
     pub tool: &'a str,
@@ -39,16 +39,18 @@ pub struct Guarded<'a> {
     pub args: &'a Value,
 }
 
-/// A guard hook: runs once per call, at stage 5, in order of registration, for at most 2 s. An error, a panic or a late answer denies.
+/// A guard. The guard stage runs it once per call, in order of registration, for at most 2 s. An
+/// error, a panic or a timeout denies the call.
 pub trait Guard: Send + Sync {
     /// Its name, for traces.
     fn name(&self) -> &str;
 
-    /// Looks at a call before policy does.
-    fn check<'a>(&'a self, call: &'a Guarded<'a>) -> BoxFuture<'a, Result<GuardVerdict, String>>;
+    /// Checks a call before policy does.
+    fn check<'a>(&'a self, call: &'a GuardInput<'a>)
+    -> BoxFuture<'a, Result<GuardVerdict, String>>;
 }
 
-/// When an observer is told.
+/// The events that observers receive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventKind {
@@ -56,64 +58,65 @@ pub enum EventKind {
     BeforeTool,
     /// `on_after_tool`: after a success.
     AfterTool,
-    /// `on_tool_error`: after any failure, reported failures and timeouts included (SPEC 3.3).
+    /// `on_tool_error`: after any failure, including timeouts and failures that the tool reports
+    /// itself.
     ToolError,
-    /// `on_permission_denied`: a permission, a rule, a preset or a guard refused.
+    /// `on_permission_denied`: a permission, a rule, a preset or a guard refused the call.
     PermissionDenied,
-    /// `on_token_budget_exceeded`: a budget refused.
+    /// `on_token_budget_exceeded`: a budget refused the call.
     BudgetExceeded,
-    /// `on_tools_disabled`: a switch refused.
+    /// `on_tools_disabled`: a switch refused the call.
     ToolsDisabled,
-    /// A failed attempt is tried again.
+    /// A failed attempt is retried.
     Retry,
     /// A person is asked.
     ApprovalRequired,
     /// A person decided.
     ApprovalDecided,
-    /// The time of a tool ran out.
+    /// The tool's timeout expired.
     Timeout,
 }
 
-/// What an observer is told (the context fields of SPEC 3.3).
+/// An event for observers.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
-    /// When.
+    /// What happened.
     pub kind: EventKind,
     /// The call.
     pub call: CallId,
-    /// Its run.
+    /// Run of the call.
     pub run: Option<RunId>,
     /// Name of the tool.
     pub tool: String,
     /// Arguments, once they are known.
     pub args: Option<Arc<Value>>,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Arc<Context>,
     /// Number of the attempt, from 1; 0 before the first.
     pub attempt: u32,
-    /// The result's text, after a success.
+    /// Text of the result, after a success.
     pub result: Option<String>,
-    /// What went wrong.
+    /// Type of the failure.
     pub error_type: Option<ErrorType>,
-    /// What went wrong, in words.
+    /// Message of the failure.
     pub error: Option<String>,
-    /// The question, when a person is asked or has decided.
+    /// The question, if a person is asked or has decided.
     pub approval: Option<ApprovalId>,
-    /// Who decided.
+    /// Name of the person who decided.
     pub decided_by: Option<String>,
-    /// How long the attempt took.
+    /// Duration of the attempt.
     pub duration: Duration,
 }
 
-/// An observer. It is told of events in their order, beside the calls, never in their way: what it does, how long it takes and whether
-/// it panics changes nothing.
+/// An observer. It receives events in order and off the path of the call: its work, its duration
+/// and its panics have no effect on calls.
 pub trait Observer: Send + Sync {
-    /// The events it wants.
+    /// Whether the observer wants events of this kind.
     fn wants(&self, kind: EventKind) -> bool {
         let _ = kind;
         true
     }
 
-    /// Is told of one event.
+    /// Handles one event.
     fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()>;
 }

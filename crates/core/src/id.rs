@@ -1,4 +1,4 @@
-//! Identifiers: 128 bits, time-ordered, printed with the prefix of their kind.
+//! Identifiers: 128 bits, time-ordered, printed with a prefix for their kind.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A text that is not an identifier of the expected kind.
+/// The text is not an identifier of the expected kind.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 #[error("\"{text}\" is not an id of the form {prefix}_ followed by 32 hexadecimal digits")]
 pub struct IdError {
@@ -15,7 +15,8 @@ pub struct IdError {
     prefix: &'static str,
 }
 
-/// 48 bits of milliseconds, then 80 bits that no other process or thread repeats: a random start per process and a counter.
+/// 48 bits of milliseconds, then 80 bits that no other process or thread repeats: a random start
+/// per process plus a counter.
 fn fresh() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     use std::sync::OnceLock;
@@ -35,7 +36,7 @@ macro_rules! id {
         pub struct $name(u128);
 
         impl $name {
-            /// A new identifier, larger than those made before it on this machine's clock.
+            /// A new identifier. Identifiers sort by the wall-clock time of their creation.
             #[must_use]
             pub fn fresh() -> Self {
                 Self(fresh())
@@ -86,7 +87,7 @@ id!(
     CallId, "call"
 );
 id!(
-    /// One pass of an agent loop, or any other group of calls that shares budgets and guards.
+    /// One pass of an agent loop, or another group of calls that shares budgets and guards.
     RunId, "run"
 );
 id!(
@@ -114,11 +115,13 @@ id!(
 );
 
 impl CallId {
-    /// The id of a call that this one makes: the same whenever the same call is made for the same time, so that it is found again. It keeps the
-    /// time of this one, so that it is listed beside it.
+    /// The id of the `times`-th child call with this content. It is deterministic, so that a
+    /// replayed parent finds the same child. It keeps the parent's timestamp, so that both are
+    /// listed together.
     #[must_use]
     pub fn child(self, what: &str, times: u32) -> Self {
-        let hash = crate::canonical::sha256_parts(&[&self.to_string(), what, &times.to_string()]);
+        let hash =
+            crate::canonical_json::sha256_parts(&[&self.to_string(), what, &times.to_string()]);
         let low = hash.get(..20).and_then(|hex| u128::from_str_radix(hex, 16).ok());
         Self((self.0 >> 80 << 80) | low.unwrap_or_default())
     }

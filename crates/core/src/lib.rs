@@ -1,77 +1,79 @@
-//! The vocabulary of Toolcrib: what a tool is, what a call is, and what becomes of it.
+//! Shared vocabulary of Toolcrib: tools, calls, outcomes, policy, approvals and store traits.
 //!
-//! Everything here is plain data and small traits, so that every other crate can talk about tools without seeing the engine, a
-//! provider, a store or a terminal.
+//! The crate holds plain data and small traits, so that every other crate can use tools without
+//! depending on the engine, a provider, a store or a terminal.
 //!
 //! Invariants
-//! - [`ErrorType`] is the one closed table from failure to outcome, text for the model, HTTP status and exit code.
-//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so the wrong order of matching cannot be written.
-//! - [`Invoker`] is the only door: nothing else hands a call to a [`Handler`].
-//! - [`Answer`] has two arms, so every caller has to think about suspension.
+//! - [`ErrorType`] is the one closed table from failure to outcome, text for the model, HTTP status
+//!   and exit code.
+//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so that a wrong
+//!   matching order cannot be written.
+//! - [`Invoker`] is the single entry to the pipeline: nothing else passes a call to a [`Handler`].
+//! - [`Answer`] has two variants, so that every caller has to handle suspension.
 //!
-//! Absent on purpose: a runtime, HTTP, files, environment, any provider. (`tokio-util` is here for its cancellation token only.)
+//! The crate has no async runtime, no HTTP, no file access, no environment variables and no
+//! provider. `tokio-util` is a dependency for its cancellation token only.
 
 pub mod approval;
 pub mod artifact;
+pub mod artifact_builder;
 pub mod audit;
-pub mod brake;
 pub mod call;
-pub mod canonical;
+pub mod canonical_json;
 pub mod catalog;
 pub mod clock;
 pub mod conversation;
 pub mod defaults;
 pub mod entry;
 pub mod error;
-pub mod exposure;
 pub mod gate;
 pub mod grant;
 pub mod hook;
 pub mod id;
-pub mod invoke;
-pub mod name;
-pub mod near;
-pub mod nest;
+pub mod invoker;
+pub mod kill_switch;
+pub mod nested_calls;
 pub mod outcome;
 pub mod output;
-pub mod pattern;
 pub mod permission;
 pub mod rule;
 pub mod schema;
 pub mod seal;
 pub mod spec;
-pub mod spill;
 pub mod store;
+pub mod suggest;
 pub mod taint;
 pub mod tool;
 mod tool_meta;
+pub mod tool_name;
+pub mod tool_pattern;
+pub mod tool_selection;
 
 use std::future::Future;
 use std::pin::Pin;
 
 pub use approval::{
-    ApprovalRequest, Approver, AskReason, Asked, Decision, DecisionRecord, ReasonKind, UserQuestion,
+    ApprovalReason, ApprovalRequest, Approver, ApproverReply, Decision, DecisionRecord, ReasonKind,
+    UserQuestion,
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
-pub use brake::Brake;
-pub use call::{Batch, CHANNELS, Call, Context, Origin, RawArgs, Within, channel};
-pub use catalog::{Catalog, Excluded, Exclusion, ModelAbility, ToolInfo, View, ViewRequest};
+pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effective_channel};
+pub use catalog::{Catalog, Excluded, Exclusion, ModelCapabilities, ToolInfo, View, ViewRequest};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
-    Checkpoints, Conversation, ConversationStore, FactStore, OpenRun, RunStatus, RunStore,
-    StoredMessage, StoredRun,
+    Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
+    RunStore, StoredMessage, StoredRun,
 };
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, ToolError};
-pub use exposure::{Embedder, Exposure, NoExposure};
-pub use gate::{Gate, Proposal, Vote};
+pub use gate::{Gate, GateInput, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
 pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenId};
-pub use invoke::{Answer, Invoker, RunLimits, RunSpec, RunUsage, Watch};
-pub use name::{NameError, ToolName, remote_name};
-pub use nest::{Children, Nested, Nesting, Turn};
+pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage};
+pub use kill_switch::KillSwitch;
+pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
 pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use permission::{Permission, PermissionState, Permissions};
@@ -81,16 +83,19 @@ pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
 pub use store::{
-    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallEnd, CallFacts, CallFilter,
-    CallHistory, CallRecord, CallRow, CallStatus, CallStore, CutOff, GrantStore, IdempotencyKey,
-    Intent, LastError, MeasuredEnd, MetricsTally, Recovered, Revocation, Settlement, StoreError,
-    StoredCall, Switch, SwitchState, SwitchStore, TokenHash, TokenStore, ToolMetrics, UsageBy,
-    UsageRow, UsageStore, UsageSum, UsageTally, WorkerState,
+    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallDetails, CallEnd,
+    CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore, GrantStore,
+    IdempotencyKey, Intent, InterruptedAttempt, LastError, MetricsAggregator, Recovered,
+    Revocation, Settlement, StoreError, StoredCall, Switch, SwitchState, SwitchStore, TokenHash,
+    TokenStore, ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals,
+    WorkerState,
 };
-pub use taint::{Label, Labels, Raised};
+pub use taint::{Label, LabelSource, Labels};
 pub use tokio_util::sync::CancellationToken;
-pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, Typed};
+pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};
+pub use tool_name::{NameError, ToolName, remote_name};
+pub use tool_selection::{Embedder, NoToolSelection, ToolSelection};
 
-/// A boxed future, for the traits that are used as objects.
+/// A boxed future, for traits that are used as trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

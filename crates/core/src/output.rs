@@ -1,23 +1,23 @@
-//! What a tool returns.
+//! Tool output: content blocks, structured data and trust level.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
 
-/// Where the words of a result come from.
+/// Where the text of a result comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// The tool's own words.
+    /// The tool wrote the text itself.
     Tool,
-    /// Text of the person's own workspace.
+    /// Text from the user's workspace.
     Workspace,
-    /// Text from outside: anybody may have written it.
+    /// Text from outside, whose author is unknown.
     External,
 }
 
-/// Bytes with their type.
+/// Bytes with their media type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blob {
     /// Media type such as `image/png`.
@@ -31,48 +31,48 @@ pub struct Blob {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum Block {
-    /// Text with its media type, which says how it is decoded before a model reads it.
+    /// Text with its media type, which decides how it is decoded before a model reads it.
     Text {
         /// The text.
         text: String,
-        /// Media type, `text/plain` for most.
+        /// Media type, usually `text/plain`.
         media_type: String,
     },
-    /// A picture.
+    /// An image.
     Image(Blob),
-    /// A sound.
+    /// An audio clip.
     Audio(Blob),
-    /// Something that has an address.
+    /// A resource with a URI.
     Resource {
-        /// The address.
+        /// The URI.
         uri: String,
-        /// Media type, when known.
+        /// Media type, if known.
         media_type: Option<String>,
-        /// Its text, when it has one.
+        /// Its text, if included.
         text: Option<String>,
     },
-    /// A card for people; models never see it.
+    /// An HTML card for people; models never see it.
     Html {
         /// An HTML fragment.
         html: String,
     },
     /// A stored result, by reference.
     Artifact(ArtifactRef),
-    /// A large text of which only both ends are here; the whole is the artifact.
+    /// The beginning and the end of a large text; the artifact holds the whole.
     Spilled {
-        /// Both ends, with a marker between them.
+        /// Beginning and end, with a marker between them.
         preview: String,
-        /// Media type of the whole.
+        /// Media type of the whole text.
         media_type: String,
         /// Bytes that the tool produced.
         total_bytes: u64,
-        /// The whole, or its first 256 MB.
+        /// The whole text, or its first 256 MB.
         artifact: Option<ArtifactRef>,
     },
 }
 
 impl Block {
-    /// Plain text.
+    /// A plain text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), media_type: "text/plain".to_owned() }
     }
@@ -81,54 +81,54 @@ impl Block {
 /// The result of a tool that ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolOutput {
-    /// The parts, in order.
+    /// The content blocks, in order.
     pub content: Vec<Block>,
-    /// The same as data, for programs, chains and output schemas.
+    /// The result as data, for programs, chains and output schemas.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
-    /// Whether the tool ran and reports a failure in its own words (MCP's `isError`).
+    /// Whether the tool ran and reports a failure itself (`isError` of MCP).
     #[serde(default)]
     pub is_error: bool,
-    /// Whose words these are; `None` = as the specification says.
+    /// Trust level of the text; `None` means the level that the tool's specification declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Where they come from, for the envelope: a path or an address.
+    /// Source of the text: a path or an address. It becomes part of the result that models read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
 impl ToolOutput {
-    /// One plain text.
+    /// Output of one plain text block.
     pub fn text(text: impl Into<String>) -> Self {
-        Self::of(vec![Block::text(text)])
+        Self::from_blocks(vec![Block::text(text)])
     }
 
-    /// One text of a media type.
-    pub fn typed(text: impl Into<String>, media_type: impl Into<String>) -> Self {
-        Self::of(vec![Block::Text { text: text.into(), media_type: media_type.into() }])
+    /// Output of one text block with this media type.
+    pub fn text_with_type(text: impl Into<String>, media_type: impl Into<String>) -> Self {
+        Self::from_blocks(vec![Block::Text { text: text.into(), media_type: media_type.into() }])
     }
 
-    /// Data; a model reads it as JSON.
+    /// Structured output; a model reads it as JSON.
     #[must_use]
     pub fn structured(value: Value) -> Self {
-        Self { structured: Some(value), ..Self::of(Vec::new()) }
+        Self { structured: Some(value), ..Self::from_blocks(Vec::new()) }
     }
 
-    /// These parts.
+    /// Output of these blocks.
     #[must_use]
-    pub fn of(content: Vec<Block>) -> Self {
+    pub fn from_blocks(content: Vec<Block>) -> Self {
         Self { content, structured: None, is_error: false, trust: None, source: None }
     }
 
-    /// The same, with whose words these are and where they come from.
+    /// Sets the trust level and the source of the text.
     #[must_use]
-    pub fn from(mut self, trust: Trust, source: impl Into<String>) -> Self {
+    pub fn with_origin(mut self, trust: Trust, source: impl Into<String>) -> Self {
         self.trust = Some(trust);
         self.source = Some(source.into());
         self
     }
 
-    /// The same with data beside the text.
+    /// Adds structured data next to the text.
     #[must_use]
     pub fn with_structured(mut self, value: Value) -> Self {
         self.structured = Some(value);

@@ -1,4 +1,4 @@
-//! What the host must have granted before a tool may use it.
+//! Permissions: capabilities of the host that a tool must be granted before use.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::Context;
 
-/// A capability of the host that a tool needs (the operating-system permissions of seed 001).
+/// A capability of the host that a tool needs.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -19,10 +19,10 @@ pub enum Permission {
     Network,
     /// Start programs.
     Exec,
-    /// Reach this host, which the owner's settings do not name: a person is asked about it, whatever rules allow. The call names it in its
-    /// argument [`HOSTS_ARGUMENT`].
+    /// Connect to a host that the owner's settings do not allow. It always needs an approval,
+    /// whatever rules allow. The call names the host in its argument [`HOSTS_ARGUMENT`].
     Host(String),
-    /// Anything else a host or device grants by name, such as `location`.
+    /// Any other permission that a host or device grants by name, such as `location`.
     Named(String),
 }
 
@@ -39,27 +39,28 @@ impl fmt::Display for Permission {
     }
 }
 
-/// The argument by which a call names hosts beyond those that are allowed. What is approved for longer than one call is bound to its value:
-/// what was said of one host says nothing of others.
+/// The argument in which a call names hosts beyond the allowed ones. An approval for longer than
+/// one call is bound to its value: an approval for one host does not cover others.
 pub const HOSTS_ARGUMENT: &str = "hosts";
 
-/// What the host says of a permission at this moment.
+/// Current state of a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PermissionState {
     /// Granted.
     Granted,
-    /// Nobody has decided: a person must be asked.
+    /// Undecided: a person must be asked.
     Undecided,
-    /// Refused; asking again later may help.
+    /// Denied; asking again later can help.
     Denied,
-    /// Refused for good ("don't ask again"): only the settings change it.
+    /// Denied permanently ("don't ask again"): only the settings can change it.
     DeniedForGood {
-        /// How, in words for the person: a command or a place in the settings.
+        /// How to change it, for the person: a command or a setting.
         change: String,
     },
 }
 
-/// The host's permissions. Asked before every call, never only the first time (seed 001, permission rule 2).
+/// The host's permissions. Queried before every call, because a permission can be revoked at any
+/// time.
 pub trait Permissions: Send + Sync {
     /// The state of one permission for this context.
     fn state(&self, permission: &Permission, context: &Context) -> PermissionState;

@@ -1,27 +1,29 @@
-//! Rules as every part of policy and every surface names them. How they are read and judged is the engine's.
+//! References to rules, verdicts and rulings, as shown by every interface. The engine parses and
+//! evaluates rules.
 
 use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What a rule, or policy as a whole, says of a call: mildest first, so that the larger one wins (deny > ask > allow).
+/// The verdict of a rule, or of policy as a whole. Ordered from mildest to strictest, so that the
+/// larger one wins (deny > ask > allow).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// It may run.
+    /// The call may run.
     Allow,
     /// A person decides.
     Ask,
-    /// It must not run.
+    /// The call must not run.
     Deny,
 }
 
 impl Verdict {
-    /// All of them, mildest first.
+    /// All verdicts, mildest first.
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// The wire name.
+    /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,16 +51,16 @@ impl std::str::FromStr for Verdict {
     }
 }
 
-/// A rule as it is named wherever its verdict is shown.
+/// A rule as shown together with its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RuleRef {
-    /// What it says.
+    /// Its verdict.
     pub effect: Verdict,
-    /// The rule as it is written, such as `Bash(git push:*)`.
+    /// The rule as written, such as `Bash(git push:*)`.
     pub rule: String,
-    /// Where it is written: `PATH:LINE`, or the name of what gave it.
+    /// Where it is defined: `PATH:LINE`, or the name of its provider.
     pub origin: String,
-    /// Why it is there, in its author's words.
+    /// Reason, as given by the rule's author.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -74,7 +76,7 @@ impl fmt::Display for RuleRef {
     }
 }
 
-/// Which part of policy had the last word about a call.
+/// The part of policy that decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Decider {
@@ -82,28 +84,29 @@ pub enum Decider {
     Rule,
     /// A permission of the host.
     Permission,
-    /// What the run has read before.
+    /// The taint labels of the run.
     Taint,
-    /// What the owner says of the tool: `[tools.NAME] ask`.
+    /// The owner's setting for the tool: `[tools.NAME] ask`.
     Tool,
-    /// A switch, of the tool or of its group, that asks.
+    /// A switch of the tool or its group in state `ask`.
     Switch,
-    /// The preset, by risk: no rule spoke.
+    /// The preset, by risk: no rule applied.
     Preset,
-    /// A gate of the host.
+    /// A custom gate of the host.
     Gate,
 }
 
-/// What policy said of one call, and which part of it: in the report, the record and the question of every call that came so far.
+/// The policy's combined result for one call. It is part of the report, the record and the question
+/// of every call that reached policy.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Ruling {
-    /// What was said.
+    /// The verdict.
     pub verdict: Verdict,
-    /// By which part of policy.
+    /// The part of policy that decided.
     pub by: Decider,
-    /// The rule, when one decided.
+    /// The rule, if a rule decided.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleRef>,
-    /// In words.
+    /// Reason, for people.
     pub reason: Cow<'static, str>,
 }

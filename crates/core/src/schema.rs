@@ -1,13 +1,14 @@
-//! The JSON Schema of a Rust type, in the plain form that models read best.
+//! JSON Schema of Rust types, in the plain form that models follow best.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of `T`: everything inlined, no `$schema` or title, no integer formats, and an optional field is simply not required (a null
-/// for it is read as absent anyway).
+/// The schema of `T`: everything inlined, no `$schema`, titles or integer formats. An optional
+/// field is only not required; its null variant is dropped, because null is decoded as absent
+/// anyway.
 #[must_use]
-pub fn of<T: JsonSchema>() -> Value {
+pub fn for_type<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
     settings.meta_schema = None;
@@ -62,7 +63,8 @@ fn is_rust_number_format(format: &Value) -> bool {
     )
 }
 
-/// `["string", "null"]` becomes `"string"`, a null among the choices of an enum goes, `anyOf: [T, null]` becomes T.
+/// `["string", "null"]` becomes `"string"`, null is removed from enums, and `anyOf: [T, null]`
+/// becomes `T`.
 fn drop_null(map: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|t| t != "null");
@@ -114,7 +116,7 @@ mod tests {
     #[test]
     fn schemas_are_plain() {
         assert_eq!(
-            of::<Args>(),
+            for_type::<Args>(),
             json!({
                 "type": "object",
                 "properties": {

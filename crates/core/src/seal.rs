@@ -1,24 +1,26 @@
-//! Sealing texts that hold secrets, so that they can be kept beside everything else: arguments of calls that wait, messages.
+//! Sealing: encryption of stored texts that hold secrets, such as arguments of suspended calls and
+//! messages.
 
-/// Begins every sealed text, whoever sealed it.
+/// Prefix of every sealed text.
 pub const SEALED: &str = "toolcrib-sealed-1.";
 
-/// Seals texts so that only whoever has the same key can read them, and notices when they were changed.
+/// Authenticated encryption of texts: only a holder of the same key can open them, and changes are
+/// detected.
 pub trait Sealer: Send + Sync {
-    /// The sealed text: plain ASCII that begins with [`SEALED`].
+    /// Seals a text. The result is ASCII and begins with [`SEALED`].
     ///
     /// # Errors
-    /// [`SealError`] when there is no key that can be used.
+    /// [`SealError`] if there is no usable key.
     fn seal(&self, text: &str) -> Result<String, SealError>;
 
-    /// The text that was sealed.
+    /// Opens a sealed text.
     ///
     /// # Errors
-    /// [`SealError`] when it was sealed with another key, or changed since.
+    /// [`SealError`] if it was sealed with another key or changed since.
     fn open(&self, sealed: &str) -> Result<String, SealError>;
 }
 
-/// Why a text cannot be sealed or opened; never holds any of it.
+/// Why a text cannot be sealed or opened; never contains any of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct SealError(pub String);

@@ -1,4 +1,4 @@
-//! What a tool is: data only.
+//! Tool definitions: name, schema, risk, effect and limits, as plain data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,89 +6,92 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::name::ToolName;
 use crate::output::Trust;
 use crate::permission::Permission;
 use crate::tool_meta::ToolMeta;
-use crate::{canonical, defaults};
+use crate::tool_name::ToolName;
+use crate::{canonical_json, defaults};
 
-/// Version of the form of [`ToolSpec`] in files, REST and worker protocols. A newer one is refused in clear words (DESIGN 9).
+/// Version of the [`ToolSpec`] format in files, REST and worker protocols. A newer version is
+/// rejected with an explanation.
 pub const SPEC_VERSION: u32 = 1;
 
-/// What running a tool may change, and so what a crash in the middle of it means. Ordered from harmless to worst.
+/// What a call may change, which also decides what a crash during the call means. Ordered from
+/// harmless to worst.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Computes; touches nothing.
+    /// Computes only; accesses nothing.
     Pure,
-    /// Reads the world.
+    /// Reads external state.
     Read,
-    /// Changes the world, but twice is the same as once.
+    /// Changes external state; running it twice has the same effect as once.
     Idempotent,
-    /// Changes the world; twice is not once. The default of a tool that declares nothing.
+    /// Changes external state; running it twice differs from once. The default for tools without a
+    /// declared effect.
     #[default]
     SideEffect,
-    /// Destroys something.
+    /// Deletes or destroys something.
     Destructive,
 }
 
 impl Effect {
-    /// Whether a failed or interrupted call may simply run again.
+    /// Whether a failed or interrupted call may simply be run again.
     #[must_use]
     pub fn is_repeatable(self) -> bool {
         self <= Self::Idempotent
     }
 }
 
-/// How far a call reaches, as a set; taint looks at it.
+/// How far a call reaches; taint rules depend on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Reach {
-    /// Sends something outside this machine.
+    /// Sends something to another machine.
     pub outbound: bool,
-    /// Runs code or programs.
+    /// Executes code or programs.
     pub exec: bool,
-    /// Reads private data: mail, memory, personal files, what secrets open.
+    /// Reads private data: mail, memory, personal files, data protected by secrets.
     pub private_read: bool,
 }
 
-/// How bad a wrong call would be. Undeclared is `High` (SPEC 4.9, item 6).
+/// How bad a wrong call would be. The default is `High`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// Nothing that a person would want to be asked about.
+    /// No approval is useful.
     Safe,
-    /// A person should see it first.
+    /// A person should approve it.
     #[default]
     High,
-    /// A person must see it first.
+    /// A person must approve it.
     Critical,
 }
 
-/// Where in the offering a tool stands (seed 004).
+/// A tool's place in the offering.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// Always in the model's context.
+    /// Declared in every request to a model.
     Innate,
     /// Shipped with the product.
     #[default]
     FirstParty,
-    /// From a paired app or a server.
+    /// From a paired app or an MCP server.
     Interface,
 }
 
 impl Tier {
-    /// All of them, in the order of the offering.
+    /// All tiers, in the order of the offering.
     pub const ALL: [Self; 3] = [Self::Innate, Self::FirstParty, Self::Interface];
 
-    /// The wire name.
+    /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -99,120 +102,134 @@ impl Tier {
     }
 }
 
-/// Whether a tool can be used now (seed 004's three, and the reasons it cannot).
+/// Whether a tool can be used now, and if not, why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Status {
-    /// Built in; nothing to configure.
+    /// Built in; needs no configuration.
     System,
-    /// Known, but required configuration is missing: these keys.
+    /// Required configuration is missing.
     Available {
         /// Configuration keys without a value.
         missing: Vec<String>,
     },
     /// Fully configured.
     Connected,
-    /// Switched off by a person.
+    /// Disabled by a person.
     Disabled,
     /// Its source cannot be reached.
     Offline {
-        /// What happened.
+        /// The reason.
         reason: String,
     },
-    /// Its definition or its source is broken.
+    /// The definition or its source is broken.
     Error {
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// One configuration value that a tool needs.
+/// A configuration value that a tool needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfigKey {
     /// Name of the value.
     pub key: String,
-    /// What it is, for people.
+    /// Description for people.
     pub description: String,
-    /// Whether it is masked everywhere.
+    /// Whether the value is masked in all output.
     #[serde(default)]
     pub secret: bool,
-    /// Whether the tool works without it.
+    /// Whether the tool needs it to work.
     #[serde(default)]
     pub required: bool,
 }
 
-/// A sample call, for discovery and documentation. The registry's lint checks it against the schema.
+/// An example call, for tool search and documentation. The registry checks it against the schema.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Example {
-    /// What a person would ask for.
+    /// A request in a user's words.
     pub need: String,
-    /// The arguments that answer it.
+    /// The arguments that fulfill it.
     pub args: Value,
 }
 
-/// How a call holds its concurrency key.
+/// How a call locks its concurrency key.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
-    /// May run beside every other call with the same concurrency key that is also shared.
+    /// May run concurrently with other shared calls of the same key.
     #[default]
     Shared,
-    /// Runs alone among the calls with the same concurrency key.
+    /// Runs alone among the calls of the same key.
     Exclusive,
 }
 
-/// What policy names: `tool`, or `tool.action`. Toggles, agent sets, rules, grants and audit all use this one string.
+/// The name that policy uses: `tool` or `tool.action`. Switches, tool lists, rules, grants and
+/// audit all use this string.
 pub type Operation = String;
 
 /// The definition of a tool.
+///
+/// ```
+/// use toolcrib_core::{Effect, Risk, ToolName, ToolSpec};
+///
+/// let schema = serde_json::json!({"type": "object", "properties": {}});
+/// let spec = ToolSpec::new(ToolName::local("get_status")?, "Show the status.", schema);
+/// // A tool that declares nothing is treated as the worst that it could be.
+/// assert_eq!((spec.risk, spec.effect), (Risk::High, Effect::SideEffect));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
-    /// Version of this form, [`SPEC_VERSION`].
+    /// Version of the format, [`SPEC_VERSION`].
     pub spec_version: u32,
     /// Canonical name.
     pub name: ToolName,
-    /// Name for people, in English; the localisation key is `tool.NAME.title`.
+    /// Name for people, in English; the localization key is `tool.NAME.title`.
     pub title: String,
-    /// What the tool does: one or two sentences, for models, discovery and people.
+    /// What the tool does in one or two sentences, for models, tool search and people.
     pub description: String,
-    /// JSON Schema 2020-12 of the arguments; an object. Shared, because the registry keeps it too.
+    /// JSON Schema 2020-12 of the arguments, an object. In an `Arc` because the registry shares it.
     pub input_schema: Arc<Value>,
-    /// JSON Schema of the structured result, when there is one.
+    /// JSON Schema of the structured result, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Arc<Value>>,
-    /// Other names that mean this tool. `other.action` is also what a call of `other` with that `action` means: `file_manager.read`.
+    /// Other names of the tool. `other.action` also matches a call of `other` with that `action`:
+    /// `file_manager.read`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aliases: Vec<String>,
-    /// Arguments that an alias stands for, where a call by it does not give them: (`file_manager.append`, `{"mode": "append"}`).
+    /// Arguments that an alias implies if the call does not pass them: (`file_manager.append`,
+    /// `{"mode": "append"}`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub alias_args: Vec<(String, Value)>,
-    /// Other names of parameters: (alias, canonical), such as (`file_path`, `path`).
+    /// Other names of parameters as (alias, canonical), such as (`file_path`, `path`).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameter_aliases: Vec<(String, String)>,
     /// Place in the offering.
     pub tier: Tier,
-    /// Risk of a call, before its arguments are looked at.
+    /// Risk of a call before its arguments are assessed.
     pub risk: Risk,
     /// What a call may change.
     pub effect: Effect,
-    /// How far a call reaches, before its arguments are looked at.
+    /// Reach of a call before its arguments are assessed.
     #[serde(default)]
     pub reach: Reach,
-    /// What the host must have granted.
+    /// Permissions that the host must grant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Permission>,
-    /// Longest run of one attempt, waiting for people and queueing excluded.
+    /// Maximum duration of one attempt, excluding waiting for people and for a slot.
     pub timeout: Duration,
-    /// Attempts of a repeatable call, the first one included; 1 = never retried.
+    /// Maximum attempts of a repeatable call, including the first; 1 disables retries.
     pub attempts: u32,
-    /// Whether the tool may be called again and again with equal arguments (it polls something), so the repeat guard leaves it alone.
+    /// Whether repeated calls with equal arguments are normal because the tool polls something. The
+    /// repeat guard then ignores it.
     #[serde(default)]
     pub polling: bool,
-    /// Whether the tool is on before anybody decided.
+    /// Whether the tool is enabled by default.
     pub default_enabled: bool,
-    /// The master switch of a tool that has no toggle of its own (seed 000: memory, scheduling, heartbeat, e-mail).
+    /// The feature switch of a tool without its own switch (memory, scheduling, heartbeat, e-mail).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controlled_by: Option<String>,
     /// Group that the tool is listed and switched with.
@@ -221,27 +238,28 @@ pub struct ToolSpec {
     /// Configuration that the tool needs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub config: Vec<ConfigKey>,
-    /// Where the words of a result come from, unless the result says otherwise.
+    /// Trust level of a result's text, unless the result declares one.
     pub trust: Trust,
-    /// Sample calls.
+    /// Example calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
-    /// Whether models are told only its name and what it does, until they ask for it (seed 003: `lazy_schema`).
+    /// Whether models get only name and description until they ask for the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lazy_schema: bool,
     /// Version of the tool itself.
     pub version: String,
-    /// A digest of what a call runs, of a tool whose program is a file that anybody may edit; `None` = code of its host. Part of the
-    /// definition, so that no approval outlives the program that it was given for.
+    /// Digest of the program that a call executes, if it is a file that the user can edit; `None`
+    /// for code of the host. Part of the definition, so that an approval becomes invalid when the
+    /// program changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<String>,
-    /// What its maker says of it to the programs of clients.
+    /// Metadata from the author for client programs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meta: Option<ToolMeta>,
 }
 
 impl ToolSpec {
-    /// A specification with the strictest defaults: high risk, side effects, external words, 30 s.
+    /// A definition with the strictest defaults: high risk, side effects, external text, 30 s.
     #[must_use]
     pub fn new(name: ToolName, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
@@ -275,16 +293,17 @@ impl ToolSpec {
         }
     }
 
-    /// Whether models may be offered it.
+    /// Whether models may be offered the tool.
     #[must_use]
     pub fn is_for_models(&self) -> bool {
         self.meta.as_ref().is_none_or(ToolMeta::is_for_models)
     }
 
-    /// SHA-256 of the whole definition: approvals and records are bound to it, so a changed tool is a different tool.
+    /// SHA-256 of the whole definition. Approvals and records are bound to it, so a changed tool
+    /// counts as a different tool.
     #[must_use]
     pub fn definition_hash(&self) -> String {
-        serde_json::to_value(self).map(|v| canonical::sha256(&v)).unwrap_or_default()
+        serde_json::to_value(self).map(|v| canonical_json::sha256(&v)).unwrap_or_default()
     }
 }
 
@@ -295,7 +314,8 @@ fn title_of(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// What one call means, found from its arguments. It may raise what the specification declares; only a built-in may lower it.
+/// Assessment of one call from its arguments. It may raise what the definition declares; only
+/// built-in tools may lower it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     /// The canonical operation: the tool's name, or `tool.action`.
@@ -306,18 +326,18 @@ pub struct Assessment {
     pub effect: Effect,
     /// Reach of this call.
     pub reach: Reach,
-    /// Permissions that this call needs, beyond the declared ones.
+    /// Permissions that the call needs beyond the declared ones.
     pub permissions: Vec<Permission>,
-    /// What is locked while it runs: files, an account, a session.
+    /// Locks held while it runs: files, an account, a session.
     pub concurrency: Vec<(String, Access)>,
-    /// One line for the person who is asked, such as "delete notes.md".
+    /// One line for an approval request, such as "delete notes.md".
     pub summary: Option<String>,
 }
 
 impl Assessment {
-    /// Exactly what the specification declares.
+    /// Exactly the declared values.
     #[must_use]
-    pub fn declared(spec: &ToolSpec) -> Self {
+    pub fn from_spec(spec: &ToolSpec) -> Self {
         Self {
             operation: None,
             risk: spec.risk,
@@ -329,16 +349,16 @@ impl Assessment {
         }
     }
 
-    /// The same with one more lock.
+    /// Adds a lock.
     #[must_use]
-    pub fn locking(mut self, key: impl Into<String>, access: Access) -> Self {
+    pub fn with_lock(mut self, key: impl Into<String>, access: Access) -> Self {
         self.concurrency.push((key.into(), access));
         self
     }
 
-    /// The same with a line for the person who is asked.
+    /// Sets the line for approval requests.
     #[must_use]
-    pub fn saying(mut self, summary: impl Into<String>) -> Self {
+    pub fn with_summary(mut self, summary: impl Into<String>) -> Self {
         self.summary = Some(summary.into());
         self
     }

@@ -1,4 +1,4 @@
-//! What a run has read, as far as policy cares (DESIGN 9, Taint; reliability 2.5).
+//! Taint labels: marks on a run for untrusted text or private data that it has read.
 
 use std::fmt;
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::CallId;
 
-/// Characters of a source where it is shown: an address may be as long as whoever chose it likes.
+/// Maximum characters of a displayed source; the author of an address chooses its length.
 const SOURCE_CHARS: usize = 160;
 
-/// One of the two labels.
+/// A taint label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Label {
-    /// Text from outside was read: anybody may have written it.
+    /// The run read text from outside, whose author is unknown.
     Untrusted,
-    /// Private data was read: mail, memory, personal files, what secrets open.
+    /// The run read private data: mail, memory, personal files, data protected by secrets.
     Private,
 }
 
 impl Label {
-    /// Both.
+    /// Both labels.
     pub const ALL: [Self; 2] = [Self::Untrusted, Self::Private];
 
-    /// The wire name.
+    /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -32,9 +32,9 @@ impl Label {
         }
     }
 
-    /// What was read, in words: `text from outside`.
+    /// What was read, for people: `text from outside`.
     #[must_use]
-    pub fn words(self) -> &'static str {
+    pub fn description(self) -> &'static str {
         match self {
             Self::Untrusted => "text from outside",
             Self::Private => "private data",
@@ -48,20 +48,20 @@ impl fmt::Display for Label {
     }
 }
 
-/// What raised a label: the first result that did.
+/// The first result that raised a label.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Raised {
-    /// The call; `None` = the provider of the model ran it, so that it is no call of ours.
+pub struct LabelSource {
+    /// The call; `None` if the model's provider ran the tool itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<CallId>,
     /// Its tool.
     pub tool: String,
-    /// Where the words came from: a path or an address.
+    /// Source of the text: a path or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-impl fmt::Display for Raised {
+impl fmt::Display for LabelSource {
     /// One line: `fetch_url https://example.com/, call_…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
@@ -79,36 +79,37 @@ impl fmt::Display for Raised {
     }
 }
 
-/// The labels of a run. They are only ever raised; child runs, chains and later runs of a conversation inherit them.
+/// The labels of a run. They are only ever raised; child runs, chains and later runs of a
+/// conversation inherit them.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Labels {
-    /// Text from outside was read.
+    /// Untrusted text was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub untrusted: Option<Raised>,
+    pub untrusted: Option<LabelSource>,
     /// Private data was read.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub private: Option<Raised>,
+    pub private: Option<LabelSource>,
 }
 
 impl Labels {
-    /// Whether there are none.
+    /// Whether no label is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.untrusted.is_none() && self.private.is_none()
     }
 
-    /// What raised one of them.
+    /// What raised this label, if it is set.
     #[must_use]
-    pub fn get(&self, label: Label) -> Option<&Raised> {
+    pub fn get(&self, label: Label) -> Option<&LabelSource> {
         match label {
             Label::Untrusted => self.untrusted.as_ref(),
             Label::Private => self.private.as_ref(),
         }
     }
 
-    /// Raises a label; what raised it first stays.
-    pub fn raise(&mut self, label: Label, by: Raised) {
+    /// Sets a label; the first source is kept.
+    pub fn raise(&mut self, label: Label, by: LabelSource) {
         let place = match label {
             Label::Untrusted => &mut self.untrusted,
             Label::Private => &mut self.private,
@@ -116,7 +117,7 @@ impl Labels {
         place.get_or_insert(by);
     }
 
-    /// Raises what the other has.
+    /// Adds the labels of `other`.
     pub fn inherit(&mut self, other: &Self) {
         for label in Label::ALL {
             if let Some(by) = other.get(label) {
@@ -125,14 +126,15 @@ impl Labels {
         }
     }
 
-    /// Those that are raised, with what raised them.
-    pub fn iter(&self) -> impl Iterator<Item = (Label, &Raised)> {
+    /// The labels that are set, with their sources.
+    pub fn iter(&self) -> impl Iterator<Item = (Label, &LabelSource)> {
         Label::ALL.into_iter().filter_map(|label| Some((label, self.get(label)?)))
     }
 }
 
 impl fmt::Display for Labels {
-    /// One line: `untrusted (fetch_url https://example.com/, call_…), private (…)`; empty without labels.
+    /// One line: `untrusted (fetch_url https://example.com/, call_…), private (…)`; empty without
+    /// labels.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (label, by)) in self.iter().enumerate() {
             let comma = if place == 0 { "" } else { ", " };

@@ -1,4 +1,5 @@
-//! What an author of a tool writes, and what the engine calls.
+//! Tool interfaces: [`Tool`] for authors, [`Handler`] for the engine, and the context of a running
+//! call.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,44 +16,45 @@ use crate::call::Context;
 use crate::catalog::ViewRequest;
 use crate::error::ToolError;
 use crate::id::{CallId, RunId};
-use crate::nest::Nesting;
+use crate::nested_calls::ParentHandler;
 use crate::output::{Block, ToolOutput};
 use crate::spec::{Assessment, ToolSpec};
 
-/// A result that is written piece by piece, however long it is: memory stays bounded, the whole becomes an artifact.
+/// A result written in pieces. Memory stays bounded at any length; the complete text becomes an
+/// artifact.
 pub trait StreamSink: Send {
     /// Adds bytes.
     fn write(&mut self, bytes: &[u8]);
 
-    /// Ends the stream: a block with both ends and the reference of the whole.
+    /// Ends the stream and returns a block with beginning, end and artifact reference.
     fn finish(self: Box<Self>) -> Block;
 }
 
-/// Opens streams for a call, and passes on how far it is; the engine provides it.
+/// Opens result streams for a call and forwards its progress; the engine implements it.
 pub trait Streams: Send + Sync {
-    /// A new stream of this media type.
+    /// Opens a stream of this media type.
     fn open(&self, call: &CallCtx, media_type: &str) -> Box<dyn StreamSink>;
 
-    /// Whether anybody wants to know how far the call is just now.
+    /// Whether the call's progress has a listener at the moment.
     fn wants_progress(&self) -> bool {
         false
     }
 
-    /// Passes on how far the call is.
+    /// Forwards the call's progress.
     fn progress(&self, call: &CallCtx, progress: Progress) {
         let _ = (call, progress);
     }
 }
 
-/// How far a call is that still runs: for people who watch, never for the model.
+/// Progress of a running call: for people, never for the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Progress {
-    /// In words, or the newest lines of what it writes. What is beyond 2,000 characters is left out at the front.
+    /// Message, or the newest lines of output. Only the last 2,000 characters are kept.
     pub message: String,
-    /// How much of it is done, in whatever the tool counts.
+    /// Completed amount, in any unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub done: Option<f64>,
-    /// How much there is to do, in the same.
+    /// Total amount, in the same unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
 }
@@ -63,35 +65,36 @@ impl From<String> for Progress {
     }
 }
 
-/// What a running tool knows of its call.
+/// Context of a running call.
 #[derive(Clone)]
 pub struct CallCtx {
     /// The call.
     pub call: CallId,
-    /// Its run.
+    /// Run of the call.
     pub run: Option<RunId>,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Arc<Context>,
-    /// What decides which tools its caller sees: the request that its batch was sent with.
+    /// The view request of its batch, which decides the tools that the caller sees.
     pub view: Arc<ViewRequest>,
     /// Number of this attempt, from 1.
     pub attempt: u32,
-    /// Cancelled when somebody stops the call or its time is over; child processes end with it.
+    /// Canceled when the call is stopped or its time is over; child processes must end with it.
     pub cancel: CancellationToken,
-    /// When the time of this attempt is over.
+    /// Deadline of this attempt.
     pub deadline: Instant,
     /// Opens streams for large results.
     pub streams: Arc<dyn Streams>,
 }
 
 impl CallCtx {
-    /// A stream for a result that may be large.
+    /// Opens a stream for a result that may be large.
     #[must_use]
     pub fn stream(&self, media_type: &str) -> Box<dyn StreamSink> {
         self.streams.open(self, media_type)
     }
 
-    /// Says how far the call is. Nobody may be there, and of what comes in quick succession some is left out: then `say` is not called.
+    /// Reports progress. `say` is not called without a listener, or if the previous report was less
+    /// than [`crate::defaults::PROGRESS_STEP`] ago.
     pub fn progress(&self, say: impl FnOnce() -> Progress) {
         if self.streams.wants_progress() {
             self.streams.progress(self, say());
@@ -99,25 +102,65 @@ impl CallCtx {
     }
 }
 
-/// A tool with typed arguments: what an author writes. The schema of `Args` is the tool's schema, its doc comments are the descriptions.
+/// A tool with typed arguments: what an author writes. The schema of `Args` is the tool's schema,
+/// its doc comments are the descriptions.
+///
+/// ```
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+/// use toolcrib_core::{
+///     CallCtx, Effect, Entry, Risk, Tool, ToolError, ToolName, ToolOutput, ToolSpec, TypedHandler,
+/// };
+///
+/// struct Add;
+///
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Args {
+///     /// The first number.
+///     a: i64,
+///     /// The second number.
+///     b: i64,
+/// }
+///
+/// impl Tool for Add {
+///     type Args = Args;
+///
+///     fn spec(&self) -> ToolSpec {
+///         let name = ToolName::local("add").expect("a name in snake case");
+///         let schema = toolcrib_core::schema::for_type::<Args>();
+///         let mut spec = ToolSpec::new(name, "Add two numbers.", schema);
+///         (spec.effect, spec.risk) = (Effect::Pure, Risk::Safe);
+///         spec
+///     }
+///
+///     async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text((args.a + args.b).to_string()))
+///     }
+/// }
+///
+/// // What a source offers; `toolcrib_app::Builder::source` takes it.
+/// let entry = Entry::Local(TypedHandler::handler(Add));
+/// assert_eq!(entry.spec().input_schema["required"], serde_json::json!(["a", "b"]));
+/// ```
 pub trait Tool: Send + Sync + 'static {
     /// The arguments.
     type Args: DeserializeOwned + JsonSchema + Send + Sync;
 
-    /// Whether [`Tool::assess`] looks at the arguments. A tool whose calls all mean what it declares says `false`, and its arguments are
-    /// decoded once less per call.
+    /// Whether [`Tool::assess`] depends on the arguments. A tool whose calls all match its
+    /// declaration sets it to `false`, which saves decoding the arguments once per call.
     const ASSESSES: bool = true;
 
-    /// The definition; [`crate::schema::of`] gives the schema of `Args`.
+    /// The definition; [`crate::schema::for_type`] returns the schema of `Args`.
     fn spec(&self) -> ToolSpec;
 
-    /// What this very call means.
+    /// Assesses this call from its arguments.
     ///
     /// # Errors
-    /// A [`ToolError`] ends the call; `validation_error` for arguments that no schema can express.
+    /// A [`ToolError`] ends the call: use `validation_error` for arguments that no schema can
+    /// exclude.
     fn assess(&self, spec: &ToolSpec, args: &Self::Args) -> Result<Assessment, ToolError> {
         let _ = args;
-        Ok(Assessment::declared(spec))
+        Ok(Assessment::from_spec(spec))
     }
 
     /// Runs the call.
@@ -128,29 +171,30 @@ pub trait Tool: Send + Sync + 'static {
     ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send;
 }
 
-/// A tool as the engine sees it: erased, so that tools from every source are one type.
+/// A tool with its type erased, as the engine calls it.
 pub trait Handler: Send + Sync {
     /// The definition.
     fn spec(&self) -> &Arc<ToolSpec>;
 
-    /// Why nobody can call this tool: it is a row that shows what is wrong with a definition ([`crate::Entry::broken`]). `None` = it
-    /// can be called.
-    fn fault(&self) -> Option<&str> {
+    /// The reason why the tool cannot be called, if its definition is broken
+    /// ([`crate::Entry::broken`]). `None` if it can be called.
+    fn broken_reason(&self) -> Option<&str> {
         None
     }
 
-    /// What runs it in place of [`Handler::call`], when its calls call other tools. `None` = it calls none.
-    fn nesting(&self) -> Option<&dyn Nesting> {
+    /// The handler that replaces [`Handler::call`] for a tool that calls other tools; otherwise
+    /// `None`.
+    fn parent_handler(&self) -> Option<&dyn ParentHandler> {
         None
     }
 
-    /// What this very call means.
+    /// Assesses this call from its arguments.
     ///
     /// # Errors
     /// A [`ToolError`] ends the call.
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
         let _ = args;
-        Ok(Assessment::declared(self.spec()))
+        Ok(Assessment::from_spec(self.spec()))
     }
 
     /// Runs the call.
@@ -162,12 +206,12 @@ pub trait Handler: Send + Sync {
 }
 
 /// A [`Tool`] as a [`Handler`].
-pub struct Typed<T> {
+pub struct TypedHandler<T> {
     spec: Arc<ToolSpec>,
     tool: T,
 }
 
-impl<T: Tool> Typed<T> {
+impl<T: Tool> TypedHandler<T> {
     /// Wraps a tool.
     pub fn new(tool: T) -> Self {
         Self { spec: Arc::new(tool.spec()), tool }
@@ -189,14 +233,14 @@ impl<T: Tool> Typed<T> {
     }
 }
 
-impl<T: Tool> Handler for Typed<T> {
+impl<T: Tool> Handler for TypedHandler<T> {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
     }
 
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
         if !T::ASSESSES {
-            return Ok(Assessment::declared(&self.spec));
+            return Ok(Assessment::from_spec(&self.spec));
         }
         self.tool.assess(&self.spec, &self.args(args)?)
     }

@@ -1,49 +1,56 @@
-//! What the maker of a tool says of it to programs: the `_meta` of MCP, such as which page shows its results.
+//! Metadata of a tool for client programs: the `_meta` object of MCP.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Words of a tool's maker for the programs of clients, passed on as they are and never shown to a model. At most [`ToolMeta::BYTES`] bytes.
+/// Metadata from a tool's author for client programs. It is passed on unchanged and never shown to
+/// a model. At most [`ToolMeta::BYTES`] bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Map<String, Value>")]
 pub struct ToolMeta(Map<String, Value>);
 
-/// Words of a tool's maker that are too long.
+/// The metadata is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("its _meta has {0} bytes; at most {max} are taken", max = ToolMeta::BYTES)]
+#[error("its _meta has {0} bytes; the limit is {max}", max = ToolMeta::BYTES)]
 pub struct MetaTooLong(usize);
 
-/// How our own keys begin. Nobody else says them in our place.
+/// Prefix of Toolcrib's own keys. Keys with it from other sources are dropped, so that no server
+/// can speak for Toolcrib.
 const OURS: &str = "dev.toolcrib/";
 
 impl ToolMeta {
-    /// Most bytes of JSON. Those of known servers have some hundred.
+    /// Maximum size as JSON. Known servers send a few hundred bytes.
     pub const BYTES: usize = 16 * 1024;
 
-    /// These words, without keys that are ours; `None` = nothing is left.
+    /// URI scheme of UI pages (MCP Apps, SEP-1865).
+    pub const PAGE: &str = "ui://";
+
+    /// Builds metadata from a map without Toolcrib's own keys; `None` if nothing is left.
     ///
     /// # Errors
     /// [`MetaTooLong`].
-    pub fn of(words: Map<String, Value>) -> Result<Option<Self>, MetaTooLong> {
+    pub fn from_map(words: Map<String, Value>) -> Result<Option<Self>, MetaTooLong> {
         let own = Self::try_from(words)?;
         Ok((!own.0.is_empty()).then_some(own))
     }
 
-    /// All of them.
+    /// All keys and values.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// The page that shows what the tool returns, a `ui://` address (MCP Apps, SEP-1865; the flat key is the form before its release).
+    /// The `ui://` page that shows the tool's results (MCP Apps, SEP-1865). The flat key is the
+    /// form from before the specification's release.
     #[must_use]
     pub fn page(&self) -> Option<&str> {
         let page = self.0.get("ui").and_then(|ui| ui.get("resourceUri"));
         let page = page.or_else(|| self.0.get("ui/resourceUri"))?;
-        page.as_str().filter(|uri| uri.starts_with("ui://"))
+        page.as_str().filter(|uri| uri.starts_with(Self::PAGE))
     }
 
-    /// Whether models may be offered the tool; some are for the page of their server alone (`ui.visibility`).
+    /// Whether models may be offered the tool. `ui.visibility` can limit a tool to the page of its
+    /// server.
     #[must_use]
     pub fn is_for_models(&self) -> bool {
         let visibility = self.0.get("ui").and_then(|ui| ui.get("visibility"));
@@ -69,16 +76,16 @@ mod tests {
     use super::*;
 
     fn meta(words: Value) -> Result<Option<ToolMeta>, MetaTooLong> {
-        ToolMeta::of(words.as_object().unwrap().clone())
+        ToolMeta::from_map(words.as_object().unwrap().clone())
     }
 
     #[test]
-    fn nobody_says_our_words_and_nobody_says_too_many() {
+    fn own_keys_are_dropped_and_long_metadata_is_rejected() {
         let both = json!({"dev.toolcrib/call": {"trust": "tool"}, "a": 1});
         assert_eq!(meta(both).unwrap().unwrap().as_map().len(), 1);
         assert_eq!(meta(json!({"dev.toolcrib/call": 1})).unwrap(), None);
         let long = json!({"a": "x".repeat(ToolMeta::BYTES)});
-        assert!(meta(long.clone()).unwrap_err().to_string().contains("at most 16384"));
+        assert!(meta(long.clone()).unwrap_err().to_string().contains("the limit is 16384"));
         assert!(serde_json::from_value::<ToolMeta>(long).is_err());
         let read: ToolMeta = serde_json::from_value(json!({"dev.toolcrib/call": 1})).unwrap();
         assert!(read.as_map().is_empty(), "a file of a tool does not say them either");

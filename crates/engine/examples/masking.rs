@@ -13,7 +13,7 @@ fn main() {
     values.push((0..512).map(|n: u32| format!("{:08x}", n.wrapping_mul(2_654_435_761))).collect());
     let secrets = Secrets::default();
     let begun = Instant::now();
-    secrets.learn(values.iter().map(String::as_str));
+    secrets.add(values.iter().map(String::as_str));
     println!("learned 20 secrets in {:?}", begun.elapsed());
     let line = "The quick brown fox {\"jumps\": \"over\"} the lazy dog, 12 times; Zm94IGRvZw== 0xdeadbeef\n";
     let clean = line.repeat(1_048_576 / line.len());

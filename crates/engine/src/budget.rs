@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use toolcrib_core::{RunLimits, RunUsage};
+use toolcrib_core::{ErrorType, RunLimits, RunUsage, ToolError};
 
 /// What was not enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Short {
+pub(crate) enum BudgetShortfall {
     Calls(u64),
     Tokens(u64),
     Time(Duration),
@@ -46,7 +46,7 @@ impl Budget {
     }
 
     /// Reserves one call and `tokens` on this run and every parent, or on none of them.
-    pub(crate) fn reserve(self: &Arc<Self>, tokens: u64) -> Result<Reservation, Short> {
+    pub(crate) fn reserve(self: &Arc<Self>, tokens: u64) -> Result<Reservation, BudgetShortfall> {
         for (taken, budget) in self.chain().enumerate() {
             if let Err(short) = budget.take(tokens) {
                 self.chain().take(taken).for_each(|b| b.give_back(tokens));
@@ -56,16 +56,16 @@ impl Budget {
         Ok(Reservation { budget: Arc::clone(self), tokens, settled: false })
     }
 
-    fn take(&self, tokens: u64) -> Result<(), Short> {
+    fn take(&self, tokens: u64) -> Result<(), BudgetShortfall> {
         if let Some(limit) = self.limits.time
             && Duration::from_nanos(self.nanos.load(Ordering::Acquire)) >= limit
         {
-            return Err(Short::Time(limit));
+            return Err(BudgetShortfall::Time(limit));
         }
-        raise(&self.calls, 1, self.limits.calls).map_err(Short::Calls)?;
+        raise(&self.calls, 1, self.limits.calls).map_err(BudgetShortfall::Calls)?;
         raise(&self.tokens, tokens, self.limits.tokens).map_err(|limit| {
             self.calls.fetch_sub(1, Ordering::AcqRel);
-            Short::Tokens(limit)
+            BudgetShortfall::Tokens(limit)
         })
     }
 
@@ -75,12 +75,12 @@ impl Budget {
     }
 
     /// Adds tokens that were spent whether there was room or not; the error names the cap that is now exceeded.
-    pub(crate) fn charge_tokens(&self, tokens: u64) -> Result<(), Short> {
+    pub(crate) fn charge_tokens(&self, tokens: u64) -> Result<(), BudgetShortfall> {
         let mut result = Ok(());
         for budget in self.chain() {
             let now = budget.tokens.fetch_add(tokens, Ordering::AcqRel) + tokens;
             if let Some(limit) = budget.limits.tokens.filter(|&limit| now > limit) {
-                result = Err(Short::Tokens(limit));
+                result = Err(BudgetShortfall::Tokens(limit));
             }
         }
         result
@@ -95,7 +95,7 @@ impl Budget {
     }
 
     /// Whether tokens or time of this run, or of a parent, are used up.
-    pub(crate) fn is_used_up(&self) -> bool {
+    pub(crate) fn is_exhausted(&self) -> bool {
         let tokens =
             |b: &Self| b.limits.tokens.is_some_and(|most| b.tokens.load(Ordering::Acquire) > most);
         self.chain().any(tokens) || self.time_left() == Some(Duration::ZERO)
@@ -168,6 +168,23 @@ impl Drop for Reservation {
     }
 }
 
+/// The error of a call or a request that the budget does not cover.
+pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
+    let what = match short {
+        BudgetShortfall::Calls(limit) => format!("all {limit} calls of this run are used"),
+        BudgetShortfall::Tokens(limit) => {
+            format!("the {limit} tokens of this run are used (estimated where nobody reports them)")
+        }
+        BudgetShortfall::Time(limit) => {
+            format!("the {} s of tool time of this run are used", limit.as_secs())
+        }
+    };
+    ToolError::new(
+        ErrorType::BudgetExceeded,
+        format!("The budget is exceeded: {what}. Answer with what you have."),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -185,7 +202,7 @@ mod tests {
             Some(Arc::clone(&parent)),
         ));
         let first = child.reserve(10).unwrap();
-        assert_eq!(child.reserve(10).unwrap_err(), Short::Calls(1));
+        assert_eq!(child.reserve(10).unwrap_err(), BudgetShortfall::Calls(1));
         assert_eq!(child.usage(), RunUsage { calls: 1, tokens: 10, time: Duration::ZERO });
         drop(first);
         assert_eq!(parent.usage(), RunUsage::default());

@@ -1,172 +1,39 @@
-//! The engine: what all calls share, and the door it opens.
+//! The public interface of the engine: the invoker, and what its owner asks and sets.
 
 pub(crate) mod builder;
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use toolcrib_core::invoke::DecideError;
+use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
-    AcceptedBatch, Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BoxFuture,
-    Brake, CallId, CallStore, CancellationToken, Catalog, Clock, DecisionRecord, Entry, ErrorType,
-    Gate, GrantStore, Invoker, Label, Labels, Raised, Recovered, RunId, RunSpec, RunUsage,
-    StoreError, SwitchState, Tier, ToolError, ToolSpec, Watch,
+    AcceptedBatch, Answer, ApprovalId, ApprovalStore, ArtifactStore, Batch, BatchSubscriber,
+    BoxFuture, CallId, CallStore, Catalog, DecisionRecord, Entry, ErrorType, GrantStore, Invoker,
+    Label, LabelSource, Labels, Recovered, RunId, RunSpec, RunUsage, StoreError, SwitchState, Tier,
+    ToolError, ToolSpec,
 };
 
 use builder::{EngineBuilder, ends_of};
 
-use crate::batch;
-use crate::budget::Short;
-use crate::deciding::Decisions;
-use crate::forecast::{self, Forecast};
+use crate::active_calls::RunningCall;
+use crate::budget;
+use crate::dry_run::{self, DryRunReport};
+use crate::engine_inner::EngineInner;
 use crate::gate::Preset;
-use crate::keyed::{self, Keyed, SubmitError, Submitted};
-use crate::locks::Locks;
-use crate::nest::Nests;
-use crate::observers::Observers;
-use crate::policy::{InForce, Policy};
-use crate::registry::Registry;
-use crate::run::{Runs, not_open};
-use crate::running::{RunningCall, Seats};
-use crate::secrets::{Sealing, Secrets};
+use crate::idempotency::{self, SubmitError, Submitted};
+use crate::invoke;
+use crate::open_runs::not_open;
+use crate::policy::{ActivePolicy, Policy};
+use crate::resume::decide;
+use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
-use crate::stage::{approve, budget};
-use crate::stored_switches::StoredSwitches;
-use crate::streams::ArtifactStreams;
-use crate::switches::Switched;
-use crate::waiting::WaitingCalls;
-
-/// What all calls share.
-pub(crate) struct Inner {
-    pub(crate) registry: Arc<Registry>,
-    pub(crate) runs: Runs,
-    pub(crate) locks: Locks,
-    pub(crate) waiting: WaitingCalls,
-    pub(crate) nests: Nests,
-    /// Every call that was received and has not ended.
-    pub(crate) seats: Seats,
-    /// Gates of the host, which every policy has.
-    gates: Vec<Arc<dyn Gate>>,
-    brake: Option<Arc<dyn Brake>>,
-    stored_switches: Option<StoredSwitches>,
-    pub(crate) observers: Observers,
-    pub(crate) approver: Option<Arc<dyn Approver>>,
-    pub(crate) calls: Arc<dyn CallStore>,
-    pub(crate) approvals: Arc<dyn ApprovalStore>,
-    pub(crate) grants: Arc<dyn GrantStore>,
-    pub(crate) artifacts: Arc<dyn ArtifactStore>,
-    pub(crate) streams: Arc<ArtifactStreams>,
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) shutdown: CancellationToken,
-    /// What another process needs to go on with a call that waits here.
-    pub(crate) setup: serde_json::Value,
-    /// Batches that were accepted under a key and are at work here.
-    pub(crate) keyed: Keyed,
-    /// Presets of agents that have one of their own.
-    agent_presets: RwLock<HashMap<String, Preset>>,
-    /// Values that are masked in every result.
-    pub(crate) secrets: Secrets,
-    sealing: Sealing,
-    epoch: AtomicU64,
-    claiming: tokio::sync::Mutex<()>,
-    received: AtomicU64,
-}
-
-impl Inner {
-    pub(crate) fn epoch(&self) -> u64 {
-        self.epoch.load(Ordering::Acquire)
-    }
-
-    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are gone left open is dealt with first.
-    pub(crate) async fn claim(&self) -> Result<u64, StoreError> {
-        if self.epoch() > 0 {
-            return Ok(self.epoch());
-        }
-        let _one_at_a_time = self.claiming.lock().await;
-        if self.epoch() == 0 {
-            let epoch = self.calls.claim().await?;
-            if self.calls.keeps_evidence()
-                && let Err(error) = self.calls.recover(epoch, self.clock.now_ms(), false).await
-            {
-                // Claimed again by the next call; this one must not stay behind.
-                let _ = self.calls.release(epoch).await;
-                return Err(error);
-            }
-            self.epoch.store(epoch, Ordering::Release);
-        }
-        Ok(self.epoch())
-    }
-
-    /// Does something under the claim. Where somebody has taken that over, nothing of it was done, and it is done under a new one.
-    pub(crate) async fn under_claim<T, F>(
-        &self,
-        act: impl Fn(u64) -> F + Send,
-    ) -> Result<T, StoreError>
-    where
-        F: Future<Output = Result<T, StoreError>> + Send,
-    {
-        let epoch = self.claim().await?;
-        match act(epoch).await {
-            Err(StoreError::Fenced { .. }) => {
-                self.lost_claim(epoch);
-                act(self.claim().await?).await
-            }
-            done => done,
-        }
-    }
-
-    /// The secrets, and what seals what holds one.
-    pub(crate) fn sealing(&self) -> &Sealing {
-        &self.sealing
-    }
-
-    pub(crate) fn decisions(&self) -> Decisions<'_> {
-        Decisions {
-            approvals: &*self.approvals,
-            grants: &*self.grants,
-            clock: &*self.clock,
-            sealing: &self.sealing,
-        }
-    }
-
-    /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
-    pub(crate) fn lost_claim(&self, epoch: u64) {
-        let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
-    }
-
-    /// The preset that calls of this agent are judged by, under these settings.
-    pub(crate) fn preset_of(&self, agent: &str, settings: &EngineSettings) -> Preset {
-        if agent.is_empty() {
-            return settings.preset;
-        }
-        let own = self.agent_presets.read().unwrap_or_else(PoisonError::into_inner);
-        own.get(agent).copied().unwrap_or(settings.preset)
-    }
-
-    /// Whether any tool may run at all now: neither the switch nor the brake is against it. Asked anew each time.
-    pub(crate) fn tools_enabled(&self) -> bool {
-        self.registry.tools_enabled() && !self.brake.as_ref().is_some_and(|brake| brake.is_on())
-    }
-
-    /// Reads the stored switches, where what is known of them is too old to start a call on.
-    pub(crate) async fn know_switches(&self) -> Result<(), StoreError> {
-        match &self.stored_switches {
-            Some(stored) => stored.read_if_old(&self.registry).await,
-            None => Ok(()),
-        }
-    }
-
-    pub(crate) fn count(&self) {
-        self.received.fetch_add(1, Ordering::Relaxed);
-    }
-}
+use crate::switches::SwitchTarget;
 
 /// The registry and the pipeline. Cheap to clone: clones are the same engine.
 #[derive(Clone)]
 pub struct Engine {
-    inner: Arc<Inner>,
+    inner: Arc<EngineInner>,
 }
 
 impl Engine {
@@ -198,13 +65,13 @@ impl Engine {
     /// The definition of a tool, whether it is switched on or not, by name or alias.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
-        self.inner.registry.read().look_up(name).map(|tool| Arc::clone(tool.spec()))
+        self.inner.registry.read().find_any_spelling(name).map(|tool| Arc::clone(tool.spec()))
     }
 
     /// A tool as it is registered, whether it is switched on or not, by name or alias.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<Entry> {
-        self.inner.registry.read().look_up(name).map(|tool| tool.entry.clone())
+        self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
     }
 
     /// Whether tools are on at all: neither the kill switch nor the brake is against it.
@@ -220,12 +87,14 @@ impl Engine {
     /// `validation_error` for a state that it cannot have; for a tool as [`Catalog::set_tool_state`].
     pub fn set_switch(
         &self,
-        switched: &Switched,
+        switched: &SwitchTarget,
         state: Option<SwitchState>,
     ) -> Result<(), ToolError> {
         match (switched, state) {
-            (Switched::Tool(tool), Some(state)) => self.inner.registry.set_tool_state(tool, state),
-            (_, Some(state)) if !switched.can_be(state) => Err(ToolError::new(
+            (SwitchTarget::Tool(tool), Some(state)) => {
+                self.inner.registry.set_tool_state(tool, state)
+            }
+            (_, Some(state)) if !switched.allows_state(state) => Err(ToolError::new(
                 ErrorType::ValidationError,
                 format!("Only a tool or a group is asked about; {} is on or off.", switched.name()),
             )),
@@ -242,30 +111,32 @@ impl Engine {
     /// # Errors
     /// What the store says; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
-        match &self.inner.stored_switches {
-            Some(stored) => stored.read(&self.inner.registry).await,
+        match &self.inner.switch_cache {
+            Some(stored) => stored.refresh(&self.inner.registry).await,
             None => Ok(false),
         }
     }
 
     /// Switches a group: off takes its tools out of every view, ask asks about every call of them. Their own switches stay as they are.
     pub fn set_group_state(&self, group: &str, state: SwitchState) {
-        self.inner.registry.switch(&Switched::Group(group.to_owned()), Some(state));
+        self.inner.registry.switch(&SwitchTarget::Group(group.to_owned()), Some(state));
     }
 
     /// Switches a source on or off; its calls end with `tools_disabled`.
     pub fn set_source_enabled(&self, source: &str, enabled: bool) {
-        self.inner.registry.switch(&Switched::Source(source.to_owned()), Some(enabled.into()));
+        self.inner.registry.switch(&SwitchTarget::Source(source.to_owned()), Some(enabled.into()));
     }
 
     /// Switches a tier on or off; its calls end with `tools_disabled`.
     pub fn set_tier_enabled(&self, tier: Tier, enabled: bool) {
-        self.inner.registry.switch(&Switched::Tier(tier), Some(enabled.into()));
+        self.inner.registry.switch(&SwitchTarget::Tier(tier), Some(enabled.into()));
     }
 
     /// Switches a feature, the master of the tools it controls, on or off.
     pub fn set_feature_enabled(&self, feature: &str, enabled: bool) {
-        self.inner.registry.switch(&Switched::Feature(feature.to_owned()), Some(enabled.into()));
+        self.inner
+            .registry
+            .switch(&SwitchTarget::Feature(feature.to_owned()), Some(enabled.into()));
     }
 
     /// Puts another policy into force, all of it at once: for every call that is received from now on, in runs that are at work too. Every
@@ -276,9 +147,9 @@ impl Engine {
     /// that has waited for a person or its turn.
     pub fn reconfigure(&self, policy: Policy) {
         let inner = &self.inner;
-        inner.secrets.learn(policy.secrets.iter().map(String::as_str));
+        inner.secrets.add(policy.secrets.iter().map(String::as_str));
         inner.streams.chars.store(ends_of(policy.settings.result_chars), Ordering::Relaxed);
-        inner.registry.reconfigure(InForce::new(policy, &inner.gates, &inner.clock));
+        inner.registry.reconfigure(ActivePolicy::new(policy, &inner.gates, &inner.clock));
     }
 
     /// The settings that calls begin under now.
@@ -289,25 +160,25 @@ impl Engine {
 
     /// Calls that are at work: from the record of their start until they have ended.
     #[must_use]
-    pub fn running(&self) -> Vec<RunningCall> {
-        self.inner.seats.running()
+    pub fn running_calls(&self) -> Vec<RunningCall> {
+        self.inner.active_calls.running()
     }
 
     /// Calls that were received and have not ended: those at work, and those that wait for a person or their turn in this process.
     #[must_use]
-    pub fn waiting_now(&self) -> u64 {
-        self.inner.seats.count()
+    pub fn active_call_count(&self) -> u64 {
+        self.inner.active_calls.count()
     }
 
     /// Stops one call, wherever in the pipeline it is: what has not run does not, a tool at work is told to stop. Its outcome is
     /// `cancelled`, with the warning that it may have taken effect where that is so. `false` = no such call is here.
     pub fn cancel_call(&self, call: CallId) -> bool {
-        self.inner.seats.cancel(call)
+        self.inner.active_calls.cancel(call)
     }
 
     /// Stops the calls at work that are meant; their ids.
     pub fn cancel_all(&self, is_meant: impl Fn(&RunningCall) -> bool) -> Vec<CallId> {
-        self.inner.seats.cancel_all(is_meant)
+        self.inner.active_calls.cancel_all(is_meant)
     }
 
     /// Gives the calls of an agent a preset of its own, in place of the engine's.
@@ -362,7 +233,7 @@ impl Engine {
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
     pub async fn submit(&self, batch: Batch, key: Option<&str>) -> Result<Submitted, SubmitError> {
-        keyed::submit(&self.inner, batch, key).await
+        idempotency::submit(&self.inner, batch, key).await
     }
 
     /// Runs a batch once for each key: whoever sends the same again gets the same answers, and nothing runs twice.
@@ -370,7 +241,7 @@ impl Engine {
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
     pub async fn invoke_once(&self, batch: Batch, key: &str) -> Result<Vec<Answer>, SubmitError> {
-        keyed::invoke_once(&self.inner, batch, key).await
+        idempotency::invoke_once(&self.inner, batch, key).await
     }
 
     /// The same, and says what was accepted before it has run: from then on each of its calls gets its one outcome, after a restart too.
@@ -383,18 +254,18 @@ impl Engine {
         key: &str,
         told: impl FnOnce(&Submitted) + Send,
     ) -> Result<Vec<Answer>, SubmitError> {
-        keyed::accept_once(&self.inner, batch, key, told).await
+        idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
     /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, nobody is asked or told, and
     /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
-    pub async fn forecast(&self, batch: Batch) -> Vec<Forecast> {
-        forecast::run(Arc::clone(&self.inner), batch).await
+    pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
+        dry_run::run(Arc::clone(&self.inner), batch).await
     }
 
     /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
     pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
-        keyed::finish(&self.inner, batch).await
+        idempotency::finish(&self.inner, batch).await
     }
 
     /// The secrets that are known by now, and what seals what holds one.
@@ -436,13 +307,13 @@ impl Engine {
     /// Waits until observers were told of everything so far; the number of events that were dropped because they were too slow.
     pub async fn flush_observers(&self) -> u64 {
         self.inner.observers.flush().await;
-        self.inner.observers.lost()
+        self.inner.observers.dropped_events()
     }
 
     /// Events that observers were too slow for, so that nobody was told of them.
     #[must_use]
-    pub fn observers_lost(&self) -> u64 {
-        self.inner.observers.lost()
+    pub fn dropped_events(&self) -> u64 {
+        self.inner.observers.dropped_events()
     }
 
     /// Stops every call and every run.
@@ -453,11 +324,15 @@ impl Engine {
 
 impl Invoker for Engine {
     fn invoke(&self, batch: Batch) -> BoxFuture<'_, Vec<Answer>> {
-        Box::pin(batch::run(Arc::clone(&self.inner), batch, None))
+        Box::pin(invoke::run(Arc::clone(&self.inner), batch, None, None))
     }
 
-    fn invoke_watched(&self, batch: Batch, watch: Arc<dyn Watch>) -> BoxFuture<'_, Vec<Answer>> {
-        Box::pin(batch::run(Arc::clone(&self.inner), batch, Some(watch)))
+    fn invoke_with_subscriber(
+        &self,
+        batch: Batch,
+        watch: Arc<dyn BatchSubscriber>,
+    ) -> BoxFuture<'_, Vec<Answer>> {
+        Box::pin(invoke::run(Arc::clone(&self.inner), batch, Some(watch), None))
     }
 
     fn decide(
@@ -465,11 +340,11 @@ impl Invoker for Engine {
         approval: ApprovalId,
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
-        Box::pin(approve::decide(Arc::clone(&self.inner), approval, decision))
+        Box::pin(decide::decide(Arc::clone(&self.inner), approval, decision))
     }
 
-    fn go_on(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
-        Box::pin(approve::go_on(Arc::clone(&self.inner), approval, false))
+    fn resume(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
+        Box::pin(decide::resume(Arc::clone(&self.inner), approval, false))
     }
 
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {
@@ -478,7 +353,7 @@ impl Invoker for Engine {
 
     fn charge_tokens(&self, run: RunId, tokens: u64) -> Result<(), ToolError> {
         let run = self.inner.runs.get(run).ok_or_else(|| not_open(run))?;
-        run.budget.charge_tokens(tokens).map_err(|short: Short| budget::exceeded(short))
+        run.budget.charge_tokens(tokens).map_err(budget::exceeded)
     }
 
     fn charge_time(&self, run: RunId, time: Duration) {
@@ -491,7 +366,7 @@ impl Invoker for Engine {
         self.inner.runs.get(run).map(|run| Labels::clone(&run.labels()))
     }
 
-    fn raise(&self, run: RunId, label: Label, by: Raised) {
+    fn raise_label(&self, run: RunId, label: Label, by: LabelSource) {
         if let Some(run) = self.inner.runs.get(run) {
             run.raise(label, &by);
         }

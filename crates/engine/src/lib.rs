@@ -1,62 +1,70 @@
-//! The engine: the registry with its views, and the pipeline that every call passes (DESIGN 4).
+//! The engine: the registry with its views, and the pipeline that every call passes.
 //!
-//! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them: receive, switch, resolve, decode, repeat,
-//! guard, assess, gates, budget, approve, admit, intent, run, shape, settle.
+//! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them: receive,
+//! switch, resolve, decode, repeat, guard, assess, gates, budget, approve, admit, intent, run, shape,
+//! settle. How far a call has come is a type (`stage/phase.rs`), so that no other order compiles.
+//! `invoke.rs` is the entry for every batch; `resume/` continues calls after a decision or an
+//! interruption.
 //!
-//! Invariants, each with its tests in `tests/invariants.rs`
+//! Invariants, each with its tests in `tests/it/invariants.rs`
 //! 1. One outcome per call, whatever happens to it: refused, cancelled, crashed, dropped.
 //! 2. Nothing runs without an intent record.
 //! 3. The arguments that were approved are the arguments that run.
 //! 4. An error in policy denies; an error in observation never blocks.
-//! 5. Calls made inside a chain pass the same stages with their parent's budget.
+//! 5. Calls made by a script pass the same stages with their parent's budget.
 //!
-//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`; the in-memory forms are here.
+//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`; the
+//! in-memory forms are here.
 
-mod again;
-pub mod args;
-pub mod audit;
+mod active_batches;
+mod active_calls;
+mod artifact_references;
+mod artifact_streams;
 mod batch;
+mod batch_scope;
 mod budget;
-mod deciding;
+mod call_state;
+mod child_calls;
+mod concurrency_locks;
+mod dry_run;
 mod engine;
+mod engine_inner;
 mod failpoint;
-mod flight;
-mod forecast;
 mod gate;
-mod keyed;
-mod locks;
-mod nest;
+mod idempotency;
+mod invoke;
 mod observers;
+mod open_runs;
 mod pipeline;
 mod policy;
-mod reading;
-mod references;
+mod refused_answer;
+mod registered_tool;
 mod registry;
-mod repeat;
-mod role;
+mod registry_state;
+mod repeat_guard;
+mod result_taint;
+mod resume;
+mod role_access;
 pub mod rules;
-mod run;
-mod running;
+mod safe_text;
 mod secrets;
 mod settings;
 mod stage;
 pub mod store;
-mod stored_switches;
-mod streams;
+mod switch_cache;
 mod switches;
-pub mod text;
+mod tool_names;
 mod view;
-mod waiting;
 
-pub use deciding::{Decisions, grant_of};
+pub use active_calls::RunningCall;
+pub use dry_run::{ApprovalRoute, DryRunReport};
 pub use engine::Engine;
 pub use engine::builder::EngineBuilder;
-pub use forecast::{Asking, Forecast};
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
-pub use keyed::{SubmitError, Submitted};
+pub use idempotency::{SubmitError, Submitted};
 pub use policy::Policy;
-pub use running::RunningCall;
+pub use resume::decisions::{Decisions, grant_from_decision};
 pub use secrets::{Sealing, Secrets, StreamMask, TextMask};
 pub use settings::{EngineSettings, ToolSettings};
-pub use stored_switches::SWITCHES_AGE;
-pub use switches::Switched;
+pub use switch_cache::SWITCH_CACHE_TTL;
+pub use switches::SwitchTarget;

@@ -12,7 +12,7 @@ use toolcrib_core::{Event, EventKind, Observer};
 /// Events that wait for slow observers; more are counted and dropped.
 const QUEUE: usize = 1024;
 /// Time that one observer has for one event before the next is told.
-const PATIENCE: Duration = Duration::from_secs(2);
+const OBSERVER_TIMEOUT: Duration = Duration::from_secs(2);
 
 enum Message {
     Event(Box<Event>),
@@ -33,7 +33,7 @@ impl Observers {
     }
 
     /// Tells of an event, if anybody wants it; `event` is only built then.
-    pub(crate) fn tell(&self, kind: EventKind, event: impl FnOnce() -> Event) {
+    pub(crate) fn notify(&self, kind: EventKind, event: impl FnOnce() -> Event) {
         if !self.list.iter().any(|observer| wants(&**observer, kind)) {
             return;
         }
@@ -60,7 +60,7 @@ impl Observers {
     }
 
     /// Events that nobody was told because the queue was full.
-    pub(crate) fn lost(&self) -> u64 {
+    pub(crate) fn dropped_events(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
@@ -76,7 +76,7 @@ async fn deliver(list: Arc<[Arc<dyn Observer>]>, mut queue: mpsc::Receiver<Messa
             Message::Event(event) => {
                 for observer in list.iter().filter(|o| wants(&***o, event.kind)) {
                     let told = AssertUnwindSafe(async { observer.observe(&event).await });
-                    let _ = tokio::time::timeout(PATIENCE, told.catch_unwind()).await;
+                    let _ = tokio::time::timeout(OBSERVER_TIMEOUT, told.catch_unwind()).await;
                 }
             }
             Message::Flush(done) => {

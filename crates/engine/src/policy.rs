@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_core::{Clock, Gate, Guard, Permissions};
 
-use crate::gate::{GrantedPermissions, HostsGate, PermissionGate, RulesGate, TaintGate};
+use crate::gate::{GrantedPermissions, HostAllowlistGate, PermissionGate, RulesGate, TaintGate};
 use crate::rules::RuleSet;
 use crate::settings::EngineSettings;
 
@@ -37,20 +37,20 @@ impl Default for Policy {
 }
 
 /// A policy at work. A call holds one of them from stage 0 to its end.
-pub(crate) struct InForce {
+pub(crate) struct ActivePolicy {
     pub(crate) settings: EngineSettings,
     pub(crate) rules: RuleSet,
     pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) guards: Vec<Arc<dyn Guard>>,
 }
 
-impl InForce {
+impl ActivePolicy {
     /// The policy with the gates of permissions, rules and taint, and after them those of the host.
     pub(crate) fn new(policy: Policy, host: &[Arc<dyn Gate>], clock: &Arc<dyn Clock>) -> Arc<Self> {
         let Policy { settings, rules, permissions, guards, secrets: _ } = policy;
         let own: [Arc<dyn Gate>; 4] = [
             Arc::new(PermissionGate::new(permissions)),
-            Arc::new(HostsGate),
+            Arc::new(HostAllowlistGate),
             Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock))),
             Arc::new(TaintGate::new(&settings.tools)),
         ];

@@ -3,181 +3,43 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
-use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
+use toolcrib_argument_decoder::Schema;
 use toolcrib_core::spec::SPEC_VERSION;
 use toolcrib_core::{
     BoxFuture, Catalog, Entry, ErrorType, Source, Status, SwitchState, Tier, ToolError, ToolInfo,
-    ToolName, ToolSpec, View, ViewRequest, remote_name,
+    ToolName, View, ViewRequest, remote_name,
 };
 
-use crate::args::Schema;
-use crate::policy::InForce;
+use crate::policy::ActivePolicy;
+use crate::registered_tool::{RegisteredTool, semaphore};
+use crate::registry_state::RegistryState;
 use crate::secrets::Secrets;
 use crate::settings::EngineSettings;
-use crate::switches::{Switched, Switches};
-use crate::view::{self, Seen};
-
-/// A tool with everything the pipeline needs to run it.
-#[derive(Clone)]
-pub(crate) struct Registered {
-    pub(crate) entry: Entry,
-    pub(crate) source: Arc<str>,
-    pub(crate) schema: Arc<Schema>,
-    pub(crate) output_schema: Option<Arc<Schema>>,
-    pub(crate) timeout: Duration,
-    /// On or off by the owner's settings; a switch that a person sets later wins.
-    enabled: Option<bool>,
-    /// Whether no switch turns it on.
-    off_for_good: bool,
-    /// Whether its definition comes from elsewhere, see [`Source::is_remote`].
-    pub(crate) remote: bool,
-    /// What the owner says about asking.
-    pub(crate) ask: Option<bool>,
-    pub(crate) limit: Option<Arc<Semaphore>>,
-    pub(crate) source_limit: Option<Arc<Semaphore>>,
-    pub(crate) missing_config: Vec<String>,
-    definition_hash: OnceLock<String>,
-}
-
-impl Registered {
-    pub(crate) fn spec(&self) -> &Arc<ToolSpec> {
-        self.entry.spec()
-    }
-
-    /// Takes what the settings say of it; `before` are those that it followed until now, whose limit stays where it is the same, so that
-    /// calls at work count on.
-    fn follow(&mut self, now: &EngineSettings, before: Option<&EngineSettings>, secrets: &Secrets) {
-        let spec = Arc::clone(self.spec());
-        let own = now.of_tool(names(&spec));
-        secrets.learn(secrets_of(&spec, &own.config));
-        self.missing_config = spec
-            .config
-            .iter()
-            .filter(|key| key.required && own.config.get(&key.key).is_none_or(String::is_empty))
-            .map(|key| key.key.clone())
-            .collect();
-        self.timeout = own.timeout.unwrap_or(spec.timeout).min(LONGEST);
-        self.enabled = own.enabled;
-        self.off_for_good = own.off_for_good;
-        self.ask = own.ask;
-        let limit = before.map(|before| before.of_tool(names(&spec)).max_concurrent);
-        if limit != Some(own.max_concurrent) {
-            self.limit = own.max_concurrent.map(semaphore);
-        }
-    }
-
-    /// Hash of the definition, computed when something is first bound to it.
-    pub(crate) fn definition_hash(&self) -> &str {
-        self.definition_hash.get_or_init(|| self.spec().definition_hash())
-    }
-}
-
-/// Everything that is switched, loaded or said.
-pub(crate) struct State {
-    /// In order of loading.
-    pub(crate) sources: Vec<(Arc<str>, Vec<Arc<Registered>>)>,
-    pub(crate) switches: Switches,
-    pub(crate) policy: Arc<InForce>,
-}
-
-impl State {
-    pub(crate) fn tools(&self) -> impl Iterator<Item = &Arc<Registered>> {
-        self.sources.iter().flat_map(|(_, tools)| tools)
-    }
-
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.tools().find(|tool| tool.spec().name.as_str() == name).or_else(|| {
-            self.tools().find(|tool| tool.spec().aliases.iter().any(|alias| alias == name))
-        })
-    }
-
-    /// The same by a remote spelling too.
-    pub(crate) fn look_up(&self, name: &str) -> Option<&Arc<Registered>> {
-        self.find(name).or_else(|| self.find(&view::remote_spelling(name)?))
-    }
-
-    /// What a person says of the tool, or else the settings, or else the definition. A tool with a master has no switch of its own.
-    fn own_state(&self, tool: &Registered) -> SwitchState {
-        let spec = tool.spec();
-        if tool.off_for_good {
-            return SwitchState::Off;
-        }
-        let switched = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
-        let state = switched
-            .unwrap_or_else(|| SwitchState::from(tool.enabled.unwrap_or(spec.default_enabled)));
-        // A switch that is on does not take back what the settings ask about.
-        if tool.ask == Some(true) { state.min(SwitchState::Ask) } else { state }
-    }
-
-    /// Whether the tool's own switch has it on.
-    pub(crate) fn is_on(&self, tool: &Registered) -> bool {
-        self.own_state(tool).is_on()
-    }
-
-    pub(crate) fn is_feature_on(&self, feature: &str) -> bool {
-        match self.switches.feature(feature) {
-            Some(state) => state.is_on(),
-            None => !self.policy.settings.features_off.contains(feature),
-        }
-    }
-
-    /// What holds for calls of a tool, with all that is above it.
-    fn state_of(&self, tool: &Registered) -> SwitchState {
-        if view::switched_off(self, tool).is_some() {
-            return SwitchState::Off;
-        }
-        let own = self.own_state(tool);
-        if self.switch_that_asks(tool).is_some() { own.min(SwitchState::Ask) } else { own }
-    }
-
-    /// The switch that asks about every call of a tool, in words.
-    pub(crate) fn switch_that_asks(&self, tool: &Registered) -> Option<String> {
-        let spec = tool.spec();
-        let own = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
-        if own == Some(SwitchState::Ask) {
-            return Some(format!("a switch asks about every call of {}", spec.name));
-        }
-        let group = spec.group.as_ref()?;
-        (self.switches.group(group) == Some(SwitchState::Ask)).then(|| {
-            let name = &spec.name;
-            format!("a switch asks about every call of the group \"{group}\", which {name} is in")
-        })
-    }
-}
+use crate::switches::{SwitchTarget, Switches};
+use crate::tool_names::names;
+use crate::view::{self, ResolvedView};
 
 /// Several of them can stand side by side; nothing here is global.
 pub(crate) struct Registry {
-    pub(crate) state: RwLock<State>,
+    pub(crate) state: RwLock<RegistryState>,
     tools_enabled: AtomicBool,
     generation: AtomicU64,
-    views: RwLock<HashMap<ViewRequest, Arc<Seen>, foldhash::fast::RandomState>>,
+    views: RwLock<HashMap<ViewRequest, Arc<ResolvedView>, foldhash::fast::RandomState>>,
     /// The view of callers without limits, which most are.
-    widest: ArcSwapOption<Seen>,
+    widest: ArcSwapOption<ResolvedView>,
     /// Learns the configured values that a definition calls secret.
     secrets: Secrets,
 }
 
-/// No attempt of any tool runs longer.
-const LONGEST: Duration = Duration::from_secs(24 * 3600);
-
 /// Views that are kept before the cache starts again.
 const CACHED_VIEWS: usize = 256;
 
-/// Configured values that are masked everywhere: all but those of a key that the tool declares as no secret.
-fn secrets_of<'a>(
-    spec: &'a ToolSpec,
-    config: &'a HashMap<String, String>,
-) -> impl Iterator<Item = &'a str> {
-    let is_open = |name: &str| spec.config.iter().any(|key| key.key == name && !key.secret);
-    config.iter().filter(move |(name, _)| !is_open(name)).map(|(_, value)| value.as_str())
-}
-
 impl Registry {
-    pub(crate) fn new(policy: Arc<InForce>, secrets: Secrets) -> Self {
-        let state = State { sources: Vec::new(), switches: Switches::default(), policy };
+    pub(crate) fn new(policy: Arc<ActivePolicy>, secrets: Secrets) -> Self {
+        let state = RegistryState { sources: Vec::new(), switches: Switches::default(), policy };
         Self {
             state: RwLock::new(state),
             tools_enabled: AtomicBool::new(true),
@@ -189,13 +51,13 @@ impl Registry {
     }
 
     /// The policy that calls begin under now.
-    pub(crate) fn policy(&self) -> Arc<InForce> {
+    pub(crate) fn policy(&self) -> Arc<ActivePolicy> {
         Arc::clone(&self.read().policy)
     }
 
     /// Puts another policy into force, with every tool set up as it says. Calls at work keep the tools that they began with.
-    pub(crate) fn reconfigure(&self, policy: Arc<InForce>) {
-        self.change(|state| {
+    pub(crate) fn reconfigure(&self, policy: Arc<ActivePolicy>) {
+        self.update(|state| {
             for (_, tools) in &mut state.sources {
                 self.follow(tools, &state.policy.settings, &policy.settings);
             }
@@ -204,11 +66,16 @@ impl Registry {
     }
 
     /// Sets the tools of one source up anew.
-    fn follow(&self, tools: &mut [Arc<Registered>], before: &EngineSettings, now: &EngineSettings) {
+    fn follow(
+        &self,
+        tools: &mut [Arc<RegisteredTool>],
+        before: &EngineSettings,
+        now: &EngineSettings,
+    ) {
         let fresh = (before.max_per_source != now.max_per_source)
             .then(|| now.max_per_source.map(semaphore));
         for tool in tools {
-            let mut set = Registered::clone(tool);
+            let mut set = RegisteredTool::clone(tool);
             if let Some(limit) = &fresh {
                 set.source_limit.clone_from(limit);
             }
@@ -218,16 +85,16 @@ impl Registry {
     }
 
     /// Sets a switch, or takes its setting back.
-    pub(crate) fn switch(&self, switched: &Switched, state: Option<SwitchState>) {
-        self.change(|all| all.switches.set(switched, state));
+    pub(crate) fn switch(&self, switched: &SwitchTarget, state: Option<SwitchState>) {
+        self.update(|all| all.switches.set(switched, state));
     }
 
     /// Makes these the switches, in place of all that were set before; whether anything is another than before.
-    pub(crate) fn switch_all(&self, switches: Switches) -> bool {
+    pub(crate) fn replace_switches(&self, switches: Switches) -> bool {
         if self.read().switches == switches {
             return false;
         }
-        self.change(|state| {
+        self.update(|state| {
             let changed = state.switches != switches;
             state.switches = switches;
             changed
@@ -238,15 +105,15 @@ impl Registry {
         self.tools_enabled.load(Ordering::Acquire)
     }
 
-    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, State> {
+    pub(crate) fn read(&self) -> std::sync::RwLockReadGuard<'_, RegistryState> {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes something; every view is made anew afterwards.
-    pub(crate) fn change<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+    pub(crate) fn update<T>(&self, change: impl FnOnce(&mut RegistryState) -> T) -> T {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state);
-        self.tools_enabled.store(!state.switches.is_everything_off(), Ordering::Release);
+        self.tools_enabled.store(!state.switches.are_all_tools_off(), Ordering::Release);
         self.generation.fetch_add(1, Ordering::AcqRel);
         self.views.write().unwrap_or_else(PoisonError::into_inner).clear();
         self.widest.store(None);
@@ -254,7 +121,7 @@ impl Registry {
     }
 
     /// The caller's tools, from the cache where nothing changed.
-    pub(crate) fn seen(&self, request: &ViewRequest) -> Arc<Seen> {
+    pub(crate) fn resolve_view(&self, request: &ViewRequest) -> Arc<ResolvedView> {
         let widest = request.is_default();
         if widest && let Some(seen) = self.widest.load_full() {
             return seen;
@@ -282,8 +149,8 @@ impl Registry {
         source: &Arc<str>,
         remote: bool,
         entries: Vec<Entry>,
-        policy: &InForce,
-    ) -> Result<Vec<Arc<Registered>>, ToolError> {
+        policy: &ActivePolicy,
+    ) -> Result<Vec<Arc<RegisteredTool>>, ToolError> {
         let source_limit = policy.settings.max_per_source.map(semaphore);
         let mut names = HashSet::new();
         let mut tools = Vec::with_capacity(entries.len());
@@ -303,19 +170,19 @@ impl Registry {
             }
             let free = names.insert(name.clone());
             let row = if free { name } else { remote_name(source, name.as_str()) };
-            tools.push(self.row(source, row, &what, policy)?);
+            tools.push(self.tool_info(source, row, &what, policy)?);
         }
         Ok(tools)
     }
 
     /// A tool that is listed with what is wrong with it.
-    fn row(
+    fn tool_info(
         &self,
         source: &Arc<str>,
         name: ToolName,
         what: &str,
-        policy: &InForce,
-    ) -> Result<Arc<Registered>, ToolError> {
+        policy: &ActivePolicy,
+    ) -> Result<Arc<RegisteredTool>, ToolError> {
         self.registered(source, true, Entry::broken(name.clone(), what), (policy, None))
             .map(Arc::new)
             .map_err(|what| refused(&name, source, &what))
@@ -327,8 +194,8 @@ impl Registry {
         source: &Arc<str>,
         remote: bool,
         entry: Entry,
-        (policy, source_limit): (&InForce, Option<Arc<Semaphore>>),
-    ) -> Result<Registered, String> {
+        (policy, source_limit): (&ActivePolicy, Option<Arc<Semaphore>>),
+    ) -> Result<RegisteredTool, String> {
         let spec = Arc::clone(entry.spec());
         if spec.spec_version > SPEC_VERSION {
             return Err(format!(
@@ -345,7 +212,7 @@ impl Registry {
             .map(Schema::check_shared)
             .transpose()
             .map_err(|error| format!("output schema: {error}"))?;
-        let mut tool = Registered {
+        let mut tool = RegisteredTool {
             source: Arc::clone(source),
             schema: Arc::new(schema),
             output_schema: output_schema.map(Arc::new),
@@ -365,11 +232,6 @@ impl Registry {
     }
 }
 
-/// At least one call at once, or nothing would ever run.
-fn semaphore(calls: usize) -> Arc<Semaphore> {
-    Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)))
-}
-
 fn refused(name: &ToolName, source: &str, what: &str) -> ToolError {
     let text = format!("Tool {name} of source \"{source}\" cannot be registered: {what}");
     ToolError::new(ErrorType::ExecutionError, text)
@@ -381,7 +243,7 @@ fn taken_by(source: &str) -> String {
 
 impl Catalog for Registry {
     fn view(&self, request: &Arc<ViewRequest>) -> Arc<View> {
-        Arc::clone(&self.seen(request).view)
+        Arc::clone(&self.resolve_view(request).view)
     }
 
     fn infos(&self) -> Vec<ToolInfo> {
@@ -392,7 +254,7 @@ impl Catalog for Registry {
                 let spec = tool.spec();
                 let holds = state.state_of(tool);
                 let enabled = holds.is_on();
-                let status = if enabled { view::status(tool) } else { Status::Disabled };
+                let status = if enabled { view::tool_status(tool) } else { Status::Disabled };
                 ToolInfo {
                     id: spec.name.clone(),
                     title: spec.title.clone(),
@@ -413,7 +275,7 @@ impl Catalog for Registry {
     }
 
     fn set_tool_state(&self, tool: &str, wanted: SwitchState) -> Result<(), ToolError> {
-        self.change(|state| {
+        self.update(|state| {
             let Some(found) = state.find(tool) else {
                 return Err(ToolError::new(
                     ErrorType::ToolNotFound,
@@ -439,13 +301,13 @@ impl Catalog for Registry {
                     ),
                 ));
             }
-            state.switches.set(&Switched::Tool(spec.name.to_string()), Some(wanted));
+            state.switches.set(&SwitchTarget::Tool(spec.name.to_string()), Some(wanted));
             Ok(())
         })
     }
 
     fn set_tools_enabled(&self, enabled: bool) {
-        self.switch(&Switched::Everything, Some(enabled.into()));
+        self.switch(&SwitchTarget::Everything, Some(enabled.into()));
     }
 
     fn attach<'a>(&'a self, source: &'a dyn Source) -> BoxFuture<'a, Result<usize, ToolError>> {
@@ -455,7 +317,7 @@ impl Catalog for Registry {
             let entries = source.load().await?;
             let policy = self.policy();
             let mut tools = self.prepare(&id, remote, entries, &policy)?;
-            self.change(|state| {
+            self.update(|state| {
                 let now = Arc::clone(&state.policy);
                 if !Arc::ptr_eq(&policy, &now) {
                     self.follow(&mut tools, &policy.settings, &now.settings);
@@ -474,7 +336,7 @@ impl Catalog for Registry {
                     if !remote {
                         return Err(refused(&name, &id, &what));
                     }
-                    *tool = self.row(&id, remote_name(&id, name.as_str()), &what, &now)?;
+                    *tool = self.tool_info(&id, remote_name(&id, name.as_str()), &what, &now)?;
                 }
                 let count = tools.len();
                 match state.sources.iter_mut().find(|(other, _)| *other == id) {
@@ -487,7 +349,7 @@ impl Catalog for Registry {
     }
 
     fn detach(&self, source: &str) -> bool {
-        self.change(|state| {
+        self.update(|state| {
             let before = state.sources.len();
             state.sources.retain(|(id, _)| &**id != source);
             state.sources.len() < before
@@ -497,9 +359,4 @@ impl Catalog for Registry {
     fn generation(&self) -> u64 {
         self.generation.load(Ordering::Acquire)
     }
-}
-
-/// The name and the aliases of a tool.
-pub(crate) fn names(spec: &ToolSpec) -> impl Iterator<Item = &str> + Clone {
-    std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str))
 }

@@ -30,7 +30,7 @@ pub struct ToolSettings {
 
 impl ToolSettings {
     /// The same with what is said of the tool under another of its names: of two words about one thing the stricter one counts.
-    fn and(mut self, other: &Self) -> Self {
+    fn merged_with(mut self, other: &Self) -> Self {
         fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
             match (one, other) {
                 (Some(one), Some(other)) => Some(one.min(other)),
@@ -52,9 +52,9 @@ impl ToolSettings {
 
 impl EngineSettings {
     /// What the owner says of a tool, under whichever of its names.
-    pub(crate) fn of_tool<'a>(&self, names: impl Iterator<Item = &'a str>) -> ToolSettings {
+    pub(crate) fn for_tool<'a>(&self, names: impl Iterator<Item = &'a str>) -> ToolSettings {
         let said = names.filter_map(|name| self.tools.get(name));
-        said.fold(ToolSettings::default(), |all, one| all.and(one))
+        said.fold(ToolSettings::default(), |all, one| all.merged_with(one))
     }
 }
 
@@ -67,10 +67,10 @@ pub struct EngineSettings {
     pub tools: HashMap<String, ToolSettings>,
     /// Features that are off, by the name of their master switch.
     pub features_off: HashSet<String>,
-    /// Which roles have which tools (SPEC 3.2): `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; `allow_code_execution` for all tools that
+    /// Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; `allow_code_execution` for all tools that
     /// run code or programs.
     pub flags: BTreeMap<String, bool>,
-    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied at once (DESIGN 9, Channels).
+    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied at once.
     pub inbox: bool,
     /// Whether the approver is asked in every channel, because somebody has said what asking means (`--on-ask`).
     pub ask_everywhere: bool,
@@ -117,10 +117,10 @@ mod tests {
         settings.tools.insert("fetch_url".into(), of(9, Some(true), Some(false)));
         settings.tools.insert("web_fetch".into(), of(5, Some(false), Some(true)));
         settings.tools.insert("other".into(), of(1, None, None));
-        let both = settings.of_tool(["fetch_url", "web_fetch"].into_iter());
+        let both = settings.for_tool(["fetch_url", "web_fetch"].into_iter());
         assert_eq!(both, of(5, Some(false), Some(true)));
-        let one = settings.of_tool(["fetch_url"].into_iter());
+        let one = settings.for_tool(["fetch_url"].into_iter());
         assert_eq!(one, of(9, Some(true), Some(false)));
-        assert_eq!(settings.of_tool(["none"].into_iter()), ToolSettings::default());
+        assert_eq!(settings.for_tool(["none"].into_iter()), ToolSettings::default());
     }
 }

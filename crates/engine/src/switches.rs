@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use toolcrib_core::{SwitchState, Tier, ToolSpec};
 
-use crate::registry::names;
+use crate::tool_names::names;
 
 /// What a switch is for, as its stored name says it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub enum Switched {
+pub enum SwitchTarget {
     /// Every tool: the kill switch (`tools`).
     Everything,
     /// One tool (`tool:NAME`).
@@ -23,7 +23,7 @@ pub enum Switched {
     Feature(String),
 }
 
-impl Switched {
+impl SwitchTarget {
     /// The name under which it is stored.
     #[must_use]
     pub fn name(&self) -> String {
@@ -39,7 +39,7 @@ impl Switched {
 
     /// What a stored name is for; `None` = a newer Toolcrib wrote it.
     #[must_use]
-    pub fn of_name(name: &str) -> Option<Self> {
+    pub fn parse(name: &str) -> Option<Self> {
         match name.split_once(':') {
             None => (name == "tools").then_some(Self::Everything),
             Some(("tool", name)) => Some(Self::Tool(name.to_owned())),
@@ -55,7 +55,7 @@ impl Switched {
 
     /// Whether it has this state: only tools and groups are asked about.
     #[must_use]
-    pub fn can_be(&self, state: SwitchState) -> bool {
+    pub fn allows_state(&self, state: SwitchState) -> bool {
         state != SwitchState::Ask || matches!(self, Self::Tool(_) | Self::Group(_))
     }
 }
@@ -74,7 +74,7 @@ pub(crate) struct Switches {
 
 impl Switches {
     /// The same of rows; of two about one thing the later one counts.
-    pub(crate) fn of(rows: &[(Switched, SwitchState)]) -> Self {
+    pub(crate) fn from_rows(rows: &[(SwitchTarget, SwitchState)]) -> Self {
         let mut switches = Self::default();
         for (switched, state) in rows {
             switches.set(switched, Some(*state));
@@ -83,27 +83,27 @@ impl Switches {
     }
 
     /// Sets one, or takes its setting back. A state that it cannot have is the strictest that it can have: nobody may be asked there.
-    pub(crate) fn set(&mut self, switched: &Switched, state: Option<SwitchState>) {
-        let state = state.map(|s| if switched.can_be(s) { s } else { SwitchState::Off });
+    pub(crate) fn set(&mut self, switched: &SwitchTarget, state: Option<SwitchState>) {
+        let state = state.map(|s| if switched.allows_state(s) { s } else { SwitchState::Off });
         match switched {
-            Switched::Everything => self.everything_off = state == Some(SwitchState::Off),
-            Switched::Tool(name) => put(&mut self.tools, name, state),
-            Switched::Group(name) => put(&mut self.groups, name, state),
-            Switched::Source(id) => put(&mut self.sources, id, state),
-            Switched::Feature(name) => put(&mut self.features, name, state),
-            Switched::Tier(tier) => match state {
+            SwitchTarget::Everything => self.everything_off = state == Some(SwitchState::Off),
+            SwitchTarget::Tool(name) => put(&mut self.tools, name, state),
+            SwitchTarget::Group(name) => put(&mut self.groups, name, state),
+            SwitchTarget::Source(id) => put(&mut self.sources, id, state),
+            SwitchTarget::Feature(name) => put(&mut self.features, name, state),
+            SwitchTarget::Tier(tier) => match state {
                 Some(state) => drop(self.tiers.insert(*tier, state)),
                 None => drop(self.tiers.remove(tier)),
             },
         }
     }
 
-    pub(crate) fn is_everything_off(&self) -> bool {
+    pub(crate) fn are_all_tools_off(&self) -> bool {
         self.everything_off
     }
 
     /// Whether no source and no tier is switched.
-    pub(crate) fn leave_sources_alone(&self) -> bool {
+    pub(crate) fn has_no_source_or_tier(&self) -> bool {
         self.sources.is_empty() && self.tiers.is_empty()
     }
 
@@ -147,36 +147,36 @@ mod tests {
 
     #[test]
     fn names_of_switches_are_read_as_they_are_written() {
-        let tiers = Tier::ALL.map(Switched::Tier);
+        let tiers = Tier::ALL.map(SwitchTarget::Tier);
         let named = [
-            Switched::Everything,
-            Switched::Tool("a__b".into()),
-            Switched::Group("files".into()),
-            Switched::Source("s:1".into()),
-            Switched::Feature("memory".into()),
+            SwitchTarget::Everything,
+            SwitchTarget::Tool("a__b".into()),
+            SwitchTarget::Group("files".into()),
+            SwitchTarget::Source("s:1".into()),
+            SwitchTarget::Feature("memory".into()),
         ];
         for switched in named.into_iter().chain(tiers) {
-            assert_eq!(Switched::of_name(&switched.name()), Some(switched));
+            assert_eq!(SwitchTarget::parse(&switched.name()), Some(switched));
         }
-        assert_eq!(Switched::of_name("tier:none"), None);
-        assert_eq!(Switched::of_name("planet:mars"), None);
-        assert_eq!(Switched::of_name("toolz"), None);
+        assert_eq!(SwitchTarget::parse("tier:none"), None);
+        assert_eq!(SwitchTarget::parse("planet:mars"), None);
+        assert_eq!(SwitchTarget::parse("toolz"), None);
     }
 
     #[test]
     fn what_cannot_be_asked_about_is_off() {
-        let check = |switched: Switched, asks: bool| {
-            assert_eq!(switched.can_be(SwitchState::Ask), asks, "{switched:?}");
+        let check = |switched: SwitchTarget, asks: bool| {
+            assert_eq!(switched.allows_state(SwitchState::Ask), asks, "{switched:?}");
         };
-        check(Switched::Tool("a".into()), true);
-        check(Switched::Group("a".into()), true);
+        check(SwitchTarget::Tool("a".into()), true);
+        check(SwitchTarget::Group("a".into()), true);
         for other in ["tools", "source:a", "tier:innate", "feature:a"] {
-            check(Switched::of_name(other).unwrap(), false);
+            check(SwitchTarget::parse(other).unwrap(), false);
         }
         let rows = ["tools", "source:a", "tier:innate", "feature:a"]
-            .map(|name| (Switched::of_name(name).unwrap(), SwitchState::Ask));
-        let switches = Switches::of(&rows);
-        assert!(switches.is_everything_off() && switches.is_source_off("a"));
+            .map(|name| (SwitchTarget::parse(name).unwrap(), SwitchState::Ask));
+        let switches = Switches::from_rows(&rows);
+        assert!(switches.are_all_tools_off() && switches.is_source_off("a"));
         assert!(switches.is_tier_off(Tier::Innate));
         assert_eq!(switches.feature("a"), Some(SwitchState::Off));
     }

@@ -1,33 +1,33 @@
-//! Which tools a caller sees: one function that says yes, or why not, for every tool (SPEC 6.2, Gates).
+//! Which tools a caller sees: one function decides for every tool, and says why one is excluded.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use toolcrib_core::pattern::{self, Named};
-use toolcrib_core::{
-    Entry, Excluded, Exclusion, Status, SwitchState, Tier, ToolName, View, ViewRequest,
-};
+use toolcrib_core::tool_pattern::{self, ToolIdentity};
+use toolcrib_core::{Entry, Excluded, Exclusion, Status, Tier, ToolName, View, ViewRequest};
 
-use crate::policy::InForce;
-use crate::registry::{Registered, State};
-use crate::role;
+use crate::policy::ActivePolicy;
+use crate::registered_tool::RegisteredTool;
+use crate::registry_state::{RegistryState, switched_off};
+use crate::role_access;
+use crate::tool_names::remote_spelling;
 
 /// A resolved view, with what the pipeline needs of each tool.
-pub(crate) struct Seen {
+pub(crate) struct ResolvedView {
     pub(crate) view: Arc<View>,
     /// The policy that it was made under: whoever holds a view holds what belongs to it.
-    pub(crate) policy: Arc<InForce>,
+    pub(crate) policy: Arc<ActivePolicy>,
     /// The generation of the registry that it shows.
     pub(crate) generation: u64,
-    names: HashMap<String, Arc<Registered>, foldhash::fast::RandomState>,
+    names: HashMap<String, Arc<RegisteredTool>, foldhash::fast::RandomState>,
     excluded: HashMap<ToolName, Exclusion>,
     /// Why every call of some tools is asked about, whatever else is said of it.
     asks: HashMap<ToolName, String>,
 }
 
-impl Seen {
+impl ResolvedView {
     /// The tool of this name or alias, remote spellings included.
-    pub(crate) fn find(&self, name: &str) -> Option<&Arc<Registered>> {
+    pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.names.get(name).or_else(|| self.names.get(&remote_spelling(name)?))
     }
 
@@ -37,23 +37,14 @@ impl Seen {
     }
 
     /// Why every call of a tool is asked about, when a switch says so.
-    pub(crate) fn asks(&self, name: &ToolName) -> Option<&str> {
+    pub(crate) fn asking_switch(&self, name: &ToolName) -> Option<&str> {
         self.asks.get(name).map(String::as_str)
     }
 }
 
-/// `mcp:s.t` and `mcp__s__t` mean `s__t` (DESIGN 9, Remote names).
-pub(crate) fn remote_spelling(name: &str) -> Option<String> {
-    if let Some(rest) = name.strip_prefix("mcp__") {
-        return Some(rest.to_owned());
-    }
-    let (server, tool) = name.strip_prefix("mcp:")?.split_once('.')?;
-    Some(format!("{server}__{tool}"))
-}
-
 /// Whether a tool could be used if it were switched on.
-pub(crate) fn status(tool: &Registered) -> Status {
-    if let Some(reason) = tool.entry.handler().and_then(|handler| handler.fault()) {
+pub(crate) fn tool_status(tool: &RegisteredTool) -> Status {
+    if let Some(reason) = tool.entry.handler().and_then(|handler| handler.broken_reason()) {
         Status::Error { reason: reason.to_owned() }
     } else if !tool.missing_config.is_empty() {
         Status::Available { missing: tool.missing_config.clone() }
@@ -64,8 +55,12 @@ pub(crate) fn status(tool: &Registered) -> Status {
     }
 }
 
-pub(crate) fn resolve(state: &State, request: &ViewRequest, generation: u64) -> Seen {
-    let mut tools: Vec<Arc<Registered>> = Vec::new();
+pub(crate) fn resolve(
+    state: &RegistryState,
+    request: &ViewRequest,
+    generation: u64,
+) -> ResolvedView {
+    let mut tools: Vec<Arc<RegisteredTool>> = Vec::new();
     let mut excluded = Vec::new();
     for tool in state.tools() {
         match exclusion(state, request, tool) {
@@ -73,7 +68,7 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest, generation: u64) -> 
             Some(reason) => excluded.push(Excluded { name: tool.spec().name.clone(), reason }),
         }
     }
-    // Innate first, then as loaded: a stable order keeps the provider's prompt cache warm (SPEC 6.2).
+    // Innate first, then as loaded: a stable order keeps the provider's prompt cache warm.
     tools.sort_by_key(|tool| if tool.remote { Tier::Interface } else { tool.spec().tier });
     let mut names = HashMap::default();
     for tool in &tools {
@@ -87,10 +82,10 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest, generation: u64) -> 
     let entries = tools.iter().map(|tool| tool.entry.clone()).collect();
     let reasons = excluded.iter().map(|e| (e.name.clone(), e.reason.clone())).collect();
     let asked = tools.iter().filter_map(|tool| {
-        let why = state.switch_that_asks(tool)?;
+        let why = state.asking_switch(tool)?;
         Some((tool.spec().name.clone(), why))
     });
-    Seen {
+    ResolvedView {
         asks: asked.collect(),
         view: Arc::new(View::new(entries, excluded)),
         policy: Arc::clone(&state.policy),
@@ -100,32 +95,40 @@ pub(crate) fn resolve(state: &State, request: &ViewRequest, generation: u64) -> 
     }
 }
 
-fn exclusion(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
-    if let Some(barred) = barred(state, request, tool) {
+fn exclusion(
+    state: &RegistryState,
+    request: &ViewRequest,
+    tool: &RegisteredTool,
+) -> Option<Exclusion> {
+    if let Some(barred) = blocked_by_owner(state, request, tool) {
         return Some(barred);
     }
-    if !listed(request.agent.as_deref(), tool) {
+    if !is_listed(request.agent.as_deref(), tool) {
         return Some(Exclusion::Agent);
     }
-    // An empty list of a skill means no limit (DESIGN 9, Agents and skills).
-    if !listed(request.skill.as_deref().filter(|list| !list.is_empty()), tool) {
+    // An empty list of a skill means no limit.
+    if !is_listed(request.skill.as_deref().filter(|list| !list.is_empty()), tool) {
         return Some(Exclusion::Skill);
     }
-    let status = status(tool);
+    let status = tool_status(tool);
     if !matches!(status, Status::System | Status::Connected) {
         return Some(Exclusion::NotReady { status });
     }
     if !has_provider(&tool.entry, &request.model.provider) {
         return Some(Exclusion::Provider);
     }
-    if request.model.allow.as_ref().is_some_and(|allow| !listed(Some(allow), tool)) {
+    if request.model.allow.as_ref().is_some_and(|allow| !is_listed(Some(allow), tool)) {
         return Some(Exclusion::Model);
     }
     None
 }
 
 /// What people have said against a tool: switches, rules and flags. It may be said while a call of it waits.
-pub(crate) fn barred(state: &State, request: &ViewRequest, tool: &Registered) -> Option<Exclusion> {
+pub(crate) fn blocked_by_owner(
+    state: &RegistryState,
+    request: &ViewRequest,
+    tool: &RegisteredTool,
+) -> Option<Exclusion> {
     if let Some(off) = switched_off(state, tool) {
         return Some(off);
     }
@@ -137,39 +140,23 @@ pub(crate) fn barred(state: &State, request: &ViewRequest, tool: &Registered) ->
     if !state.is_on(tool) {
         return Some(Exclusion::Disabled);
     }
-    if let Some(rule) = state.policy.rules.removing(spec) {
+    if let Some(rule) = state.policy.rules.hiding_rule(spec) {
         return Some(Exclusion::Rule { rule: rule.clone() });
     }
     let flags = &state.policy.settings.flags;
-    role::denied(flags, &request.role, spec).map(|flag| Exclusion::Role { flag })
+    role_access::denied(flags, &request.role, spec).map(|flag| Exclusion::Role { flag })
 }
 
-/// The switch above the tool's own that is off.
-pub(crate) fn switched_off(state: &State, tool: &Registered) -> Option<Exclusion> {
-    let spec = tool.spec();
-    if state.switches.is_source_off(&tool.source) {
-        return Some(Exclusion::SourceOff { source: tool.source.to_string() });
-    }
-    if state.switches.is_tier_off(spec.tier) {
-        return Some(Exclusion::TierOff { tier: spec.tier });
-    }
-    if let Some(feature) = spec.controlled_by.as_ref().filter(|f| !state.is_feature_on(f)) {
-        return Some(Exclusion::FeatureOff { feature: feature.clone() });
-    }
-    let off = |group: &&String| state.switches.group(group) == Some(SwitchState::Off);
-    spec.group.as_ref().filter(off).map(|group| Exclusion::GroupOff { group: group.clone() })
-}
-
-fn listed(list: Option<&[String]>, tool: &Registered) -> bool {
+fn is_listed(list: Option<&[String]>, tool: &RegisteredTool) -> bool {
     let Some(items) = list else { return true };
     let spec = tool.spec();
-    let named = Named {
+    let named = ToolIdentity {
         name: spec.name.as_str(),
         aliases: &spec.aliases,
         group: spec.group.as_deref(),
         source: &tool.source,
     };
-    items.iter().any(|item| pattern::matches(item, &named))
+    items.iter().any(|item| tool_pattern::matches(item, &named))
 }
 
 /// A tool that a provider declares exists only for models of that provider.

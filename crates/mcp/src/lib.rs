@@ -1,19 +1,25 @@
-//! MCP both ways: servers of others as sources of our tools (`client`), and our door as a server for others (`server`).
+//! MCP in both directions: remote servers as sources of tools (`client`), and Toolcrib as a server
+//! for other programs (`server`).
 //!
 //! Invariants
-//! - A tool of a server is a [`toolcrib_core::Handler`] in a [`toolcrib_core::Source`]; it is reached through the door and in no other way.
-//! - What a server says of its tools may make them look worse, never better, and is held until reviewed when it changes.
-//! - A call that may have changed something is sent once. When its answer is lost, its outcome is unknown.
-//! - A client of ours is a caller like every other: it sees a view, and each of its calls passes the door.
+//! - A remote tool is a [`toolcrib_core::Handler`] in a [`toolcrib_core::Source`]; it is called
+//!   through the pipeline only.
+//! - A server's claims about its tools may make them look riskier, never safer; changed definitions
+//!   are held until reviewed.
+//! - A call that may have changed something is sent once. If its response is lost, its outcome is
+//!   unknown.
+//! - A client is a caller like any other: it sees a view, and each of its calls goes through the
+//!   pipeline.
 //!
-//! Absent on purpose: the engine, a configuration file, the environment, sampling (deprecated; refused in words), roots.
+//! Out of scope: the engine, configuration files, the environment, sampling (deprecated; refused
+//! with an explanation), roots.
 
 pub mod client;
-mod contents;
-pub mod desk;
-mod lines;
+pub mod client_channel;
+mod resource_contents;
 pub mod server;
+mod stdio;
 
-/// The library underneath, for tests and examples that speak the protocol themselves.
+/// The underlying library, for tests and examples that use the protocol directly.
 #[doc(hidden)]
 pub use rmcp;

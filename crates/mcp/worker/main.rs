@@ -1,8 +1,8 @@
-//! What tests start as the helper that makes sandboxes; no part of the product.
+//! Sandbox helper for the tests of this crate; not part of the product.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let args = std::env::args_os().skip(1);
-    toolcrib_sandbox::worker_entry(args).map_or(ExitCode::FAILURE, ExitCode::from)
+    toolcrib_sandbox::helper_entry(args).map_or(ExitCode::FAILURE, ExitCode::from)
 }

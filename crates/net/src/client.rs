@@ -1,5 +1,5 @@
-//! The HTTP client: for every hop check the URL, resolve once, connect to a checked address, send, and follow redirects
-//! by hand.
+//! The HTTP client. Each hop checks the URL, resolves once, connects to a checked address and
+//! sends; redirects are followed manually so that every hop is checked.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -15,26 +15,29 @@ use hyper::header::{
 use hyper::{Method, http};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::body::BodyStream;
-use crate::connect::{Deadline, Dialer, Patience};
+use crate::address_policy::AddressPolicy;
+use crate::body_stream::BodyStream;
+use crate::connect::{ConnectTimeouts, Deadline, Dialer};
+use crate::connection_pool::{
+    Connection, ExchangeError, Origin, Pool, PoolReturn, RequestProgress,
+};
+use crate::content_decoding::Inflater;
+use crate::dns::{Resolve, SystemResolver};
 use crate::error::HttpError;
-use crate::inflate::Inflater;
+use crate::http_message::{Head, Hop, Request, Response, bounded_headers, reason_of};
 use crate::limits::{Limits, REDIRECT_CEILING};
-use crate::message::{Head, Hop, Request, Response, kept_headers, reason_of};
-use crate::policy::AddressPolicy;
-use crate::pool::{Connection, Home, Origin, Pool, Reach, Unanswered};
-use crate::redirect::{Outgoing, is_followed, next_hop};
-use crate::resolve::{Resolve, SystemResolver};
+use crate::redirect::{RedirectedRequest, is_followed, next_hop};
 use crate::tls;
 use crate::url_check::{Target, check_url};
 
-/// Sent when the caller names no `User-Agent`.
+/// Sent if the caller sets no `User-Agent`.
 const DEFAULT_USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
-/// What [`Inflater`] understands.
+/// The encodings that [`Inflater`] supports.
 const ENCODINGS: &str = "gzip, deflate, br";
 
-/// An HTTP/1.1 client bound to one address policy. It reads no proxy from the environment, stores no cookies, and keeps
-/// no connections unless [`HttpClient::with_keep_alive`] asks for it. Cheap to clone; usable from any tokio runtime with time and I/O.
+/// An HTTP/1.1 client bound to one address policy. It reads no proxy settings from the environment,
+/// stores no cookies, and keeps no connections unless [`HttpClient::with_keep_alive`] is used.
+/// Cheap to clone; usable in any tokio runtime with time and I/O enabled.
 #[derive(Clone)]
 pub struct HttpClient {
     policy: Arc<AddressPolicy>,
@@ -49,29 +52,30 @@ impl fmt::Debug for HttpClient {
     }
 }
 
-/// A response whose body is still to be read.
+/// A response whose body has not been read yet.
 #[derive(Debug)]
-pub struct Streaming {
-    /// Status, headers and where they came from.
+pub struct StreamingResponse {
+    /// Status, headers and origin.
     pub head: Head,
-    /// The body, in pieces.
+    /// The body in chunks.
     pub body: BodyStream,
 }
 
-/// One hop's answer.
+/// The response of one hop.
 struct Answer {
     response: http::Response<Incoming>,
     connection: Connection,
-    home: Option<Home>,
+    home: Option<PoolReturn>,
 }
 
 impl HttpClient {
-    /// A client with the resolver and the root certificates of the system; these are loaded at the first https request.
+    /// A client with the system's resolver and root certificates, which are loaded at the first
+    /// https request.
     pub fn new(policy: impl Into<Arc<AddressPolicy>>) -> Self {
         Self { policy: policy.into(), resolver: Arc::new(SystemResolver), tls: None, pool: None }
     }
 
-    /// The same client asking another resolver. Its answers are checked like any other.
+    /// Uses another resolver. Its results are checked like those of the system.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Arc<dyn Resolve>) -> Self {
         self.resolver = resolver;
@@ -79,23 +83,25 @@ impl HttpClient {
         self
     }
 
-    /// The same client keeping connections for the next request to their origin: at most 4 idle ones per origin, each for
-    /// at most 60 seconds. For endpoints that the owner configured and that are asked again and again; clones share them.
+    /// Keeps connections for later requests to the same origin: at most 4 idle ones per origin,
+    /// each for at most 60 seconds. For endpoints that the owner configured; clones share the
+    /// connections.
     ///
-    /// A request for which a kept connection turns out to be closed is sent once more on a fresh one: when no byte of it had left, so that
-    /// the peer cannot have processed it; and where repeating it changes nothing (RFC 9110 9.2.2), also when no byte of a response
-    /// came. A `POST` that left is never repeated silently: it may have been processed, and be paid for, twice. Whoever sends such a
-    /// request decides whether to send it again.
+    /// A request whose kept connection turns out to be closed is sent once more on a new one in two
+    /// cases: if no byte of it was sent, so that the peer cannot have processed it; or if the
+    /// method is idempotent (RFC 9110 section 9.2.2) and no byte of a response arrived. A `POST`
+    /// that was sent is never repeated automatically, because it may have been processed, and
+    /// charged, already. The caller decides whether to send it again.
     #[must_use]
     pub fn with_keep_alive(mut self) -> Self {
         self.pool = Some(Arc::default());
         self
     }
 
-    /// The same client trusting exactly these root certificates.
+    /// Trusts exactly these root certificates.
     ///
     /// # Errors
-    /// The TLS library refuses the configuration.
+    /// The TLS library rejects the configuration.
     pub fn with_tls_roots(mut self, roots: RootCertStore) -> Result<Self, HttpError> {
         let refused = |error: tokio_rustls::rustls::Error| HttpError::BadRequest(error.to_string());
         self.tls = Some(tls::config_with(roots).map_err(refused)?);
@@ -103,7 +109,7 @@ impl HttpClient {
         Ok(self)
     }
 
-    /// What was checked in another way is not used again.
+    /// Drops connections that were established under earlier settings.
     fn forget_connections(&mut self) {
         if self.pool.is_some() {
             self.pool = Some(Arc::default());
@@ -115,32 +121,40 @@ impl HttpClient {
         &self.policy
     }
 
-    /// Sends a request and reads the whole body, up to its bounds.
+    /// Sends a request and reads the body, up to its bounds.
     ///
     /// # Errors
-    /// See [`HttpError`]. Any status is a response, not an error; a body over its bound is cut, not an error.
+    /// See [`HttpError`]. Every status is a response, not an error; a body beyond its bound is
+    /// truncated, not an error.
     pub async fn fetch(&self, request: &Request, limits: &Limits) -> Result<Response, HttpError> {
-        let Streaming { head, body: mut stream } = self.send(request, limits).await?;
+        let StreamingResponse { head, body: mut stream } = self.send(request, limits).await?;
         let mut body = Vec::new();
         while let Some(chunk) = stream.chunk().await? {
             body.extend_from_slice(&chunk);
         }
-        Ok(Response { head, body, cut: stream.cut(), wire_bytes: stream.wire_bytes() })
+        Ok(Response { head, body, cut: stream.truncation(), wire_bytes: stream.wire_bytes() })
     }
 
-    /// Sends a request and returns with the response head; for event streams and downloads.
+    /// Sends a request and returns after the response head; for event streams and downloads.
     ///
     /// # Errors
     /// See [`HttpError`].
-    pub async fn send(&self, request: &Request, limits: &Limits) -> Result<Streaming, HttpError> {
+    pub async fn send(
+        &self,
+        request: &Request,
+        limits: &Limits,
+    ) -> Result<StreamingResponse, HttpError> {
         if request.method == Method::CONNECT {
             return Err(HttpError::BadRequest("CONNECT opens a tunnel, not a URL".to_owned()));
         }
         let deadline = Deadline::after(limits.total);
         let max_redirects = limits.max_redirects.min(REDIRECT_CEILING);
         let headers = with_defaults(request.header_map()?);
-        let mut outgoing =
-            Outgoing { method: request.method.clone(), headers, body: request.body.clone() };
+        let mut outgoing = RedirectedRequest {
+            method: request.method.clone(),
+            headers,
+            body: request.body.clone(),
+        };
         let mut target = check_url(&request.url, &self.policy)?;
         let mut redirects = Vec::new();
         loop {
@@ -148,7 +162,7 @@ impl HttpClient {
             let answer = self.hop(&target, &outgoing, limits, deadline).await;
             let answer = answer.map_err(|error| name_redirect(error, came_from))?;
             let Some(location) = location(&answer.response, &outgoing.method, request) else {
-                let patience = Patience { deadline, idle: limits.idle };
+                let patience = ConnectTimeouts { deadline, idle: limits.idle };
                 return Ok(finish(answer, &target, redirects, limits, patience));
             };
             if redirects.len() >= max_redirects {
@@ -161,17 +175,17 @@ impl HttpClient {
         }
     }
 
-    /// Sends the request over a connection to a checked address of `target`, and waits for the head.
+    /// Sends the request over a connection to a checked address of `target` and waits for the head.
     async fn hop(
         &self,
         target: &Target,
-        outgoing: &Outgoing,
+        outgoing: &RedirectedRequest,
         limits: &Limits,
         deadline: Deadline,
     ) -> Result<Answer, HttpError> {
-        let patience = Patience { deadline, idle: limits.idle };
+        let patience = ConnectTimeouts { deadline, idle: limits.idle };
         let host = target.authority();
-        if let Some(answer) = self.hop_again(target, outgoing, patience, &host).await? {
+        if let Some(answer) = self.retry_hop(target, outgoing, patience, &host).await? {
             return Ok(answer);
         }
         let message = message_for(target, outgoing, self.pool.is_some())?;
@@ -186,33 +200,36 @@ impl HttpClient {
         let mut connection = Connection::open(stream, peer, &host).await?;
         let sent = connection.exchange(message, patience, &host).await;
         let response = sent.map_err(|unanswered| unanswered.error)?;
-        Ok(Answer { response, connection, home: self.home(target) })
+        Ok(Answer { response, connection, home: self.pool_return(target) })
     }
 
-    /// The same over a kept connection; none when there is none, or when the peer had closed it and the request may be sent again.
-    async fn hop_again(
+    /// Sends the request over a kept connection. `None` if there is none, or if the peer had closed
+    /// it and the request may be sent again.
+    async fn retry_hop(
         &self,
         target: &Target,
-        outgoing: &Outgoing,
-        patience: Patience,
+        outgoing: &RedirectedRequest,
+        patience: ConnectTimeouts,
         host: &str,
     ) -> Result<Option<Answer>, HttpError> {
-        let Some(home) = self.home(target) else { return Ok(None) };
+        let Some(home) = self.pool_return(target) else { return Ok(None) };
         let Some(mut connection) = home.pool.take(&home.origin).await else { return Ok(None) };
         let message = message_for(target, outgoing, true)?;
         match connection.exchange(message, patience, host).await {
             Ok(response) => Ok(Some(Answer { response, connection, home: Some(home) })),
-            Err(Unanswered { reach: Reach::Unsent, .. }) => Ok(None),
-            Err(Unanswered { reach: Reach::Unanswered, .. }) if outgoing.method.is_idempotent() => {
+            Err(ExchangeError { reach: RequestProgress::Unsent, .. }) => Ok(None),
+            Err(ExchangeError { reach: RequestProgress::Unanswered, .. })
+                if outgoing.method.is_idempotent() =>
+            {
                 Ok(None)
             }
-            Err(Unanswered { error, .. }) => Err(error),
+            Err(ExchangeError { error, .. }) => Err(error),
         }
     }
 
-    fn home(&self, target: &Target) -> Option<Home> {
+    fn pool_return(&self, target: &Target) -> Option<PoolReturn> {
         let pool = Arc::clone(self.pool.as_ref()?);
-        Some(Home { pool, origin: Origin::of(target) })
+        Some(PoolReturn { pool, origin: Origin::from_target(target) })
     }
 }
 
@@ -225,10 +242,10 @@ fn with_defaults(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The message for one hop; everything in it that names the target comes from the checked target.
+/// The request of one hop. Every part that names the target comes from the checked target.
 fn message_for(
     target: &Target,
-    outgoing: &Outgoing,
+    outgoing: &RedirectedRequest,
     keep_alive: bool,
 ) -> Result<http::Request<Full<Bytes>>, HttpError> {
     let unsendable = |error: &dyn fmt::Display| HttpError::BadRequest(error.to_string());
@@ -249,7 +266,7 @@ fn message_for(
     Ok(message)
 }
 
-/// The `Location` of a response that is followed.
+/// The `Location` header of a response whose redirect is followed.
 fn location(
     response: &http::Response<Incoming>,
     method: &Method,
@@ -262,25 +279,25 @@ fn location(
     Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
 }
 
-/// A refusal at a later hop says who redirected there.
+/// Adds the redirecting origin to a refusal at a later hop.
 fn name_redirect(error: HttpError, came_from: Option<String>) -> HttpError {
     let origin = came_from.and_then(|url| url::Url::parse(&url).ok());
     match (error, origin) {
         (HttpError::Denied(denied), Some(url)) => {
-            HttpError::Denied(denied.via(url.origin().ascii_serialization()))
+            HttpError::Denied(denied.redirected_from(url.origin().ascii_serialization()))
         }
         (error, _) => error,
     }
 }
 
-/// The final answer as callers see it, its body ready to be read.
+/// The final response for the caller, with an unread body.
 fn finish(
     answer: Answer,
     target: &Target,
     redirects: Vec<Hop>,
     limits: &Limits,
-    patience: Patience,
-) -> Streaming {
+    patience: ConnectTimeouts,
+) -> StreamingResponse {
     let Answer { response, connection, home } = answer;
     let reason = reason_of(&response);
     let (parts, incoming) = response.into_parts();
@@ -291,7 +308,7 @@ fn finish(
     let known = Inflater::for_encoding(&encoding, limits.max_inflated_bytes);
     let undecoded = known.is_none().then_some(encoding);
     let inflater = known.unwrap_or_else(|| Inflater::identity(limits.max_inflated_bytes));
-    let (headers, headers_omitted) = kept_headers(&parts.headers, limits);
+    let (headers, headers_omitted) = bounded_headers(&parts.headers, limits);
     let head = Head {
         status: parts.status.as_u16(),
         reason,
@@ -305,10 +322,10 @@ fn finish(
     };
     let context = (patience, target.authority());
     let body = BodyStream::new((connection, home), incoming, inflater, context, limits);
-    Streaming { head, body }
+    StreamingResponse { head, body }
 }
 
-/// The length that the peer declares; of the body that GET would have, in an answer to HEAD.
+/// The declared length; in a response to HEAD that of the body that GET would return.
 fn declared_length(headers: &HeaderMap, incoming: &Incoming) -> Option<u64> {
     let header = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
     incoming.size_hint().exact().filter(|&exact| exact > 0).or_else(header)

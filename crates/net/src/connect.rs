@@ -1,4 +1,5 @@
-//! One hop's connection: resolve once, check every answer, connect to a checked address only, then TLS.
+//! Connection of one hop: resolve once, check every address, connect to a checked address, then
+//! TLS.
 #![deny(clippy::indexing_slicing)]
 
 use std::future::Future;
@@ -12,12 +13,12 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::rustls::ClientConfig;
 
+use crate::address_policy::AddressPolicy;
+use crate::deny_rule::{ConnectionDenied, Rule};
+use crate::dns::{Resolve, resolve_checked};
 use crate::error::{HttpError, Phase};
 use crate::limits::{Limits, MAX_CONNECT_ATTEMPTS};
-use crate::policy::AddressPolicy;
-use crate::prompt::Prompt;
-use crate::resolve::{Resolve, resolve_checked};
-use crate::rule::{Denied, Rule};
+use crate::quick_ack::QuickAckStream;
 use crate::tls;
 use crate::url_check::Target;
 
@@ -25,7 +26,7 @@ use crate::url_check::Target;
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// What a connection needs beside its target.
+/// Everything a connection needs besides its target.
 pub(crate) struct Dialer<'a> {
     pub(crate) policy: &'a AddressPolicy,
     pub(crate) resolver: &'a dyn Resolve,
@@ -34,7 +35,7 @@ pub(crate) struct Dialer<'a> {
     pub(crate) deadline: Deadline,
 }
 
-/// The end of a whole request, and how long it was given.
+/// The deadline of a complete request, with its original timeout for messages.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Deadline {
     at: Instant,
@@ -44,17 +45,18 @@ pub(crate) struct Deadline {
 impl Deadline {
     pub(crate) fn after(total: Duration) -> Self {
         let now = Instant::now();
-        // A limit beyond the clock's range is no limit: thirty years.
+        // A timeout beyond the clock's range means no timeout: use thirty years.
         let far = Duration::from_secs(30 * 365 * 86_400);
         Self { at: now.checked_add(total).unwrap_or(now + far), total }
     }
 
-    /// The one of both that ends first.
+    /// The earlier of both deadlines.
     fn earlier(self, other: Self) -> Self {
         if other.at < self.at { other } else { self }
     }
 
-    /// An equal share of the time that is left, for one of `parts` attempts; it reports the whole limit.
+    /// An equal share of the remaining time for one of `parts` attempts; errors report the complete
+    /// timeout.
     fn share(self, parts: usize) -> Self {
         let now = Instant::now();
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
@@ -73,15 +75,16 @@ impl Deadline {
     }
 }
 
-/// How long a peer's bytes are awaited: until the end of the whole request, and no longer than one silence.
+/// How long to wait for bytes of the peer: until the deadline of the request, but at most the idle
+/// timeout.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct ConnectTimeouts {
     pub(crate) deadline: Deadline,
     pub(crate) idle: Option<Duration>,
 }
 
-impl Patience {
-    /// Runs `work`, which ends when bytes come.
+impl ConnectTimeouts {
+    /// Runs `work`, which ends when bytes arrive.
     pub(crate) async fn bound<T>(
         self,
         phase: Phase,
@@ -98,7 +101,7 @@ impl Patience {
 }
 
 impl Dialer<'_> {
-    /// A connection to `target` and the address at its other end.
+    /// A connection to `target` with the address of the peer.
     pub(crate) async fn dial(
         &self,
         target: &Target,
@@ -109,8 +112,8 @@ impl Dialer<'_> {
         let addresses = limit.bound(Phase::Dns, &host, looking).await??.addresses;
 
         let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
-        let (stream, peer) = first_that_answers(&addresses, limit, &host).await?;
-        let stream = Prompt::new(stream);
+        let (stream, peer) = connect_first(&addresses, limit, &host).await?;
+        let stream = QuickAckStream::new(stream);
         if !target.is_https() {
             return Ok((Box::new(stream), peer));
         }
@@ -125,14 +128,14 @@ impl Dialer<'_> {
     }
 }
 
-/// Tries the addresses in order; each gets an equal share of the time that is left.
-async fn first_that_answers(
+/// Tries the addresses in order; each gets an equal share of the remaining time.
+async fn connect_first(
     addresses: &[SocketAddr],
     limit: Deadline,
     host: &str,
 ) -> Result<(TcpStream, SocketAddr), HttpError> {
     let attempts = addresses.len().min(MAX_CONNECT_ATTEMPTS);
-    let mut last = HttpError::Dns(Denied::new(Rule::DnsEmpty, host));
+    let mut last = HttpError::Dns(ConnectionDenied::new(Rule::DnsEmpty, host));
     for (tried, &addr) in addresses.iter().take(attempts).enumerate() {
         let share = limit.share(attempts - tried);
         match share.bound(Phase::Connect, host, TcpStream::connect(addr)).await {
@@ -146,15 +149,16 @@ async fn first_that_answers(
     Err(last)
 }
 
-/// The connection must have reached the very address that was checked.
+/// Verifies that the connection reached exactly the address that was checked.
 fn assert_peer(stream: TcpStream, addr: SocketAddr, host: &str) -> Result<TcpStream, HttpError> {
     let reached = |source: io::Error| HttpError::Connect { host: host.to_owned(), addr, source };
     let peer = stream.peer_addr().map_err(reached)?;
     if (peer.ip().to_canonical(), peer.port()) != (addr.ip(), addr.port()) {
-        let denied = Denied::new(Rule::PeerMismatch, host).at(peer.ip());
+        let denied = ConnectionDenied::new(Rule::PeerMismatch, host).with_address(peer.ip());
         return Err(denied.into());
     }
-    // Latency over throughput: one small request per connection. A refusal of the option changes nothing.
+    // Latency matters more than throughput: each connection sends one small request. Failing to set
+    // the option is harmless.
     let _ = stream.set_nodelay(true);
     Ok(stream)
 }

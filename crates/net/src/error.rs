@@ -1,20 +1,20 @@
-//! What can go wrong with a request, told apart by where it went wrong.
+//! Errors of HTTP requests, by phase.
 
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::rule::{Denied, Rule};
+use crate::deny_rule::{ConnectionDenied, Rule};
 
-/// The part of a request that was running when time ran out.
+/// The phase of a request in which a timeout expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Looking up the name.
+    /// Name lookup.
     Dns,
-    /// Connecting.
+    /// TCP connect.
     Connect,
-    /// The TLS handshake.
+    /// TLS handshake.
     Tls,
     /// Sending the request and waiting for the response head.
     Response,
@@ -34,16 +34,16 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Why there is no response. Hosts are `host:port`.
+/// Why a request has no response. Hosts are `host:port`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The address policy refused a hop; nothing was sent to it.
+    /// The address policy denied a hop; nothing was sent to it.
     #[error("{0}")]
-    Denied(Denied),
-    /// The name has no usable answer.
+    Denied(ConnectionDenied),
+    /// The name has no usable address.
     #[error("dns failed: {0}")]
-    Dns(Denied),
+    Dns(ConnectionDenied),
     /// No address of the host accepted a connection; `addr` is the last one tried.
     #[error("connect to {host} at {addr} failed: {source}")]
     Connect {
@@ -59,35 +59,35 @@ pub enum HttpError {
     Tls {
         /// The host.
         host: String,
-        /// What the TLS library says.
+        /// Message of the TLS library.
         detail: String,
     },
-    /// Time ran out.
+    /// The timeout expired.
     #[error("timed out after {} ms while {phase} ({host})", after.as_millis())]
     Timeout {
-        /// What was running.
+        /// The phase.
         phase: Phase,
         /// The host.
         host: String,
-        /// The limit that was reached.
+        /// The timeout.
         after: Duration,
     },
-    /// The peer was silent for as long as [`Limits::idle`](crate::Limits::idle) allows.
-    #[error("nothing came for {} ms while {phase} ({host})", after.as_millis())]
+    /// The peer sent nothing for [`Limits::idle`](crate::Limits::idle).
+    #[error("no data for {} ms while {phase} ({host})", after.as_millis())]
     Idle {
-        /// What was running: [`Phase::Response`] or [`Phase::Body`].
+        /// The phase: [`Phase::Response`] or [`Phase::Body`].
         phase: Phase,
         /// The host.
         host: String,
-        /// The limit that was reached.
+        /// The timeout.
         after: Duration,
     },
-    /// The peer does not speak HTTP/1.1 correctly or closed the connection early.
+    /// The peer violated HTTP/1.1 or closed the connection early.
     #[error("http with {host} failed: {detail}")]
     Protocol {
         /// The host.
         host: String,
-        /// What went wrong.
+        /// The problem.
         detail: String,
     },
     /// The response head is larger than 256 headers or 64 KiB.
@@ -96,14 +96,14 @@ pub enum HttpError {
         /// The host.
         host: String,
     },
-    /// The body is not what its `Content-Encoding` says.
+    /// The body does not match its `Content-Encoding`.
     #[error("the body of {host} is not valid {encoding}: {detail}")]
     Decode {
         /// The host.
         host: String,
         /// The encoding, such as `gzip`.
         encoding: &'static str,
-        /// What the decoder says.
+        /// Message of the decoder.
         detail: String,
     },
     /// More redirects than allowed.
@@ -114,13 +114,13 @@ pub enum HttpError {
         /// Origin of the response that would have been followed.
         last: String,
     },
-    /// The caller's headers or URL cannot be sent.
+    /// The caller's headers or URL are invalid.
     #[error("cannot send the request: {0}")]
     BadRequest(String),
 }
 
-impl From<Denied> for HttpError {
-    fn from(denied: Denied) -> Self {
+impl From<ConnectionDenied> for HttpError {
+    fn from(denied: ConnectionDenied) -> Self {
         match denied.rule {
             Rule::DnsUnresolvable | Rule::DnsEmpty => Self::Dns(denied),
             _ => Self::Denied(denied),
@@ -129,9 +129,9 @@ impl From<Denied> for HttpError {
 }
 
 impl HttpError {
-    /// Classifies an error of the HTTP library.
+    /// Converts an error of hyper.
     pub(crate) fn from_hyper(error: &hyper::Error, host: String) -> Self {
-        // The library's own test for this is compiled for servers only.
+        // hyper's own predicate for this is only compiled with its server feature.
         if error.is_parse() && error.to_string().contains("too large") {
             return Self::HeadTooLarge { host };
         }

@@ -1,55 +1,59 @@
-//! The bounds of one request, each with its source.
+//! Limits of one HTTP request.
 
 use std::time::Duration;
 
-/// Whole request, all redirects included: sandbox research §4.2 (7) and the `http_request` row of SPEC §2.2.
+/// Timeout of the complete request, including all redirects.
 pub const TOTAL_TIMEOUT: Duration = Duration::from_secs(30);
-/// Look-up, and connection with TLS, of one hop: SPEC §1.9.
+/// Timeout of the lookup, and of connecting including TLS, for each hop.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Body bytes read from the wire, before inflating: SPEC §1.9.
+/// Maximum body bytes read from the wire, before decompression.
 pub const MAX_WIRE_BYTES: usize = 512 * 1024;
-/// Body bytes after inflating: four times the wire bound, the usual ratio of gzip on text. What is beyond is cut.
+/// Maximum body bytes after decompression: four times the wire limit, the usual ratio of gzip on
+/// text. The rest is cut.
 pub const MAX_INFLATED_BYTES: usize = 4 * MAX_WIRE_BYTES;
-/// Response headers that are kept.
+/// Maximum number of response headers that are kept.
 pub const MAX_HEADERS: usize = 64;
-/// Bytes of kept response headers, names and values.
+/// Maximum bytes of kept response headers, names and values.
 pub const MAX_HEADER_BYTES: usize = 8 * 1024;
-/// Redirects followed: SPEC §1.9.
+/// Maximum number of redirects that are followed.
 pub const MAX_REDIRECTS: usize = 5;
-/// Most redirects that can be asked for: sandbox research §4.2 (6).
+/// Upper bound of the configurable number of redirects.
 pub const REDIRECT_CEILING: usize = 10;
 
-/// Idle connections that a client with keep-alive holds for one origin: as many parallel requests as one conversation makes.
+/// Idle connections kept for one origin: the number of parallel requests of one conversation.
 pub(crate) const IDLE_CONNECTIONS_PER_ORIGIN: usize = 4;
-/// Idle connections that a client with keep-alive holds altogether.
+/// Idle connections kept in total.
 pub(crate) const IDLE_CONNECTIONS: usize = 32;
-/// How long an idle connection is held; common servers close theirs after 60 to 75 seconds.
+/// How long an idle connection is kept; common servers close theirs after 60 to 75 seconds.
 pub(crate) const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
-/// Headers in a response before it is refused rather than shortened; a browser accepts about as many.
+/// Number of headers above which a response is rejected instead of truncated; browsers accept about
+/// as many.
 pub(crate) const HARD_MAX_HEADERS: usize = 256;
-/// Bytes of a response head before it is refused rather than shortened.
+/// Bytes of a response head above which it is rejected instead of truncated.
 pub(crate) const HARD_MAX_HEAD_BYTES: usize = 64 * 1024;
-/// Read buffer of a connection; must hold a whole head.
+/// Read buffer of a connection; must fit a complete head.
 pub(crate) const READ_BUFFER_BYTES: usize = 2 * HARD_MAX_HEAD_BYTES;
 /// Addresses of one name that are tried; they share the connect timeout.
 pub(crate) const MAX_CONNECT_ATTEMPTS: usize = 4;
 
-/// The bounds of one request. `Default` has the constants of this module.
+/// The limits of one request. `Default` uses the constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// From the start to the last body byte, all hops together. For an endless stream choose a large value.
+    /// From the start to the last body byte, all hops together. Use a large value for an endless
+    /// stream.
     pub total: Duration,
-    /// Longest silence of the peer while its response head or the next piece of its body is awaited; none = only
-    /// [`Limits::total`] bounds it. For event streams, whose whole length nobody knows. The wait for the head begins with the sending of the
-    /// request, so a slow upload counts as silence: choose it longer than the largest request takes.
+    /// Maximum silence of the peer while waiting for the response head or the next chunk of the
+    /// body; `None`: only [`Limits::total`] applies. For event streams, whose length is unknown.
+    /// The wait for the head begins with sending the request, so a slow upload counts as silence:
+    /// use a value longer than the largest upload takes.
     pub idle: Option<Duration>,
-    /// Look-up of one hop, and connection plus TLS of one hop.
+    /// Lookup of one hop, and connecting plus TLS of one hop.
     pub connect: Duration,
-    /// Body bytes from the wire; the body is cut there.
+    /// Body bytes from the wire; the rest is cut.
     pub max_wire_bytes: usize,
-    /// Body bytes after inflating; the body is cut there.
+    /// Body bytes after decompression; the rest is cut.
     pub max_inflated_bytes: usize,
-    /// Response headers kept, the first ones.
+    /// Response headers kept, in order.
     pub max_headers: usize,
     /// Bytes of response headers kept, names and values.
     pub max_header_bytes: usize,

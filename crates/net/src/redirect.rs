@@ -1,4 +1,4 @@
-//! What a redirect turns a request into: pure, so that every rule is a table row.
+//! Redirect rules as pure functions: how a redirect changes a request.
 #![deny(clippy::indexing_slicing)]
 
 use bytes::Bytes;
@@ -8,24 +8,25 @@ use hyper::header::{
 };
 use hyper::{Method, StatusCode};
 
-use crate::message::Follow;
-use crate::policy::AddressPolicy;
-use crate::rule::{Denied, Rule};
+use crate::address_policy::AddressPolicy;
+use crate::deny_rule::{ConnectionDenied, Rule};
+use crate::http_message::Follow;
 use crate::url_check::{Target, check_text, check_url};
 
-/// Headers of the caller that may go to another origin. All others may be credentials, whatever their names.
-const HARMLESS: [HeaderName; 5] =
+/// Headers of the caller that may be sent to another origin. Any other header may be a credential,
+/// whatever its name.
+const CROSS_ORIGIN_HEADERS: [HeaderName; 5] =
     [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
 
 /// The part of a request that a redirect can change.
 #[derive(Clone, Debug)]
-pub(crate) struct Outgoing {
+pub(crate) struct RedirectedRequest {
     pub(crate) method: Method,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
-/// Whether a response with this status is followed for the method.
+/// Whether a response with this status is followed for this method.
 pub(crate) fn is_followed(status: StatusCode, method: &Method, follow: Follow) -> bool {
     let redirects = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
     redirects
@@ -40,26 +41,27 @@ fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// Where the redirect leads, checked as any URL is; the request is changed to what may be sent there.
+/// The target of a redirect, checked like any URL; the request is changed to what may be sent
+/// there.
 ///
 /// # Errors
-/// The rule that refuses the next hop, with the origin that sent it.
+/// The rule that denies the next hop, with the origin that redirected.
 pub(crate) fn next_hop(
     from: &Target,
     status: StatusCode,
     location: &str,
-    request: &mut Outgoing,
+    request: &mut RedirectedRequest,
     policy: &AddressPolicy,
-) -> Result<Target, Denied> {
-    let via = |denied: Denied| denied.via(from.origin());
+) -> Result<Target, ConnectionDenied> {
+    let via = |denied: ConnectionDenied| denied.redirected_from(from.origin());
     let to = join(from, location, policy).map_err(via)?;
     if from.is_https() && !to.is_https() {
-        return Err(via(Denied::new(Rule::RedirectDowngrade, to.authority())));
+        return Err(via(ConnectionDenied::new(Rule::RedirectDowngrade, to.authority())));
     }
     request.adapt_method(status);
     if !from.same_origin(&to) {
         if !is_safe(&request.method) {
-            return Err(via(Denied::new(Rule::RedirectUnsafe, to.authority())));
+            return Err(via(ConnectionDenied::new(Rule::RedirectUnsafe, to.authority())));
         }
         request.drop_body();
         request.drop_credentials();
@@ -67,23 +69,24 @@ pub(crate) fn next_hop(
     Ok(to)
 }
 
-/// Resolves a `Location` against the URL that sent it (RFC 3986 §5) and checks the result.
-fn join(from: &Target, location: &str, policy: &AddressPolicy) -> Result<Target, Denied> {
-    let malformed = || Denied::new(Rule::UrlMalformed, "redirect");
+/// Resolves a `Location` against the URL that sent it (RFC 3986 section 5) and checks the result.
+fn join(from: &Target, location: &str, policy: &AddressPolicy) -> Result<Target, ConnectionDenied> {
+    let malformed = || ConnectionDenied::new(Rule::UrlMalformed, "redirect");
     let joined =
-        from.url().join(location).map_err(|error| malformed().because(error.to_string()))?;
+        from.url().join(location).map_err(|error| malformed().with_detail(error.to_string()))?;
     if location.contains(['\\', '\t']) {
-        return Err(malformed().because("it holds control characters or backslashes"));
+        return Err(malformed().with_detail("it holds control characters or backslashes"));
     }
-    // An absolute location is checked as it was written, since joining would repair it.
+    // An absolute location is checked as written, because joining would repair it.
     if url::Url::parse(location).is_ok() {
         check_text(location)?;
     }
     check_url(joined.as_str(), policy)
 }
 
-impl Outgoing {
-    /// 301 and 302 turn POST into GET, 303 everything but HEAD (Fetch standard, HTTP-redirect fetch).
+impl RedirectedRequest {
+    /// 301 and 302 turn POST into GET, 303 everything but HEAD (Fetch standard, HTTP-redirect
+    /// fetch).
     fn adapt_method(&mut self, status: StatusCode) {
         let to_get = match status.as_u16() {
             301 | 302 => self.method == Method::POST,
@@ -105,7 +108,7 @@ impl Outgoing {
 
     fn drop_credentials(&mut self) {
         let names: Vec<_> = self.headers.keys().cloned().collect();
-        for name in names.into_iter().filter(|name| !HARMLESS.contains(name)) {
+        for name in names.into_iter().filter(|name| !CROSS_ORIGIN_HEADERS.contains(name)) {
             self.headers.remove(name);
         }
     }
@@ -115,7 +118,7 @@ impl Outgoing {
 mod tests {
     use super::*;
 
-    fn request(method: Method) -> Outgoing {
+    fn request(method: Method) -> RedirectedRequest {
         let mut headers = HeaderMap::new();
         for name in [
             "accept",
@@ -128,10 +131,10 @@ mod tests {
         ] {
             headers.insert(HeaderName::from_static(name), "v".parse().expect("value"));
         }
-        Outgoing { method, headers, body: Bytes::from_static(b"body") }
+        RedirectedRequest { method, headers, body: Bytes::from_static(b"body") }
     }
 
-    /// `kept` = number of headers that are still there.
+    /// `kept` is the number of headers that remain.
     fn check(
         method: &str,
         status: u16,

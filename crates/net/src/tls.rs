@@ -11,11 +11,12 @@ use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore};
 
 use crate::url_check::Host;
 
-/// The process-wide configuration with the system's roots; loaded at the first https request (a few milliseconds).
+/// The process-wide configuration with the system's roots; loaded at the first https request, which
+/// takes a few milliseconds.
 static SYSTEM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
 
-/// The configuration with the roots of the operating system, of `SSL_CERT_FILE` or `SSL_CERT_DIR` when these are set,
-/// and of the compiled-in Mozilla list when neither gives any.
+/// The configuration with the roots of the operating system or of `SSL_CERT_FILE` and
+/// `SSL_CERT_DIR` if set, and with the compiled-in Mozilla list if neither has any.
 pub(crate) fn system_config() -> Result<Arc<ClientConfig>, Error> {
     if let Some(config) = SYSTEM.get() {
         return Ok(Arc::clone(config));
@@ -43,8 +44,8 @@ pub(crate) fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, Err
     Ok(Arc::new(config))
 }
 
-/// The handshake on a connected stream. The certificate must be valid for `host`: the name that was asked for, or the
-/// literal address.
+/// Runs the handshake on a connected stream. The certificate must be valid for `host`: the
+/// requested name or the literal address.
 pub(crate) async fn handshake<S>(
     config: Arc<ClientConfig>,
     host: &Host,

@@ -1,6 +1,7 @@
-//! From the text of a URL to a target that may be resolved, or a refusal. The text is parsed once, by the WHATWG
-//! algorithm; everything later (look-up, connection, TLS name, `Host` header) uses the result and never the text again,
-//! so there is no second parser to disagree with.
+//! URL check: turns the text of a URL into a target that may be resolved, or a refusal.
+//!
+//! The text is parsed once, by the WHATWG algorithm. Everything later (lookup, connection, TLS
+//! name, `Host` header) uses the result, so that no second parser can disagree.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -8,19 +9,20 @@ use std::net::IpAddr;
 
 use url::{Position, Url};
 
-use crate::names::{is_bad_port, is_dns_name, refused_name};
-use crate::policy::AddressPolicy;
-use crate::rule::{Denied, Rule};
+use crate::address_policy::AddressPolicy;
+use crate::blocked_names::{blocked_name, is_bad_port, is_dns_name};
+use crate::deny_rule::{ConnectionDenied, Rule};
 
-/// Longest URL text that is parsed, in bytes: the least that RFC 9110 §4.1 asks recipients to support.
+/// Longest URL that is parsed, in bytes: the minimum that RFC 9110 section 4.1 asks recipients to
+/// support.
 pub const MAX_URL_BYTES: usize = 8_000;
 
-/// A host as it will be connected to.
+/// A host in the form in which it is connected to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Host {
     /// A DNS name: lowercase ASCII, no trailing dot.
     Name(String),
-    /// A literal address; IPv4-mapped IPv6 is turned into IPv4.
+    /// A literal address; IPv4-mapped IPv6 is converted to IPv4.
     Addr(IpAddr),
 }
 
@@ -34,7 +36,8 @@ impl fmt::Display for Host {
     }
 }
 
-/// An http or https URL that passed [`check_url`]: its host is a public address or a name that may be resolved.
+/// An http or https URL that passed [`check_url`]: its host is an allowed address or a name that
+/// may be resolved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     url: Url,
@@ -43,7 +46,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// The normalised URL, without fragment; its host is [`Target::host`].
+    /// The normalized URL without fragment; its host is [`Target::host`].
     pub fn url(&self) -> &Url {
         &self.url
     }
@@ -53,7 +56,7 @@ impl Target {
         &self.host
     }
 
-    /// The port, also when the URL leaves it out.
+    /// The port, with the scheme's default filled in.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -68,7 +71,7 @@ impl Target {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// `scheme://host[:port]`, the port left out when it is the scheme's own.
+    /// `scheme://host[:port]`; the scheme's default port is omitted.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.url.scheme(), self.host_header())
     }
@@ -80,7 +83,7 @@ impl Target {
             && self.port == other.port
     }
 
-    /// The value of the `Host` header: the port only when it is not the scheme's own.
+    /// The value of the `Host` header; the scheme's default port is omitted.
     pub(crate) fn host_header(&self) -> String {
         match self.url.port() {
             Some(port) => format!("{}:{port}", self.host),
@@ -88,22 +91,23 @@ impl Target {
         }
     }
 
-    /// Path and query, the request target of HTTP/1.1 (RFC 9112 §3.2.1).
+    /// Path and query: the request target of HTTP/1.1 (RFC 9112 section 3.2.1).
     pub(crate) fn request_target(&self) -> &str {
         &self.url[Position::BeforePath..Position::AfterQuery]
     }
 }
 
-/// Decides whether `raw` may be resolved and connected to. Literal addresses are judged here, names by
-/// [`resolve_checked`](crate::resolve_checked) later. Total on every input; also the entry of the fuzz target.
+/// Decides whether `raw` may be resolved and connected to. Literal addresses are checked here,
+/// names later by [`resolve_checked`](crate::resolve_checked). Total on every input; a fuzz target
+/// covers it.
 ///
 /// # Errors
-/// The rule that refuses the URL, with the subject but never with its credentials.
-pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Denied> {
+/// The rule that denies the URL, with its subject but never its credentials.
+pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, ConnectionDenied> {
     check_text(raw)?;
     let mut url = Url::parse(raw).map_err(|error| malformed(&error.to_string()))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err(Denied::new(Rule::UrlUserinfo, "url"));
+        return Err(ConnectionDenied::new(Rule::UrlUserinfo, "url"));
     }
     let host = host_of(&url)?;
     let port = url.port_or_known_default().ok_or_else(|| malformed("no port"))?;
@@ -113,11 +117,12 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Denied> {
     Ok(Target { url, host, port })
 }
 
-/// Refuses what a lenient parser would silently repair, since other programs repair it differently.
-pub(crate) fn check_text(raw: &str) -> Result<(), Denied> {
+/// Rejects text that a lenient parser would silently repair, because other programs repair it
+/// differently.
+pub(crate) fn check_text(raw: &str) -> Result<(), ConnectionDenied> {
     if raw.len() > MAX_URL_BYTES {
-        return Err(Denied::new(Rule::UrlTooLong, "url")
-            .because(format!("{} bytes, at most {MAX_URL_BYTES}", raw.len())));
+        return Err(ConnectionDenied::new(Rule::UrlTooLong, "url")
+            .with_detail(format!("{} bytes, at most {MAX_URL_BYTES}", raw.len())));
     }
     if raw.contains(|c: char| c.is_control() || c == '\\') {
         return Err(malformed("it holds control characters or backslashes"));
@@ -129,8 +134,8 @@ pub(crate) fn check_text(raw: &str) -> Result<(), Denied> {
 }
 
 /// The text after `scheme://`, up to the path, query or fragment.
-fn authority_of(raw: &str) -> Result<&str, Denied> {
-    let no_scheme = || Denied::new(Rule::UrlScheme, "url");
+fn authority_of(raw: &str) -> Result<&str, ConnectionDenied> {
+    let no_scheme = || ConnectionDenied::new(Rule::UrlScheme, "url");
     let (scheme, rest) = raw.split_once(':').ok_or_else(no_scheme)?;
     if !["http", "https"].iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
         return Err(no_scheme());
@@ -139,9 +144,9 @@ fn authority_of(raw: &str) -> Result<&str, Denied> {
     Ok(rest.split(['/', '?', '#']).next().unwrap_or_default())
 }
 
-fn check_authority(authority: &str) -> Result<(), Denied> {
+fn check_authority(authority: &str) -> Result<(), ConnectionDenied> {
     if authority.contains('@') {
-        return Err(Denied::new(Rule::UrlUserinfo, "url"));
+        return Err(ConnectionDenied::new(Rule::UrlUserinfo, "url"));
     }
     if authority.is_empty() {
         return Err(malformed("the host is empty"));
@@ -152,8 +157,8 @@ fn check_authority(authority: &str) -> Result<(), Denied> {
     Ok(())
 }
 
-/// The host of a parsed URL in the form in which it is looked up and compared.
-pub(crate) fn host_of(url: &Url) -> Result<Host, Denied> {
+/// The host of a parsed URL in the form used for lookup and comparison.
+pub(crate) fn host_of(url: &Url) -> Result<Host, ConnectionDenied> {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => Ok(Host::Addr(ip.into())),
         Some(url::Host::Ipv6(ip)) => Ok(Host::Addr(IpAddr::V6(ip).to_canonical())),
@@ -169,25 +174,25 @@ pub(crate) fn host_of(url: &Url) -> Result<Host, Denied> {
     }
 }
 
-fn check_host(host: &Host, port: u16, policy: &AddressPolicy) -> Result<(), Denied> {
+fn check_host(host: &Host, port: u16, policy: &AddressPolicy) -> Result<(), ConnectionDenied> {
     let subject = || format!("{host}:{port}");
-    if is_bad_port(port) && !policy.opens_port(host, port) {
-        return Err(Denied::new(Rule::UrlPort, subject()));
+    if is_bad_port(port) && !policy.allows_port(host, port) {
+        return Err(ConnectionDenied::new(Rule::UrlPort, subject()));
     }
     match host {
         Host::Addr(ip) => policy
-            .judge(host, *ip, port)
+            .evaluate(host, *ip, port)
             .map(drop)
-            .map_err(|rule| Denied::new(rule, subject()).at(*ip)),
-        Host::Name(name) => match refused_name(name) {
-            Some(rule) if !policy.opens(host, port) => Err(Denied::new(rule, subject())),
+            .map_err(|rule| ConnectionDenied::new(rule, subject()).with_address(*ip)),
+        Host::Name(name) => match blocked_name(name) {
+            Some(rule) if !policy.allows(host, port) => Err(ConnectionDenied::new(rule, subject())),
             _ => Ok(()),
         },
     }
 }
 
-fn malformed(detail: &str) -> Denied {
-    Denied::new(Rule::UrlMalformed, "url").because(detail)
+fn malformed(detail: &str) -> ConnectionDenied {
+    ConnectionDenied::new(Rule::UrlMalformed, "url").with_detail(detail)
 }
 
 #[cfg(test)]
@@ -195,7 +200,7 @@ mod tests {
     use super::*;
 
     fn check(raw: &str, allow: &[&str], expected: Result<&str, &str>) {
-        let policy = AddressPolicy::allowing(allow).expect("entries");
+        let policy = AddressPolicy::with_allowed(allow).expect("entries");
         let found = check_url(raw, &policy).map(|target| target.url().to_string());
         let found = found.as_deref().map_err(|denied| denied.rule.id());
         assert_eq!(found, expected, "{raw}");

@@ -1,55 +1,63 @@
-//! Talking to models: tool definitions to declarations, conversations to requests, answers to calls, outcomes to messages; and the thin
-//! client that carries them.
+//! Model providers: wire formats, requests, parsing of answers, and the HTTP client for models.
 //!
-//! One folder per wire format, behind the small enum [`Format`] and plain functions: [`declare`], [`parse`], [`reply`], and around them
-//! [`detect`], [`lint`] and [`import`]. [`chat`] is a conversation in one form for all providers, [`request`] writes it down for one of them,
-//! [`watch`] shows an answer while it comes. [`model::Model`] is what can be asked: over HTTP ([`live`]) or from a file ([`scripted`]).
+//! One folder per wire format, behind the enum [`Format`] and plain functions: [`declare`],
+//! [`parse`], [`result_messages`()](result_messages()), and around them [`detect`()](detect()),
+//! [`lint`] and [`import`]. [`conversation`] is the provider-independent conversation, [`request`]
+//! renders it for one provider, [`stream_preview`] shows an answer while it arrives.
+//! [`model::Model`] is the interface of models: over HTTP ([`http_provider`]) or from a file
+//! ([`scripted`]).
 //!
 //! Invariants
-//! - A call that the provider did not finish is never runnable: its arguments are [`toolcrib_core::RawArgs::Broken`], whatever the cut.
-//! - Arguments travel as the text that the provider sent, so that one decoder alone reads them: no digit and no double key is lost here.
+//! - A call that the provider did not finish can never run: its arguments are
+//!   [`toolcrib_core::RawArgs::Broken`], wherever the cut is.
+//! - Arguments stay the text that the provider sent, so that a single decoder reads them and no
+//!   digit or duplicate key is lost.
 //! - Every call gets exactly one result, in the order of the calls.
-//! - The assistant's turn is kept item by item as it came, for replay to the provider that wrote it.
-//! - What a provider cannot express is said in the description and in a [`Warning`]; nothing is dropped silently.
-//! - A live answer and its recording are read by the same parser; what is shown on the way decides nothing.
-//! - A key goes to the one server that it was configured for, and is in no error, log or `Debug` text.
+//! - The assistant's turn is stored item by item as it came, for replay to the same provider.
+//! - A feature that a provider cannot express is described in the tool description and reported as
+//!   a [`Warning`]; nothing is dropped silently.
+//! - A live answer and its recording are read by the same parser; the preview of a stream decides
+//!   nothing.
+//! - A key goes only to the server that it was configured for, and never into errors, logs or
+//!   `Debug` output.
 //!
-//! Everything but [`live`] and the reading of a script is pure. Absent on purpose: the engine, tools, the loop.
+//! Everything except [`http_provider`] and the reading of script files is pure. Out of scope on
+//! purpose: the engine, tools, the agent loop.
 
 mod anthropic;
-mod calls;
-pub mod chat;
-mod declare;
-mod detect;
-mod error;
-mod format;
+mod call_collector;
+pub mod conversation;
+mod detect_format;
 mod gemini;
-mod import;
-pub mod live;
+pub mod http_provider;
+mod import_declarations;
 pub mod model;
-mod names;
+mod model_turn;
 mod openai_chat;
 mod openai_responses;
-mod parse;
+mod parse_error;
+mod parse_response;
 pub mod provider_tools;
 pub mod quirks;
-mod raw;
-mod reply;
+mod raw_json;
 pub mod request;
+mod result_content;
+mod result_messages;
 pub mod schema;
 pub mod scripted;
 pub mod sse;
-mod text;
-mod turn;
-pub mod watch;
-mod wire;
+pub mod stream_preview;
+mod text_tools;
+mod tool_declarations;
+mod wire_format;
+mod wire_names;
 
-pub use declare::{Declarations, Options, Warning, declare, lint};
-pub use detect::detect;
-pub use error::ParseError;
-pub use format::{Format, UnknownFormat};
-pub use import::{ImportError, Imported, import};
-pub use names::NameMap;
-pub use parse::parse;
-pub use reply::{Answered, Reply, reply};
-pub use turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+pub use detect_format::detect;
+pub use import_declarations::{ImportError, Imported, import};
+pub use model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+pub use parse_error::ParseError;
+pub use parse_response::parse;
+pub use result_messages::{CallResult, ResultEntry, result_messages};
+pub use tool_declarations::{Declarations, Options, Warning, declare, lint};
+pub use wire_format::{Format, UnknownFormat};
+pub use wire_names::NameMap;

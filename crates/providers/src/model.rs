@@ -1,4 +1,4 @@
-//! A model that can be asked: what the live client, a scripted model and a test's model have in common.
+//! The `Model` trait: the interface of HTTP models, scripted models and test models.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{BoxFuture, CancellationToken};
 
-use crate::chat::Message;
-use crate::declare::{Declarations, Options};
-use crate::format::Format;
-use crate::turn::{Turn, Usage};
+use crate::conversation::Message;
+use crate::model_turn::{Turn, Usage};
+use crate::tool_declarations::{Declarations, Options};
+use crate::wire_format::Format;
 
-/// What is known of a model before it is asked.
+/// Static facts about a model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ModelInfo {
     /// Id of the provider entry: `anthropic`, or the name of an entry of the configuration.
@@ -21,31 +21,32 @@ pub struct ModelInfo {
     pub model: String,
     /// Wire format of declarations, calls and results.
     pub format: Format,
-    /// Whether it only replays a file; shown wherever its words are.
+    /// Whether the model only replays a file; user interfaces mark its answers.
     pub scripted: bool,
-    /// Whether it runs on this device: it is then given only the tools of the small allow list, is never fallen back to and never
-    /// falls back (seed 000).
+    /// Whether the model runs on this device. Such a model gets only the tools of a small allow
+    /// list and takes no part in fallback, in either direction.
     pub on_device: bool,
 }
 
-/// One request. Everything in it is immutable, so that a retry sends the same again.
+/// One request. All its parts are immutable, so that a retry sends the same request again.
 #[derive(Debug, Clone)]
 pub struct ModelRequest {
-    /// The system prompt; empty = none.
+    /// The system prompt; empty if there is none.
     pub system: String,
-    /// The outgoing copy of the conversation, oldest first.
+    /// The conversation as it is sent, oldest message first.
     pub messages: Vec<Arc<Message>>,
-    /// The declared tools; `None` = the model must answer without tools.
+    /// The declared tools; with `None` the model must answer without tools.
     pub tools: Option<Arc<Declarations>>,
-    /// Temperature, 0 to 2; `None` = the provider's default.
+    /// Temperature, 0 to 2; `None` for the provider's default.
     pub temperature: Option<f64>,
-    /// Most tokens of the answer; `None` = the provider's default (Anthropic: see the request writer).
+    /// Limit of output tokens; `None` for the provider's default (for Anthropic:
+    /// [`DEFAULT_MAX_TOKENS`](crate::request::DEFAULT_MAX_TOKENS)).
     pub max_output: Option<u64>,
     /// Whether the answer is streamed.
     pub stream: bool,
 }
 
-/// A piece of an answer on its way, for people to watch. Nothing is run from pieces: only the whole [`ModelReply`] counts.
+/// A piece of a streamed answer, for display only. Calls run only from the complete [`ModelReply`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "delta", rename_all = "snake_case")]
 pub enum Delta {
@@ -54,70 +55,70 @@ pub enum Delta {
         /// The piece.
         text: String,
     },
-    /// Reasoning, where the provider shows it.
+    /// Reasoning, if the provider shows it.
     Reasoning {
         /// The piece.
         text: String,
     },
     /// A call begins.
     CallStart {
-        /// Place of the call in the answer, from 0.
+        /// Index of the call in the answer, from 0.
         index: usize,
         /// Name of the tool as the model writes it.
         name: String,
     },
     /// A piece of a call's arguments.
     CallArgs {
-        /// Place of the call in the answer.
+        /// Index of the call in the answer.
         index: usize,
         /// The piece.
         text: String,
     },
-    /// The provider runs a tool of its own.
+    /// The provider runs a hosted tool.
     Hosted {
         /// Its kind, such as `web_search_call`.
         kind: String,
     },
-    /// The request is sent again: what was shown of the answer so far is void.
+    /// The request is sent again: discard the pieces shown so far.
     Retry {
         /// Number of the attempt that begins, from 2.
         attempt: u32,
-        /// How long it is waited before.
+        /// Delay before it.
         #[serde(with = "seconds")]
         wait: Duration,
-        /// Why.
+        /// Reason of the retry.
         why: String,
     },
 }
 
-/// The whole answer.
+/// The complete answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelReply {
-    /// What was said.
+    /// The model's turn.
     pub turn: Turn,
-    /// Attempts that it took, from 1.
+    /// Number of attempts, from 1.
     pub attempts: u32,
 }
 
 impl ModelReply {
-    /// What the answer used.
+    /// Usage of the answer.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.turn.usage
     }
 }
 
-/// What kind of failure it is: decides whether the request is sent again, whether the next model is asked, and the exit code.
+/// Kind of a failure. It decides about retries, fallback to the next model, and the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureKind {
-    /// Too many requests; the provider may say when to come back.
+    /// Too many requests; the provider may say when to retry.
     RateLimited,
     /// The provider is overloaded or broken (5xx, 529).
     Unavailable,
-    /// No connection, or it broke before the answer was whole.
+    /// No connection, or it broke before the answer was complete.
     Connection,
-    /// Nothing came for as long as the idle limit allows.
+    /// No data within the idle limit.
     Idle,
     /// The circuit breaker is open: nothing was sent.
     CircuitOpen,
@@ -127,48 +128,48 @@ pub enum FailureKind {
     NoCredit,
     /// The provider does not know this model.
     UnknownModel,
-    /// The conversation does not fit the model's window.
+    /// The conversation does not fit the model's context window.
     ContextExceeded,
     /// The provider refuses the content.
     Moderated,
-    /// The model takes no tools.
+    /// The model has no function calling.
     NoTools,
     /// The provider refuses the request for another reason (400, 413, 422).
     BadRequest,
     /// The answer cannot be read.
     Unreadable,
-    /// Somebody stopped the request.
+    /// The request was cancelled.
     Cancelled,
     /// The script of a scripted model does not fit the conversation.
     Script,
 }
 
 impl FailureKind {
-    /// Whether the same request may be sent to the same model again (SPEC 1.7, research/protocols 2.6).
+    /// Whether the same request may be sent to the same model again.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::Connection | Self::Idle)
     }
 }
 
-/// A request without an answer.
+/// A failed request.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub struct ModelError {
-    /// What kind of failure it is.
+    /// Kind of the failure.
     pub kind: FailureKind,
     /// Id of the provider entry.
     pub provider: String,
     /// The model.
     pub model: String,
-    /// HTTP status, when there was a response.
+    /// HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// What is wrong and what to do, in words for people; no key in it.
+    /// Message for users: what is wrong and what to do. Contains no key.
     pub message: String,
-    /// When the provider says to come back.
+    /// Delay that the provider asks for before a retry.
     pub retry_after: Option<Duration>,
-    /// Attempts that were made, 0 when nothing was sent.
+    /// Number of attempts; 0 if nothing was sent.
     pub attempts: u32,
-    /// Text of the answer that had arrived, when it broke or was stopped in the middle.
+    /// Text of the answer that had arrived when the request failed or was cancelled.
     pub partial: String,
 }
 
@@ -183,21 +184,22 @@ pub type DeltaSink<'a> = &'a mut (dyn FnMut(Delta) + Send);
 
 /// A model that can be asked.
 pub trait Model: Send + Sync {
-    /// What is known of it.
+    /// Static facts about it.
     fn info(&self) -> &ModelInfo;
 
-    /// The format in which its tools are declared and its results are written: that of [`ModelInfo::format`], or [`Format::Text`] once it is
-    /// known that the model takes no tools. Ask before every round; a model learns it by [`FailureKind::NoTools`].
+    /// The format of declarations and results: that of [`ModelInfo::format`], or [`Format::Text`]
+    /// once the model is known to have no function calling. Call this before every round, because a
+    /// [`FailureKind::NoTools`] may change it.
     fn tool_format(&self) -> Format {
         self.info().format
     }
 
-    /// How its tools are declared beside that; ask together with the format.
+    /// Options for the declarations; read them together with the format.
     fn tool_options(&self) -> Options {
         Options::default()
     }
 
-    /// Asks it. Retries of the request happen inside; no tool is ever run here.
+    /// Sends a request, with retries. Runs no tool.
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,

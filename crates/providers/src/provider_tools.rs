@@ -1,7 +1,9 @@
-//! Tools that providers bring along: some they run themselves, some they only define.
+//! Tools that providers define: hosted tools, which the provider runs, and provider-defined tools,
+//! which run here.
 //!
-//! A hosted tool is declared and recorded, never run here. A provider-defined one is declared by the provider and run here, by whoever
-//! implements its trait. Their shells, editors, patches and memories are not declared as long as Toolcrib has no tool that they would mean.
+//! A hosted tool is declared and its calls are recorded. A provider-defined tool is declared in the
+//! provider's terms and run by an implementation of its trait. The providers' shell, editor, patch
+//! and memory tools are not declared, because Toolcrib has no tools with the same semantics.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +18,14 @@ use toolcrib_core::{
 /// Id of the source.
 pub const SOURCE: &str = "provider";
 
-/// The tools that providers run themselves, as a source for the registry.
+/// The hosted tools, as a source for the registry.
 #[must_use]
 pub fn source() -> FixedSource {
     FixedSource::new(SOURCE, vec![web_search()])
 }
 
-/// Web search as the providers have it (research/protocols 2.2 to 2.4). It ships switched off: every search costs money, and Gemini takes it
-/// together with other tools only on newer models.
+/// Hosted web search. Disabled by default: each search costs money, and Gemini accepts it together
+/// with other tools only on newer models.
 #[must_use]
 pub fn web_search() -> Entry {
     let mut spec = ToolSpec::new(
@@ -53,13 +55,14 @@ pub fn web_search() -> Entry {
     Entry::Hosted { spec: Arc::new(spec), providers }
 }
 
-/// A screen with mouse and keyboard that a model may use. There is none in Toolcrib: whoever has one implements this.
+/// A screen with mouse and keyboard for computer use. Toolcrib has no implementation; an embedder
+/// can provide one.
 pub trait Computer: Send + Sync + 'static {
     /// Width and height of the screen in pixels.
     fn size(&self) -> (u32, u32);
 
-    /// Does what the model asks for, and takes a picture of the screen afterwards. `action` is the provider's own form: OpenAI's `action` or
-    /// `actions`, Anthropic's `action` with its coordinates.
+    /// Performs the action and takes a screenshot afterwards. `action` is in the provider's format:
+    /// OpenAI's `action` or `actions`, Anthropic's `action` with coordinates.
     ///
     /// # Errors
     /// A [`ToolError`], which the model reads.
@@ -70,8 +73,8 @@ pub trait Computer: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Blob, ToolError>>;
 }
 
-/// Computer use, run by this computer. Anthropic wants its beta header (`anthropic-beta: computer-use-2025-01-24`) in the headers of the
-/// provider's entry.
+/// Computer use on this computer. Anthropic requires its beta header (`anthropic-beta:
+/// computer-use-2025-01-24`) in the headers of the provider's configuration.
 pub fn computer(computer: Arc<dyn Computer>) -> Entry {
     let (width, height) = computer.size();
     let mut spec = ToolSpec::new(
@@ -112,7 +115,7 @@ impl Handler for ComputerTool {
     }
 
     fn assess(&self, args: &Value) -> Result<Assessment, ToolError> {
-        Ok(Assessment::declared(&self.spec).saying(format!("use the computer: {args}")))
+        Ok(Assessment::from_spec(&self.spec).with_summary(format!("use the computer: {args}")))
     }
 
     fn call<'a>(
@@ -122,7 +125,8 @@ impl Handler for ComputerTool {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let screen = self.computer.act(ctx, args).await?;
-            Ok(ToolOutput::of(vec![Block::Image(screen)]).from(Trust::External, "screen"))
+            Ok(ToolOutput::from_blocks(vec![Block::Image(screen)])
+                .with_origin(Trust::External, "screen"))
         })
     }
 }
@@ -132,7 +136,7 @@ fn declared(provider: &str, declaration: Value, call_types: &[&str]) -> Provider
     ProviderSpec { provider: provider.to_owned(), declaration, call_types }
 }
 
-/// The names of this file are valid (tested); the other arm only keeps this total.
+/// The names in this file are valid (tested); the fallback only avoids a panic.
 fn named(name: &str) -> ToolName {
     ToolName::local(name).unwrap_or_else(|_| remote_name(SOURCE, name))
 }

@@ -1,43 +1,43 @@
-//! How servers that speak one format differ, as data: a table by kind of server, of which a configuration overrides single fields.
-//!
-//! Facts from research/protocols 2.1 to 2.5 and SPEC 1.7. What every server takes is not in here.
+//! Quirks: differences between servers that speak the same format, as a table by kind of server.
+//! The configuration can override single fields.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::format::Format;
 use crate::schema::Strict;
+use crate::wire_format::Format;
 
-/// Context that an Ollama server is asked to keep, in tokens. Its own default is so small that the declared tools fall out of the prompt
-/// without a word (research/protocols 2.5); this one fits a machine that can run a model of 8 billion parameters at all.
+/// Context size requested from Ollama, in tokens. Ollama's own default is so small that the
+/// declared tools fall out of the prompt silently; this one fits any machine that can run a model
+/// of 8 billion parameters.
 pub const OLLAMA_CONTEXT: u64 = 16_384;
 
-/// Name of the member that limits the answer (Chat Completions).
+/// Name of the member that limits the output (Chat Completions).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OutputCap {
-    /// `max_tokens`, which nearly every server takes.
+    /// `max_tokens`, which nearly every server accepts.
     #[default]
     MaxTokens,
-    /// `max_completion_tokens`, which OpenAI's reasoning models insist on.
+    /// `max_completion_tokens`, which OpenAI's reasoning models require.
     MaxCompletionTokens,
 }
 
-/// What of its reasoning goes back to a model (Chat Completions and Ollama).
+/// Which reasoning is sent back to a model (Chat Completions and Ollama).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningReplay {
-    /// Nothing: the server refuses these members.
+    /// None: the server rejects these members.
     Never,
     /// The members as they came.
     #[default]
     AsItCame,
-    /// `reasoning_content` on every turn with calls, empty when nothing is known, and on no other: DeepSeek refuses a tool-call turn
-    /// without it.
+    /// `reasoning_content` on every turn with calls, empty if unknown, and on no other turn:
+    /// DeepSeek rejects a turn with calls that has none.
     ReasoningContent,
 }
 
-/// Who speaks the system prompt (Chat Completions and Ollama).
+/// Role of the system prompt (Chat Completions and Ollama).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SystemRole {
@@ -46,49 +46,56 @@ pub enum SystemRole {
     System,
     /// A message of the role `developer`.
     Developer,
-    /// The first user message: for models whose template knows no system role.
+    /// The first user message, for models whose template has no system role.
     User,
 }
 
-/// How one server differs from the others of its format. The default is what the most servers take.
+/// Differences of one server from the others of its format. The default suits most servers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Quirks {
-    /// Name of the limit of the answer.
+    /// Name of the member that limits the output.
     pub output_cap: OutputCap,
-    /// Whether a stream is asked for its usage (`stream_options.include_usage`); some servers refuse the member.
+    /// Whether a stream requests its usage (`stream_options.include_usage`); some servers reject
+    /// the member.
     pub stream_usage: bool,
-    /// Value of `parallel_tool_calls` where there are tools; `None` = the member is not sent, which some servers insist on.
+    /// Value of `parallel_tool_calls` in requests with tools; `None` leaves the member out, which
+    /// some servers require.
     pub parallel_tool_calls: Option<bool>,
-    /// Whether tools are declared strict where their schemas allow it ([`crate::Options::strict`]). Off unless the owner says so: strict mode
-    /// costs a compilation per set of tools. DeepSeek's `/beta` base URL is there for nothing else and turns it on.
+    /// Whether tools are declared strict where their schemas allow it ([`crate::Options::strict`]).
+    /// Off by default: strict mode costs a compilation per set of tools. On for DeepSeek's `/beta`
+    /// base URL, whose only purpose is strict mode.
     pub strict: bool,
-    /// Whose rules strict schemas follow; `None` = those of the format ([`crate::Options::rules`]).
+    /// Dialect of strict schemas; `None` for that of the format ([`crate::Options::rules`]).
     pub strict_rules: Option<Strict>,
-    /// What of its reasoning goes back to the model.
+    /// Which reasoning is sent back to the model.
     pub reasoning: ReasoningReplay,
-    /// Who speaks the system prompt.
+    /// Role of the system prompt.
     pub system: SystemRole,
-    /// Whether pictures are sent; if not, a line of text names them.
+    /// Whether images are sent; if not, a line of text mentions each.
     pub images: bool,
-    /// Whether neighbouring messages of one role are joined, and the user speaks first (Chat Completions and Ollama): templates of some
-    /// local models refuse anything else.
+    /// Whether adjacent messages of one role are merged and the user comes first (Chat Completions
+    /// and Ollama): templates of some local models reject any other order.
     pub alternate: bool,
-    /// Whether a temperature is sent; `None` = unless the name is that of a reasoning model of OpenAI's, because those refuse it.
+    /// Whether a temperature is sent; `None` sends it except to OpenAI's reasoning models, which
+    /// reject it.
     pub temperature: Option<bool>,
-    /// Ollama's own `/api/chat`: arguments as objects, results by name, pictures beside the text, options of their own.
+    /// Ollama's native `/api/chat`: arguments as objects, results by name, images beside the text,
+    /// options of its own.
     pub ollama: bool,
-    /// Context that Ollama is to keep, in tokens; `None` = the server's own.
+    /// Context size requested from Ollama, in tokens; `None` for the server's own.
     pub num_ctx: Option<u64>,
-    /// Whether OpenAI keeps the response (Responses). If not, the reasoning travels back and forth encrypted.
+    /// Whether OpenAI stores the response (Responses). If not, reasoning is sent back and forth
+    /// encrypted.
     pub store: bool,
-    /// Whether encrypted reasoning is asked for when nothing is stored (Responses); `None` = unless the name is that of a model that
-    /// does not reason, because those refuse it.
+    /// Whether encrypted reasoning is requested when nothing is stored (Responses); `None` requests
+    /// it except from models without reasoning, which reject it.
     pub encrypted_reasoning: Option<bool>,
-    /// Whether the prompt is marked for the cache, up to the system prompt and up to the last message (Anthropic). Writing a cache costs a
-    /// quarter more than reading the tokens once.
+    /// Whether the prompt is marked for caching, up to the system prompt and up to the last message
+    /// (Anthropic). Writing a cache costs a quarter more than reading the tokens once.
     pub cache_control: bool,
-    /// Members to add to every body, such as `reasoning` or `thinking`; objects are merged, and these win over what is written here.
+    /// Members to add to every body, such as `reasoning` or `thinking`. Objects are merged, and
+    /// these members take precedence.
     pub extra: Map<String, Value>,
 }
 
@@ -116,11 +123,11 @@ impl Default for Quirks {
 }
 
 impl Quirks {
-    /// The same with some fields replaced, by name.
+    /// A copy with some fields replaced, by name.
     ///
     /// # Errors
-    /// A field that does not exist, or a value that does not fit it; the text names it.
-    pub fn with(&self, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
+    /// An unknown field or an invalid value; the message names it.
+    pub fn override_fields(&self, fields: Map<String, Value>) -> Result<Self, serde_json::Error> {
         let mut all = serde_json::to_value(self)?;
         if let Value::Object(object) = &mut all {
             object.extend(fields);
@@ -129,7 +136,7 @@ impl Quirks {
     }
 }
 
-/// Kinds of servers whose quirks are known.
+/// Kinds of servers with known quirks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Server {
@@ -141,7 +148,7 @@ pub enum Server {
     Anthropic,
     /// Google, `generateContent`.
     Gemini,
-    /// Ollama's own `/api/chat`.
+    /// Ollama's native `/api/chat`.
     Ollama,
     /// DeepSeek.
     Deepseek,
@@ -152,14 +159,14 @@ pub enum Server {
     /// llama.cpp.
     #[serde(rename = "llama.cpp")]
     LlamaCpp,
-    /// Groq, and other servers that refuse their own reasoning, such as Cerebras.
+    /// Groq, and other servers that reject their own reasoning in requests, such as Cerebras.
     Groq,
-    /// Any other server that speaks Chat Completions more or less.
+    /// Any other server that is compatible with Chat Completions.
     OpenaiCompatible,
 }
 
 impl Server {
-    /// Every kind, in the order of the documentation.
+    /// All kinds, in the order of the documentation.
     pub const ALL: [Self; 11] = [
         Self::OpenaiChat,
         Self::OpenaiResponses,
@@ -192,15 +199,15 @@ impl Server {
         }
     }
 
-    /// The kind of this provider id.
+    /// The kind with this provider id.
     #[must_use]
-    pub fn of_id(id: &str) -> Option<Self> {
+    pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|server| server.as_str() == id)
     }
 
-    /// The kind behind a base URL, where the host tells it.
+    /// The kind of server behind a base URL, if the host tells it.
     #[must_use]
-    pub fn of_url(url: &str) -> Option<Self> {
+    pub fn from_url(url: &str) -> Option<Self> {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = authority.rsplit('@').next().unwrap_or_default();
@@ -261,14 +268,16 @@ impl Server {
     }
 }
 
-/// What a request to one server is written by.
+/// The format, quirks and tool mode by which a request to one server is rendered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dialect {
-    /// The wire format of requests and answers; never [`Format::Text`], which travels inside another.
+    /// The wire format of requests and answers; never [`Format::Text`], which travels inside
+    /// another.
     pub format: Format,
-    /// How the server differs.
+    /// Quirks of the server.
     pub quirks: Quirks,
-    /// Whether the server has no function calling: tools are then declared in the system prompt, and calls and results are plain text.
+    /// Whether the server has no function calling: tools are then declared in the system prompt,
+    /// and calls and results are plain text.
     pub text_tools: bool,
 }
 
@@ -279,13 +288,13 @@ impl Dialect {
         Self { format: server.format(), quirks: server.quirks(), text_tools: false }
     }
 
-    /// The same without function calling.
+    /// The dialect without function calling.
     #[must_use]
     pub fn with_text_tools(self) -> Self {
         Self { text_tools: true, ..self }
     }
 
-    /// The format in which tools are declared for it ([`crate::declare`]) and in which its turns come.
+    /// The format in which tools are declared ([`crate::declare`]) and turns arrive.
     #[must_use]
     pub fn tools_format(&self) -> Format {
         if self.text_tools { Format::Text } else { self.format }
@@ -304,23 +313,25 @@ mod tests {
     #[test]
     fn single_fields_are_replaced_and_the_others_stay() {
         let base = Server::Ollama.quirks();
-        let changed = base.with(fields(json!({"num_ctx": 4096, "reasoning": "never"}))).unwrap();
+        let changed =
+            base.override_fields(fields(json!({"num_ctx": 4096, "reasoning": "never"}))).unwrap();
         assert_eq!(changed.num_ctx, Some(4096));
         assert_eq!(changed.reasoning, ReasoningReplay::Never);
         assert!(changed.ollama, "what is not named stays as the table has it");
-        assert_eq!(base.with(fields(json!({"num_ctx": null}))).unwrap().num_ctx, None);
-        let wrong = base.with(fields(json!({"num_context": 1}))).unwrap_err().to_string();
+        assert_eq!(base.override_fields(fields(json!({"num_ctx": null}))).unwrap().num_ctx, None);
+        let wrong =
+            base.override_fields(fields(json!({"num_context": 1}))).unwrap_err().to_string();
         assert!(wrong.contains("num_context"), "{wrong}");
-        assert!(base.with(fields(json!({"images": "no"}))).is_err());
+        assert!(base.override_fields(fields(json!({"images": "no"}))).is_err());
     }
 
     #[test]
     fn ids_and_hosts_name_their_kind() {
         for server in Server::ALL {
-            assert_eq!(Server::of_id(server.as_str()), Some(server));
+            assert_eq!(Server::from_id(server.as_str()), Some(server));
             assert_eq!(serde_json::to_value(server).unwrap(), server.as_str());
         }
-        assert_eq!(Server::of_id("nobody"), None);
+        assert_eq!(Server::from_id("nobody"), None);
         for (url, server) in [
             ("https://api.openai.com/v1", Some(Server::OpenaiChat)),
             ("https://api.deepseek.com", Some(Server::Deepseek)),
@@ -331,7 +342,7 @@ mod tests {
             ("https://example.com/groq.com", None),
             ("", None),
         ] {
-            assert_eq!(Server::of_url(url), server, "{url}");
+            assert_eq!(Server::from_url(url), server, "{url}");
         }
     }
 

@@ -1,35 +1,37 @@
-//! Server-sent events from bytes, piece by piece (WHATWG HTML, "Server-sent events": parsing an event stream).
+//! Incremental parser of server-sent events (WHATWG HTML, section "Server-sent events").
 //!
-//! Works on bytes, not on lines of text: pieces may be split anywhere, inside a character, a CRLF or the byte order mark. Data stay bytes, so
-//! that text which is no UTF-8 is an error of whoever reads it, not silently replaced.
+//! Works on bytes instead of lines of text: input may be split anywhere, inside a character, a CRLF
+//! or the byte order mark. Data stays bytes, so that invalid UTF-8 is an error of the consumer and
+//! not silently replaced.
 #![deny(clippy::indexing_slicing)]
 
-/// Bytes of one line or one event's data that are held at most (64 MiB): a server must not fill the memory.
+/// Limit of one line or of one event's data, in bytes (64 MiB), so that a server cannot fill the
+/// memory.
 pub const MAX_EVENT: usize = 64 * 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Its type; `None` = `message`, the default.
+    /// Its type; `None` for the default, `message`.
     pub event: Option<String>,
     /// Its data lines, joined by line feeds.
     pub data: Vec<u8>,
 }
 
 impl Event {
-    /// The data as text; `None` when they are no UTF-8.
+    /// The data as text; `None` if it is not UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.data).ok()
     }
 }
 
-/// An event or line beyond [`MAX_EVENT`].
+/// An event or line is larger than [`MAX_EVENT`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of the stream is larger than {} MiB", MAX_EVENT / (1024 * 1024))]
 pub struct TooLarge;
 
-/// The parser: push bytes as they come, take events out.
+/// The parser: feed it bytes as they arrive and take events out.
 #[derive(Debug)]
 pub struct Parser {
     limit: usize,
@@ -57,10 +59,10 @@ impl Parser {
         Self { limit, line: Vec::new(), event: None, data: None, after_cr: false, started: false }
     }
 
-    /// Takes the next bytes; gives the events that they complete.
+    /// Adds bytes; returns the events that they complete.
     ///
     /// # Errors
-    /// [`TooLarge`]; the stream is then of no further use.
+    /// [`TooLarge`]; the parser cannot be used any more.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Event>, TooLarge> {
         let mut events = Vec::new();
         while let Some(at) = bytes.iter().position(|b| matches!(b, b'\n' | b'\r')) {
@@ -82,8 +84,9 @@ impl Parser {
         Ok(events)
     }
 
-    /// The event at the end of the stream that no blank line ended. The standard drops it, because nothing says that it is whole; take it
-    /// only when its data are complete in themselves, as a JSON object is.
+    /// The event at the end of the stream without a final blank line. The standard drops it,
+    /// because it may be incomplete; use it only if its data is complete in itself, such as a JSON
+    /// object.
     #[must_use]
     pub fn finish(mut self) -> Option<Event> {
         let last = self.end_line().ok().flatten();
@@ -118,7 +121,8 @@ impl Parser {
         match field {
             b"data" => self.add_data(value)?,
             b"event" => self.event = Some(String::from_utf8_lossy(value).into_owned()),
-            // Comments (an empty field), `id`, `retry` and unknown fields mean nothing to a recorded answer.
+            // Comments (an empty field), `id`, `retry` and unknown fields do not matter here:
+            // streams are never resumed.
             _ => {}
         }
         Ok(None)
@@ -136,7 +140,7 @@ impl Parser {
         Ok(())
     }
 
-    /// A blank line: an event when there were data, else nothing, such as after a lone `retry`.
+    /// A blank line: an event if there is data, else nothing, such as after a lone `retry`.
     fn dispatch(&mut self) -> Option<Event> {
         let event = self.event.take().filter(|name| !name.is_empty());
         self.data.take().map(|data| Event { event, data })

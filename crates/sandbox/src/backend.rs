@@ -1,5 +1,5 @@
-//! What runs a job in a sandbox, whatever it is: this host, another program, another machine. No descriptor and no shared path crosses
-//! this boundary.
+//! Sandbox backends: the interface that runs a job on this host, through another program, or on
+//! another machine. No file descriptor and no shared path crosses it.
 
 use std::fmt;
 use std::future::Future;
@@ -9,117 +9,122 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use toolcrib_net::BoxFuture;
 
-use crate::files;
-use crate::job::{Ended, Job, Status, Stop};
+use crate::file_transfer;
+use crate::job::{Job, JobResult, LimitHit, Status};
 use crate::policy::Policy;
+use crate::probe_report::{Feature, Probe};
 use crate::process::{self, End, Report};
-use crate::report::{Feature, Probe};
-use crate::{Level, Refused, SandboxError};
+use crate::{Level, RefusedHost, SandboxError};
 
-/// A stream that is written to.
+/// A stream to write to.
 pub type Input = Box<dyn AsyncWrite + Send + Unpin>;
-/// A stream that is read from.
+/// A stream to read from.
 pub type Output = Box<dyn AsyncRead + Send + Unpin>;
 
-/// Bytes both ways.
+/// A bidirectional byte stream.
 pub trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
-/// Something that runs jobs.
+/// A sandbox implementation.
 pub trait Backend: Send + Sync {
-    /// Its name, as reports show it.
+    /// Name, as shown in reports.
     fn name(&self) -> &'static str;
 
-    /// Whether it can keep programs to hosts that are named, by a proxy, at this level.
-    fn keeps_hosts(&self, level: Level) -> bool {
+    /// Whether it can restrict programs to named hosts, through a proxy, at this level.
+    fn enforces_hosts(&self, level: Level) -> bool {
         level >= Level::Namespace
     }
 
-    /// Tries what it can give, and says so case by case.
+    /// Tests what the backend can enforce, case by case.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 
-    /// Starts a job, at the strongest level that it has; the policy's minimum at least.
+    /// Starts a job at the strongest level of the backend, which is at least the policy's minimum.
     ///
     /// # Errors
-    /// [`SandboxError`]: then nothing of it has run.
+    /// [`SandboxError`]; the job has not run at all.
     fn start<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<Process, SandboxError>>;
 
-    /// Writes a file that programs under this policy may write, from outside; what was there is replaced. Unless a backend keeps
-    /// them elsewhere, the files are those of this machine.
+    /// Writes a file from outside the sandbox, replacing an existing one. The policy must allow
+    /// programs to write it. Unless a backend stores files elsewhere, they are files of this
+    /// machine.
     ///
     /// # Errors
-    /// [`SandboxError::Path`] when the policy does not let it be written, a link leads there, or the system refuses.
+    /// [`SandboxError::Path`] if the policy forbids writing, the path contains a symlink, or the
+    /// system refuses.
     fn put<'a>(
         &'a self,
         policy: &'a Policy,
         path: &'a Path,
         bytes: &'a [u8],
     ) -> BoxFuture<'a, Result<(), SandboxError>> {
-        Box::pin(async move { files::put(policy, path, bytes) })
+        Box::pin(async move { file_transfer::put(policy, path, bytes) })
     }
 
-    /// Reads a file that programs under this policy may read, from outside, up to so many bytes.
+    /// Reads a file from outside the sandbox, up to a number of bytes. The policy must allow
+    /// programs to read it.
     ///
     /// # Errors
-    /// [`SandboxError::Path`] when the policy does not let it be read, a link leads there, it is longer, or the system refuses.
+    /// [`SandboxError::Path`] if the policy forbids reading, the path contains a symlink, the file
+    /// is longer, or the system refuses.
     fn get<'a>(
         &'a self,
         policy: &'a Policy,
         path: &'a Path,
         most: usize,
     ) -> BoxFuture<'a, Result<Vec<u8>, SandboxError>> {
-        Box::pin(async move { files::get(policy, path, most) })
+        Box::pin(async move { file_transfer::get(policy, path, most) })
     }
 }
 
-/// A program at work in a sandbox. Dropped, it ends with all that it started.
+/// A running program in a sandbox. Dropping it ends the program with all its descendants.
 pub struct Process {
-    /// What it reads, if the job said so.
+    /// Standard input, if the job requested it.
     pub stdin: Option<Input>,
-    /// What it writes.
+    /// Standard output.
     pub stdout: Output,
-    /// What it writes of errors.
+    /// Standard error.
     pub stderr: Output,
-    /// The other end of its descriptor 3, if the job said so.
+    /// The other end of the program's descriptor 3, if the job requested it.
     pub bridge: Option<Box<dyn Duplex>>,
-    /// How it is kept apart.
+    /// Isolation level.
     pub level: Level,
     pub(crate) handle: Box<dyn Handle>,
 }
 
-/// The hold on a program.
+/// Backend-specific control of a running program.
 pub(crate) trait Handle: Send {
-    /// Waits until it and all that it started are gone.
-    fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>>;
-    /// Kills all that it started.
-    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>>;
-    /// Hosts that it asked for so far and did not reach.
-    fn refused(&self) -> Vec<Refused>;
-    /// Whether nothing is in it but the program itself; `false` = something is, or nobody knows.
+    /// Waits until the program and all its descendants have ended.
+    fn wait(&mut self) -> BoxFuture<'_, Result<JobResult, SandboxError>>;
+    /// Kills all its descendants.
+    fn kill_children(&mut self) -> BoxFuture<'_, Result<KillChildrenResult, SandboxError>>;
+    /// Denied hosts so far.
+    fn refused(&self) -> Vec<RefusedHost>;
+    /// Whether the sandbox contains only the program itself; `false` if it does not or if that is
+    /// unknown.
     fn is_alone(&self) -> bool {
         false
     }
-    /// Tells it something; it may be gone.
-    fn tell(&self, order: Tell);
+    /// Sends an order; the program may already have ended.
+    fn send_order(&self, order: ControlOrder);
 }
 
-/// What a program can be told.
+/// Orders to a running sandbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tell {
+pub(crate) enum ControlOrder {
     End,
     Kill,
     Signal(i32),
     Wake,
 }
 
-/// What became of the processes that a program started.
+/// The result of killing a program's descendants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Swept {
-    /// So many were killed, and none is left.
+pub enum KillChildrenResult {
+    /// This number was killed, and none is left.
     Killed(u32),
-    /// They breed faster than they are killed: only the end of the program ends them.
+    /// New processes appear faster than they can be killed: only ending the program ends them.
     Breeds,
-    /// The program has ended, and everything with it.
+    /// The program has ended, and all its descendants with it.
     Gone,
 }
 
@@ -130,81 +135,86 @@ impl fmt::Debug for Process {
 }
 
 impl Process {
-    /// Waits until the program and all that it started are gone. The streams have to be read meanwhile.
+    /// Waits until the program and all its descendants have ended. The caller must read the streams
+    /// at the same time.
     ///
     /// # Errors
-    /// [`SandboxError::Helper`] when nobody can say how it ended.
-    pub async fn wait(&mut self) -> Result<Ended, SandboxError> {
+    /// [`SandboxError::Helper`] if the exit status cannot be determined.
+    pub async fn wait(&mut self) -> Result<JobResult, SandboxError> {
         self.handle.wait().await
     }
 
-    /// Kills everything in it but the program itself, which then counts as resting: its limits are looked at seldom, until it is
-    /// [woken](Self::wake).
+    /// Kills everything in the sandbox except the program itself, which then counts as idle: its
+    /// limits are checked rarely until [`wake`](Self::wake).
     ///
     /// # Errors
-    /// [`SandboxError::Helper`] when nobody can say whether that was done.
-    pub async fn sweep(&mut self) -> Result<Swept, SandboxError> {
-        self.handle.sweep().await
+    /// [`SandboxError::Helper`] if the result cannot be determined.
+    pub async fn kill_children(&mut self) -> Result<KillChildrenResult, SandboxError> {
+        self.handle.kill_children().await
     }
 
-    /// Whether nothing is in it but the program itself, as far as that is seen from outside without asking anybody: then there is nothing to
-    /// [sweep](Self::sweep).
+    /// Whether the sandbox contains only the program itself, as far as this can be seen from
+    /// outside without a message. [`kill_children`](Self::kill_children) is then unnecessary.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         self.handle.is_alone()
     }
 
-    /// Hosts that it asked for so far and did not reach, by rule, without repetition.
+    /// Denied hosts so far with their rules, without duplicates.
     #[must_use]
-    pub fn refused(&self) -> Vec<Refused> {
+    pub fn refused(&self) -> Vec<RefusedHost> {
         self.handle.refused()
     }
 
-    /// The program has something to do again, after [`sweep`](Self::sweep).
+    /// Ends the idle state that [`kill_children`](Self::kill_children) set.
     pub fn wake(&self) {
-        self.handle.tell(Tell::Wake);
+        self.handle.send_order(ControlOrder::Wake);
     }
 
-    /// Asks everything in it to end (`SIGTERM`), and kills it half a second later.
+    /// Sends `SIGTERM` to everything in the sandbox, and `SIGKILL` half a second later.
     pub fn end(&self) {
-        self.handle.tell(Tell::End);
+        self.handle.send_order(ControlOrder::End);
     }
 
-    /// Kills everything in it at once.
+    /// Kills everything in the sandbox at once.
     pub fn kill(&self) {
-        self.handle.tell(Tell::Kill);
+        self.handle.send_order(ControlOrder::Kill);
     }
 
-    /// Sends this signal, by number, to every process in it.
+    /// Sends this signal to every process in the sandbox.
     pub fn signal(&self, number: i32) {
-        self.handle.tell(Tell::Signal(number));
+        self.handle.send_order(ControlOrder::Signal(number));
     }
 }
 
-/// Runs a job to its end: gives it these bytes to read if its input is piped, keeps what it writes up to the limits. When `stop` is
-/// done, everything in it is asked to end and killed half a second later. The time of `limits` counts beside that of the policy.
+/// Runs a job to its end: writes `stdin` if the job's input is piped, and captures its output up to
+/// the limits. When `stop` completes, everything in the sandbox gets `SIGTERM`, and `SIGKILL` half
+/// a second later. The timeout of `limits` applies in addition to the policy's.
 ///
 /// # Errors
-/// [`SandboxError`] when it was not started, or nobody can say how it ended.
+/// [`SandboxError`] if the job was not started, or its exit status cannot be determined.
 pub async fn run(
     backend: &dyn Backend,
     job: &Job,
     stdin: &[u8],
     limits: process::Limits,
     stop: impl Future<Output = ()>,
-) -> Result<(Report, Ended), SandboxError> {
+) -> Result<(Report, JobResult), SandboxError> {
     let begun = Instant::now();
     let Process { stdin: input, stdout, stderr, bridge, level, mut handle } =
         backend.start(job).await?;
     drop(bridge);
     let feeding = async {
         let Some(mut input) = input else { return };
-        // It may end without reading it all.
+        // The program may end without reading all its input.
         let _ = input.write_all(stdin).await;
         let _ = input.shutdown().await;
     };
     let reading = async {
-        tokio::join!(process::keep(stdout, limits.stdout), process::keep(stderr, limits.stderr))
+        tokio::join!(
+            process::capture_stream(stdout, limits.stdout),
+            process::capture_stream(stderr, limits.stderr)
+        )
     };
     let ending = async {
         tokio::pin!(stop);
@@ -214,30 +224,30 @@ pub async fn run(
             () = &mut stop => false,
             () = tokio::time::sleep(limits.time) => true,
         };
-        handle.tell(Tell::End);
+        handle.send_order(ControlOrder::End);
         (late, handle.wait().await)
     };
-    // Nothing of it is left when it has ended, so the streams have ends too.
+    // No process of it is left after its end, so the streams end too.
     let ((), (stdout, stderr), (late, ended)) = tokio::join!(feeding, reading, ending);
     let mut ended = ended?;
-    if late && ended.stopped == Some(Stop::Killed) {
-        ended.stopped = Some(Stop::Time);
+    if late && ended.stopped == Some(LimitHit::Killed) {
+        ended.stopped = Some(LimitHit::Time);
     }
     let report = Report { end: end_of(&ended), stdout, stderr, duration: begun.elapsed(), level };
     Ok((report, ended))
 }
 
-fn end_of(ended: &Ended) -> End {
+fn end_of(ended: &JobResult) -> End {
     match (ended.stopped, ended.status) {
-        (Some(Stop::Time), _) => End::TimedOut,
-        (Some(Stop::Killed), _) => End::Stopped,
+        (Some(LimitHit::Time), _) => End::TimedOut,
+        (Some(LimitHit::Killed), _) => End::Stopped,
         (_, Status::Exited(code)) => End::Exited(code),
         (_, Status::Signalled(signal)) => End::Signalled(signal),
     }
 }
 
-/// What a program of others gives as a backend: it is there if this job ends well in it.
-pub(crate) async fn tried(
+/// Probes an external program as a backend: it works if this job succeeds in it.
+pub(crate) async fn probe_run(
     backend: &dyn Backend,
     name: &'static str,
     program: &Path,
@@ -254,5 +264,5 @@ pub(crate) async fn tried(
         Ok((report, _)) => report.stderr.last(300),
         Err(error) => error.to_string(),
     };
-    Probe::nothing(backend.name(), name, detail)
+    Probe::unavailable(backend.name(), name, detail)
 }

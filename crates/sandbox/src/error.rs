@@ -1,87 +1,87 @@
-//! Why nothing was started.
+//! Errors of starting a program in a sandbox.
 
 use std::io;
 use std::path::PathBuf;
 
 use crate::Level;
 
-/// Why a program was not started; nothing of it has run.
+/// Why a program was not started; it has not run at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
-    /// The host cannot give the level that the policy asks for.
-    #[error("this host gives the level {strongest}, and at least {minimum} is asked for{}", because(.reason))]
+    /// The host cannot provide the level that the policy requires.
+    #[error("this host provides the level {strongest}, but at least {minimum} is required{}", because(.reason))]
     BelowMinimum {
-        /// What is asked for.
+        /// The required level.
         minimum: Level,
-        /// The strongest that could be had.
+        /// The strongest available level.
         strongest: Level,
-        /// Why the next stronger one could not.
+        /// Why the next stronger level is not available.
         reason: String,
     },
-    /// Something of the policy cannot be kept at the level that the host gives.
-    #[error("at the level {level}, which is what this host gives, {what} cannot be kept")]
+    /// A part of the policy cannot be enforced at the available level.
+    #[error(
+        "{what} cannot be enforced at the level {level}, the strongest that this host provides"
+    )]
     CannotHold {
         /// The level.
         level: Level,
-        /// What cannot be kept.
+        /// The part that cannot be enforced.
         what: &'static str,
     },
-    /// A path of the policy or the folder to start in is not there, or cannot be used.
+    /// A path of the policy or the start folder does not exist or cannot be used.
     #[error("{path:?} cannot be used: {source}")]
     Path {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The folder to start in is not among what the program sees.
+    /// The start folder is not visible to the program.
     #[error("{0:?} is not among the paths that the program may see")]
     FolderNotVisible(PathBuf),
-    /// A program of this name is not in any folder of its `PATH`, or no such file is visible.
+    /// No folder in `PATH` contains the program, or the file is not visible in the sandbox.
     #[error("the program {0:?} does not exist, or is not visible in the sandbox")]
     NoProgram(PathBuf),
-    /// The program that makes the walls is not in the folders of the system.
-    #[error(
-        "`{program}`, which makes this sandbox, is not installed in the folders of the system: {remedy}"
-    )]
+    /// The program of an external backend is not installed in a system folder.
+    #[error("`{program}`, which this sandbox needs, is not installed in a system folder: {remedy}")]
     NoMaker {
-        /// Its name.
+        /// Name of the program.
         program: &'static str,
-        /// How it is had.
+        /// How to install it.
         remedy: &'static str,
     },
-    /// The file is there and cannot be run.
+    /// The file exists but cannot be executed.
     #[error("the program {program:?} cannot be run: {source}")]
     NotRun {
         /// The program.
         program: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// A step of making the sandbox failed.
-    #[error("making the sandbox failed at {step}: {source}")]
+    /// Creating the sandbox failed.
+    #[error("creating the sandbox failed at {step}: {source}")]
     Setup {
-        /// What was done.
+        /// The step that failed.
         step: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
-    /// The helper process could not be started, or is gone.
+    /// The helper process could not be started, or has ended.
     #[error("the sandbox helper cannot be used: {0}")]
     Helper(#[source] io::Error),
-    /// The system that the program was to run in is not there, and what is to be done about it.
+    /// The root file system for the program is missing; the message says what to do.
     #[error("{0}")]
     NoUserland(String),
-    /// This system has no sandbox of ours.
-    #[error("there is no sandbox for this system")]
+    /// There is no sandbox for this operating system.
+    #[error("there is no sandbox for this operating system")]
     Unsupported,
-    /// The backend cannot do that.
+    /// The backend does not support an operation.
     #[error("the backend {backend} cannot {what}")]
     NotBy {
-        /// Its name.
+        /// Name of the backend.
         backend: &'static str,
-        /// What it cannot do.
+        /// The unsupported operation.
         what: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! One program to run in a sandbox, and how it ended.
+//! Sandbox jobs: one program to run, and its result.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,36 +7,38 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Policy;
-use crate::root::Root;
-use crate::{Level, egress::Refused};
+use crate::rootfs::Rootfs;
+use crate::{Level, egress::RefusedHost};
 
-/// A program with its arguments and what it may touch. It sees the variables given here, `PATH`, `HOME`, `TMPDIR`, those that name the
-/// proxy if there is one, and nothing else of our environment.
+/// A program with its arguments and policy. Its environment has the variables given here, `PATH`,
+/// `HOME`, `TMPDIR` and the proxy variables if there is a proxy; nothing else is inherited.
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// A name, which is looked for in the `PATH` of its variables, or a path.
+    /// A name to look up in the `PATH` of the job's variables, or a path.
     pub program: OsString,
-    /// Its arguments, without the name of the program.
+    /// Arguments, without the program's name.
     pub args: Vec<OsString>,
-    /// The folder that it starts in. Default: the first writable folder, else the first readable one, else `/`.
+    /// Start folder. Default: the first writable folder, otherwise the first readable one,
+    /// otherwise `/`.
     pub folder: Option<PathBuf>,
-    /// Variables; the last one of a name counts.
+    /// Environment variables; the last one of a name applies.
     pub env: Vec<(OsString, OsString)>,
-    /// What it reads.
+    /// Standard input.
     pub stdin: Stdin,
-    /// Whether it gets one end of a socket as descriptor 3, for a protocol of the caller's own.
+    /// Whether the program gets one end of a socket as descriptor 3, for a protocol of the caller.
     pub bridge: bool,
-    /// What it may touch.
+    /// What the program may access.
     pub policy: Policy,
-    /// Another system than the host's, which then is `/` to it. The paths of the policy are those of the host, and are seen at the same
-    /// place inside; `program`, `folder` and variables are those of the inside.
-    pub root: Option<Root>,
+    /// Another root file system, which the program sees as `/`. The paths of the policy are host
+    /// paths and appear at the same place inside; `program`, `folder` and variables refer to the
+    /// inside.
+    pub root: Option<Rootfs>,
 }
 
-/// Where a program reads from.
+/// Source of standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Stdin {
-    /// Nowhere: it finds the end at once.
+    /// Empty: end of file at once.
     #[default]
     Empty,
     /// From [`Process::stdin`](crate::Process::stdin).
@@ -44,7 +46,7 @@ pub enum Stdin {
 }
 
 impl Job {
-    /// This program without arguments, within this policy.
+    /// A job for this program without arguments, under this policy.
     pub fn new(program: impl Into<OsString>, policy: Policy) -> Self {
         Self {
             program: program.into(),
@@ -58,28 +60,28 @@ impl Job {
         }
     }
 
-    /// The same with more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// The same with one more variable.
+    /// Adds a variable.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// The same in another system.
+    /// Sets the root file system.
     #[must_use]
-    pub fn root(mut self, root: Root) -> Self {
+    pub fn root(mut self, root: Rootfs) -> Self {
         self.root = Some(root);
         self
     }
 
-    /// The same in this folder.
+    /// Sets the start folder.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
@@ -87,33 +89,33 @@ impl Job {
     }
 }
 
-/// How a program ended that was started.
+/// The result of a started program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    /// Its status.
+pub struct JobResult {
+    /// Exit status.
     pub status: Status,
     /// Why it was stopped, if it did not end by itself.
-    pub stopped: Option<Stop>,
-    /// How it was kept apart.
+    pub stopped: Option<LimitHit>,
+    /// Isolation level.
     pub level: Level,
-    /// Time on processors, all that it started included.
+    /// CPU time, including descendants.
     pub cpu: Duration,
-    /// Hosts that it asked for and did not reach, by rule, without repetition.
-    pub refused: Vec<Refused>,
+    /// Denied hosts with their rules, without duplicates.
+    pub refused: Vec<RefusedHost>,
 }
 
-/// The status of a program.
+/// The exit status of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It ended with this code.
+    /// Exited with this code.
     Exited(i32),
-    /// This signal ended it.
+    /// Killed by this signal.
     Signalled(i32),
 }
 
 impl Status {
-    /// The exit code of a shell that ran it: 128 and the number for a signal.
+    /// The exit code as a shell reports it: 128 plus the number for a signal.
     #[must_use]
     pub fn code(self) -> i32 {
         match self {
@@ -127,25 +129,25 @@ impl Status {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Stop {
-    /// The caller wanted it.
+pub enum LimitHit {
+    /// The caller stopped it.
     Killed,
-    /// Its time was over.
+    /// Its wall-clock limit was reached.
     Time,
-    /// It used more time on processors than it may.
+    /// Its CPU time limit was exceeded.
     Cpu,
-    /// It used more memory than it may.
+    /// Its memory limit was exceeded.
     Memory,
-    /// It had more processes and threads than it may.
+    /// Its limit of processes and threads was exceeded.
     Processes,
-    /// It filled more of the disk than it may.
+    /// Its disk limit was exceeded.
     Disk,
 }
 
-impl Stop {
+impl LimitHit {
     /// The reason as the end of a sentence: "it was stopped because …".
     #[must_use]
-    pub fn because(self) -> &'static str {
+    pub fn message(self) -> &'static str {
         match self {
             Self::Killed => "the caller stopped it",
             Self::Time => "its time was over",

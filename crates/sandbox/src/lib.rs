@@ -1,64 +1,75 @@
-//! Processes with bounds: the boundary that a tool of somebody else runs in.
+//! Sandboxed processes: runs programs with isolation and limits.
 //!
-//! [`process`] runs one program to its end: nothing of our environment, a process group of its own, a time limit, output that is read
-//! whatever happens and kept up to a limit. It isolates nothing, and says so.
+//! [`process`] runs one program to its end with a clean environment, its own process group, a
+//! timeout, and output that is always drained and captured up to a limit. It isolates nothing, and
+//! reports that.
 //!
-//! A [`Backend`] runs a [`Job`] within a [`Policy`]: the paths it may touch, the hosts it may reach, the amounts it may use. [`Local`] is
-//! the sandbox of this host, [`Bubblewrap`] that of another program, and a remote runner can be a third. Every result carries its
-//! [`Level`]; below the policy's minimum nothing is started. docs/sandbox.md says what each level holds, case by case. [`userland`] is a
-//! system of its own for programs, Alpine Linux in a folder.
+//! A [`Backend`] runs a [`Job`] under a [`Policy`]: the paths it may access, the hosts it may
+//! reach, the resources it may use. [`Local`] is the sandbox of this host, [`Bubblewrap`] uses
+//! another program, and a remote runner can be a third. Every result carries its [`Level`]; below
+//! the policy's minimum nothing is started. docs/sandbox.md lists what each level enforces, case by
+//! case. [`userland`] is a Linux system for programs, Alpine Linux in a folder.
 //!
 //! Invariants
-//! - Nothing of a group or a sandbox outlives the call: it is killed after its program ended, on a timeout, on a stop, and when the
-//!   future or the [`Process`] is dropped. A process that left a *group* by itself can only be cut off, not killed; from a sandbox there
-//!   is no way out.
-//! - A leader does not outlive this process, even one that is killed (Linux); of a sandbox nothing does.
-//! - A child never blocks on its output, and never makes us wait for it: streams are drained together, bounded in memory, and given up
-//!   shortly after the leader is gone.
-//! - A group is signalled only while its leader is not reaped, so a number that the system gave to somebody else is never killed.
-//! - A sandbox is never silently weaker than asked for: what a level cannot keep is an error before anything runs.
-//! - What may not be read may not be read at any level that runs at all.
+//! - No process of a group or a sandbox outlives the call: all are killed after the program ended,
+//!   on a timeout, on a stop, and when the future or the [`Process`] is dropped. A process that
+//!   left its *group* can only be disconnected, not killed; a process cannot leave a sandbox.
+//! - A group leader does not outlive this process, even if this process is killed (Linux). No
+//!   process of a sandbox outlives it.
+//! - A child never blocks on its output and never delays the caller: the streams are drained
+//!   together, bounded in memory, and closed shortly after the leader ended.
+//! - A group is signaled only while its leader has not been reaped, so that a reused process id is
+//!   never killed.
+//! - A sandbox is never silently weaker than requested: a restriction that a level cannot enforce
+//!   is an error before anything runs.
+//! - A path that must not be read cannot be read at any level that runs.
 //!
 //! Absent on purpose: our own vocabulary (calls, results, tools), shells and command lines.
+#![deny(
+    unsafe_op_in_unsafe_fn,
+    clippy::undocumented_unsafe_blocks,
+    clippy::missing_safety_doc,
+    clippy::unnecessary_safety_doc
+)]
 
 mod backend;
+mod backend_kind;
+mod code_pages;
 mod egress;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
 mod error;
-mod files;
-mod hosts;
+mod file_transfer;
+mod host_rules;
+mod isolation_level;
 mod job;
-mod level;
 #[cfg(target_os = "linux")]
 mod linux;
-mod maker;
-mod own_code;
 mod policy;
+mod probe_report;
 pub mod process;
-mod report;
-mod root;
+mod rootfs;
 mod seatbelt;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
 pub mod userland;
 
-pub use backend::{Backend, Duplex, Input, Output, Process, Swept, run};
-pub use egress::{Egress, Refused};
+pub use backend::{Backend, Duplex, Input, KillChildrenResult, Output, Process, run};
+pub use backend_kind::BackendKind;
+pub use code_pages::release_code_pages;
+pub use egress::{Egress, RefusedHost};
 pub use error::SandboxError;
-pub use hosts::{HostRule, HostRuleError, HostRules};
-pub use job::{Ended, Job, Status, Stdin, Stop};
-pub use level::{Level, UnknownLevel};
-pub use maker::Maker;
-pub use own_code::let_go_of_code;
+pub use host_rules::{HostRule, HostRuleError, HostRules};
+pub use isolation_level::{Level, UnknownLevel};
+pub use job::{Job, JobResult, LimitHit, Status, Stdin};
 pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
-pub use report::{Case, Feature, Probe};
-pub use root::{ROOT_HOME, Root};
+pub use probe_report::{Case, Feature, Probe};
+pub use rootfs::{ROOTFS_HOME, Rootfs};
 
-#[cfg(not(any(target_os = "linux", target_os = "macos")))]
-pub use elsewhere::{Bubblewrap, Gvisor, Local, run_here, worker_entry};
-#[cfg(target_os = "macos")]
-pub use elsewhere::{Local as Bubblewrap, Local as Gvisor, run_here, worker_entry};
 #[cfg(target_os = "linux")]
-pub use linux::{Bubblewrap, Gvisor, Local, run_here, worker_entry};
+pub use linux::{Bubblewrap, Gvisor, Local, helper_entry, run_in_process};
 pub use seatbelt::Seatbelt;
 #[cfg(target_os = "macos")]
 pub use seatbelt::Seatbelt as Local;
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+pub use unsupported::{Bubblewrap, Gvisor, Local, helper_entry, run_in_process};
+#[cfg(target_os = "macos")]
+pub use unsupported::{Local as Bubblewrap, Local as Gvisor, helper_entry, run_in_process};

@@ -1,47 +1,48 @@
-//! What a sandboxed program may touch, and how much of it.
+//! Sandbox policy: accessible paths, network and resource limits of a program.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Level;
-use crate::hosts::HostRules;
+use crate::host_rules::HostRules;
 
-/// Memory, processes and disk that a program gets unless its policy says otherwise.
+/// Default limits of memory, processes and disk.
 pub const DEFAULT_MEMORY: u64 = 4 << 30;
 /// See [`DEFAULT_MEMORY`].
 pub const DEFAULT_PROCESSES: u32 = 1024;
 /// See [`DEFAULT_MEMORY`].
 pub const DEFAULT_DISK: u64 = 4 << 30;
 
-/// What a program may touch. The folders of the system are there to be read, whatever else is named; of two paths that lie in one
-/// another the inner one decides.
+/// The access of a program. System folders are always readable; of nested paths the inner one
+/// decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
-    /// Files and folders that may be read, with all that is in them.
+    /// Readable files and folders, including their contents.
     pub readable: Vec<PathBuf>,
-    /// Files and folders that may be read and changed, with all that is in them.
+    /// Writable files and folders, including their contents.
     pub writable: Vec<PathBuf>,
-    /// What of the writable folders may only be read. One that does not exist is not made; one that leads out of them, by a link, is left
-    /// out: whoever may write there must not open other places by it.
-    pub kept: Vec<PathBuf>,
-    /// Files and folders that may neither be read nor changed, wherever they lie. One that does not exist is not made, and is not
-    /// watched for either.
+    /// Read-only paths inside writable folders. A missing path is not created. A path that leads
+    /// out of them through a symlink is ignored, because a program with write access could
+    /// otherwise use a link to open other paths.
+    pub read_only: Vec<PathBuf>,
+    /// Files and folders that can neither be read nor changed, wherever they are. A missing path is
+    /// not created, and not monitored either.
     pub denied: Vec<PathBuf>,
-    /// What it may reach over the network.
+    /// Network access.
     pub network: Network,
-    /// How much it may use.
+    /// Resource limits.
     pub resources: Resources,
-    /// The weakest level that will do. Where the host cannot give it, nothing is started.
+    /// The weakest acceptable level. If the host cannot provide it, nothing is started.
     pub minimum: Level,
 }
 
 impl Default for Policy {
-    /// The folders of the system, no network, the default amounts, [`Level::Reduced`] at least.
+    /// System folders, no network, default limits, and at least [`Level::Reduced`].
     fn default() -> Self {
         Self {
             readable: Vec::new(),
             writable: Vec::new(),
-            kept: Vec::new(),
+            read_only: Vec::new(),
             denied: Vec::new(),
             network: Network::None,
             resources: Resources::default(),
@@ -50,37 +51,38 @@ impl Default for Policy {
     }
 }
 
-/// What may be reached over the network.
+/// Network access.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Network {
-    /// Nothing but itself.
+    /// None except loopback.
     #[default]
     None,
-    /// These hosts, through a proxy that checks every address as the HTTP tools do (variables such as `HTTPS_PROXY` name it).
+    /// These hosts, through a proxy that checks every address like the HTTP tools do (`HTTPS_PROXY`
+    /// and similar variables announce it).
     Hosts(HostRules),
-    /// Whatever the machine reaches.
+    /// Everything that the machine reaches.
     Full,
 }
 
-/// How much a program and all that it starts may use together; `None` = without a limit of ours.
+/// Resource limits of a program together with its descendants; `None` means no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resources {
-    /// Bytes of memory, temporary files included.
+    /// Bytes of memory, including temporary files.
     pub memory: Option<u64>,
-    /// Processes and threads at one time.
+    /// Concurrent processes and threads.
     pub processes: Option<u32>,
-    /// Time on processors.
+    /// CPU time.
     pub cpu: Option<Duration>,
     /// Bytes of one file.
     pub file_size: Option<u64>,
-    /// Bytes by which the disk may fill up, temporary files included.
+    /// Bytes by which disk usage may grow, including temporary files.
     pub disk: Option<u64>,
-    /// Time from start to end.
+    /// Wall-clock time.
     pub wall: Option<Duration>,
 }
 
 impl Default for Resources {
-    /// [`DEFAULT_MEMORY`], [`DEFAULT_PROCESSES`] and [`DEFAULT_DISK`]; time without a limit.
+    /// [`DEFAULT_MEMORY`], [`DEFAULT_PROCESSES`] and [`DEFAULT_DISK`]; no time limit.
     fn default() -> Self {
         Self {
             memory: Some(DEFAULT_MEMORY),

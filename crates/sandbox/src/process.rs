@@ -1,15 +1,15 @@
-//! One program, run to its end within bounds.
+//! Runs one program to its end, with limits but without isolation.
 
-mod capture;
 mod error;
-mod group;
-mod look_up;
+mod find_program;
+mod output_capture;
+mod process_group;
 #[cfg(target_os = "linux")]
-mod starter;
+mod spawn_thread;
 
-pub use capture::{Capture, Captured};
 pub use error::StartError;
-pub use look_up::look_up;
+pub use find_program::find_program;
+pub use output_capture::{Capture, Captured};
 
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
@@ -23,38 +23,40 @@ use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Level;
-use group::Group;
+use process_group::ProcessGroup;
 
-/// Where programs are looked for unless a `PATH` is given: the usual folders of the system, nothing of the user's.
+/// Default search path: the system's usual folders, none of the user's.
 #[cfg(not(target_os = "macos"))]
 pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Where programs are looked for unless a `PATH` is given: the usual folders of the system, nothing of the user's.
+/// Default search path: the system's usual folders, none of the user's.
 #[cfg(target_os = "macos")]
 pub const DEFAULT_PATH: &str =
     "/opt/homebrew/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/bin:/usr/sbin:/sbin";
 
-/// How long a group may go on after `SIGTERM` before it is killed.
+/// Time between `SIGTERM` and `SIGKILL` of a group.
 pub const GRACE: Duration = Duration::from_millis(500);
 
-/// How long the streams are read on after the leader ended: what it wrote is there at once, what a process left behind writes is not
-/// its answer.
+/// How long the streams are read after the leader ended. Its own output is available at once;
+/// output of processes it left behind does not belong to the result.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// How long a killed leader is waited for. Only a process stuck in the kernel needs longer; it is reaped when it gets free.
+/// How long to wait for a killed leader. Only a process that is stuck in the kernel needs longer;
+/// it is reaped when it ends.
 const REAP: Duration = Duration::from_secs(2);
 
-/// Times that a start is tried while somebody has the file open for writing (an editor that saves it), and the wait between them.
+/// Retries of a start that fails because the file is open for writing (`ETXTBSY`, for example while
+/// an editor saves it), and the wait between them.
 const BUSY_TRIES: u32 = 10;
 const BUSY_WAIT: Duration = Duration::from_millis(20);
 
-/// What one program may use.
+/// Limits of one program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Wall time from start to end.
+    /// Wall-clock timeout.
     pub time: Duration,
-    /// Bytes kept of standard output, half of them from its beginning and half from its end.
+    /// Maximum captured bytes of standard output: half from its beginning, half from its end.
     pub stdout: usize,
-    /// Bytes kept of standard error, in the same way.
+    /// Maximum captured bytes of standard error, in the same way.
     pub stderr: usize,
 }
 
@@ -65,7 +67,7 @@ impl Default for Limits {
     }
 }
 
-/// A program to run. It sees the variables given here and `PATH`, nothing else of our environment.
+/// A program to run. Its environment has `PATH` and the variables given here, nothing else.
 #[derive(Debug, Clone)]
 pub struct Program {
     program: OsString,
@@ -79,33 +81,34 @@ pub struct Program {
 /// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// By itself, with this code.
+    /// Exited with this code.
     Exited(i32),
-    /// By this signal, which somebody else sent.
+    /// Killed by this signal, sent by another process.
     Signalled(i32),
-    /// It was stopped because its time was over.
+    /// Stopped because of the timeout.
     TimedOut,
-    /// It was stopped because the caller wanted it.
+    /// Stopped by the caller.
     Stopped,
 }
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Debug, Clone)]
 pub struct Report {
     /// How it ended.
     pub end: End,
-    /// What it wrote to standard output.
+    /// Standard output.
     pub stdout: Captured,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub stderr: Captured,
-    /// Wall time from start to end, our own cleaning up included.
+    /// Wall-clock time including cleanup.
     pub duration: Duration,
-    /// How it was kept apart.
+    /// Isolation level.
     pub level: Level,
 }
 
 impl Program {
-    /// A program that runs in this folder. A name without a slash is looked for in `PATH`; a relative one starts at the folder.
+    /// A program that runs in this folder. A name without a slash is looked up in `PATH`; a
+    /// relative path starts at the folder.
     pub fn new(program: impl Into<OsString>, folder: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -117,42 +120,42 @@ impl Program {
         }
     }
 
-    /// The same with more arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<A: Into<OsString>>(mut self, args: impl IntoIterator<Item = A>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// The same with one more variable; the last one of a name counts.
+    /// Adds a variable; the last one of a name applies.
     #[must_use]
     pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// The same with these bytes on standard input, which ends after them.
+    /// Sets the content of standard input.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = bytes.into();
         self
     }
 
-    /// The same within these limits.
+    /// Sets the limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Runs it. When `stop` is done the group gets `SIGTERM`, and `SIGKILL` after [`GRACE`]; the same happens when the time is over.
-    /// Dropping the future does it too, in the background.
+    /// Runs the program. When `stop` completes or the timeout expires, the group gets `SIGTERM`,
+    /// and `SIGKILL` after [`GRACE`]. Dropping the future does the same in the background.
     ///
-    /// Needs a tokio runtime with time and I/O. On Linux the program is killed too when this process is, however that happens; what it
-    /// started itself is not.
+    /// Needs a tokio runtime with time and I/O. On Linux the program is also killed when this
+    /// process ends, however it ends; its descendants are not.
     ///
     /// # Errors
-    /// [`StartError`] when it could not be started. However it ends after that is a [`Report`].
+    /// [`StartError`] if it could not be started. Every later end is a [`Report`].
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<Report, StartError> {
         let begun = Instant::now();
         let Started { mut group, stdin, stdout, stderr } = self.start().await?;
@@ -165,7 +168,7 @@ impl Program {
                 drain(stderr, &mut err)
             );
         });
-        let stopped = conduct(&mut group, streams, stop, self.limits.time).await;
+        let stopped = drive(&mut group, streams, stop, self.limits.time).await;
         let status = group.reap(REAP).await;
         Ok(Report {
             end: stopped.unwrap_or_else(|| end_of(status)),
@@ -178,7 +181,7 @@ impl Program {
 
     async fn start(&self) -> Result<Started, StartError> {
         let path = self.path();
-        let program = look_up(&self.program, &self.folder, &path)?;
+        let program = find_program(&self.program, &self.folder, &path)?;
         let mut tries = 1;
         loop {
             match start(self.command(&program, &path)).await {
@@ -189,7 +192,7 @@ impl Program {
                     tries += 1;
                     tokio::time::sleep(BUSY_WAIT).await;
                 }
-                result => return result.map_err(|error| StartError::of(error, &program)),
+                result => return result.map_err(|error| StartError::from_io(error, &program)),
             }
         }
     }
@@ -215,9 +218,9 @@ impl Program {
     }
 }
 
-/// A program at work. Dropped, it ends.
+/// A running program. Dropping it ends the program.
 struct Started {
-    group: Group,
+    group: ProcessGroup,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr: Option<ChildStderr>,
@@ -228,28 +231,29 @@ impl Started {
         let mut child = command.spawn()?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        Ok(Self { group: Group::of(child), stdin, stdout, stderr })
+        Ok(Self { group: ProcessGroup::from_child(child), stdin, stdout, stderr })
     }
 }
 
 #[cfg(target_os = "linux")]
-use starter::start;
+use spawn_thread::start;
 
-/// Nothing here kills a program with its parent.
+/// Other systems have no parent-death signal.
 #[cfg(not(target_os = "linux"))]
 async fn start(command: Command) -> std::io::Result<Started> {
     Started::by(command)
 }
 
-/// Waits for the leader, for the end of its time or for the caller, and leaves nothing of the group alive. `None` = it ended by itself.
-async fn conduct(
-    group: &mut Group,
+/// Waits for the leader, the timeout or the caller, and kills the rest of the group. `None` if the
+/// leader ended by itself.
+async fn drive(
+    group: &mut ProcessGroup,
     mut streams: Streams<'_>,
     stop: impl Future<Output = ()>,
     time: Duration,
 ) -> Option<End> {
     let stopped = tokio::select! {
-        // In this order: a program that ended in time has ended by itself.
+        // The order matters: a program that ended in time counts as ended by itself.
         biased;
         () = group.ended() => None,
         () = stop => Some(End::Stopped),
@@ -267,12 +271,12 @@ async fn conduct(
     }
     streams.within(SETTLE).await;
     group.kill();
-    // Whoever still holds a stream has left the group.
+    // A process that still holds a stream has left the group.
     streams.within(SETTLE).await;
     stopped
 }
 
-/// The three streams, moved on whenever somebody waits for something.
+/// The three streams, which make progress during every wait.
 struct Streams<'a>(Option<Pin<Box<dyn Future<Output = ()> + Send + 'a>>>);
 
 impl<'a> Streams<'a> {
@@ -280,7 +284,7 @@ impl<'a> Streams<'a> {
         Self(Some(Box::pin(moving)))
     }
 
-    /// Moves them to their ends.
+    /// Drives the streams to their ends.
     async fn finish(&mut self) {
         if let Some(moving) = &mut self.0 {
             moving.as_mut().await;
@@ -288,26 +292,26 @@ impl<'a> Streams<'a> {
         }
     }
 
-    /// Moves them while something else is waited for.
+    /// Drives the streams while something else is awaited.
     async fn forever(&mut self) {
         self.finish().await;
         std::future::pending::<()>().await;
     }
 
-    /// Moves them to their ends, for so long.
+    /// Drives the streams to their ends, for a limited time.
     async fn within(&mut self, time: Duration) {
-        // What is not read by then stays unread.
+        // Later output is ignored.
         let _ = tokio::time::timeout(time, self.finish()).await;
     }
 }
 
-/// Writes what the program is given. It may end, or close its input, without reading it all.
+/// Writes standard input. The program may end, or close its input, without reading all of it.
 async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     let Some(mut stdin) = stdin else { return };
     let _ = stdin.write_all(bytes).await;
 }
 
-/// Reads to the end, however much it is.
+/// Reads to the end, however long the stream is.
 async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 64 * 1024];
@@ -319,14 +323,15 @@ async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     }
 }
 
-/// Reads a stream to its end, and keeps this many bytes of it.
-pub(crate) async fn keep(stream: impl AsyncRead + Unpin, limit: usize) -> Captured {
+/// Reads a stream to its end and captures up to `limit` bytes.
+pub(crate) async fn capture_stream(stream: impl AsyncRead + Unpin, limit: usize) -> Captured {
     let mut capture = Capture::new(limit);
     drain(Some(stream), &mut capture).await;
     capture.finish()
 }
 
-/// How a leader ended that was not stopped. One that cannot be waited for was killed, or somebody else took its status.
+/// The end of a leader that was not stopped. If its status is not available, it was killed, or
+/// another part of the process reaped it.
 fn end_of(status: Option<ExitStatus>) -> End {
     const SIGKILL: i32 = 9;
     let signal = || status.and_then(|status| status.signal()).unwrap_or(SIGKILL);

@@ -1,4 +1,4 @@
-//! The executable that tests use as sandbox helper, and as a program that is killed while it holds a sandbox.
+//! Test executable: sandbox helper, and a program that is killed while it holds a sandbox.
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
@@ -8,12 +8,12 @@
 use std::ffi::OsString;
 
 use toolcrib_sandbox::{
-    Backend as _, Egress, Job, Level, Local, Policy, SandboxError, run_here, worker_entry,
+    Backend as _, Egress, Job, Level, Local, Policy, SandboxError, helper_entry, run_in_process,
 };
 
 fn main() {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let Some(code) = worker_entry(args.iter().cloned()) {
+    if let Some(code) = helper_entry(args.iter().cloned()) {
         std::process::exit(code.into());
     }
     let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
@@ -21,7 +21,7 @@ fn main() {
         ["hold", level, marker] => hold(level.parse().expect("a level"), marker),
         ["hold-here", level, marker] => {
             let level = level.parse().expect("a level");
-            drop(run_here(&daemon(marker), level, &Egress::default()).expect("a sandbox"));
+            drop(run_in_process(&daemon(marker), level, &Egress::default()).expect("a sandbox"));
         }
         #[cfg(target_os = "linux")]
         ["locked", marker] => locked(marker),
@@ -41,13 +41,14 @@ fn runtime() -> tokio::runtime::Runtime {
 
 fn hold(level: Level, marker: &str) {
     runtime().block_on(async {
-        let local = Local::new().at_most(level);
+        let local = Local::new().max_level(level);
         let mut process = local.start(&daemon(marker)).await.expect("a sandbox");
         drop(process.wait().await);
     });
 }
 
-/// A host that forbids user namespaces, as containers do: what is given there, and what is refused.
+/// A host that forbids user namespaces, like containers: what still works there, and what is
+/// rejected.
 #[cfg(target_os = "linux")]
 fn locked(marker: &str) {
     forbid_namespaces();
@@ -60,7 +61,7 @@ fn locked(marker: &str) {
         process.kill();
         drop(process.wait().await);
         job.policy.minimum = Level::Namespace;
-        // As if nothing had been tried before, too.
+        // The same result without an earlier attempt.
         for local in [local, Local::new()] {
             match local.start(&job).await {
                 Err(SandboxError::BelowMinimum {

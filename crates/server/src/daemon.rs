@@ -1,7 +1,7 @@
-//! The daemon: what all requests share, how it starts and how it ends.
+//! The composition root: builds the services of a daemon, and starts and stops its listeners and
+//! background tasks. What handlers share is in [`DaemonState`].
 
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,207 +9,180 @@ use axum::{Extension, Router};
 use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
-use toolcrib_app::{Found, Stores, Toolcrib};
+use toolcrib_app::{SwitchEvent, Toolcrib};
 
-use crate::door::Door;
-use crate::host::Host;
-use crate::listen::{Reception, Tls};
-use crate::live::LiveRuns;
-use crate::observe::Observe;
+use crate::active_requests::CallRunner;
+use crate::admin_audit::AdminAudit;
+use crate::admission::Admission;
+use crate::daemon_host::DaemonHost;
+use crate::listen::{self, ListenContext, Tls};
+use crate::middleware::{self, MiddlewareState};
+use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
-use crate::turnstile::Turnstile;
-use crate::work::Work;
-use crate::{door, listen, live, observe, routes};
+use crate::start_error::StartError;
+use crate::state::{DaemonState, StateParts};
+use crate::{routes, telemetry};
 
-/// Why a daemon cannot start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// An address, a socket or a file of it cannot be used; the words say what to do.
-    #[error("{0}")]
-    Listen(String),
-    /// The store does not answer.
-    #[error("the store cannot be used: {0}")]
-    Store(#[from] toolcrib_app::core::StoreError),
-}
-
-/// The daemon. Clones are the same one.
+/// The daemon. Clones are the same daemon.
 #[derive(Clone)]
 pub struct Daemon {
-    shared: Arc<Shared>,
-}
-
-/// What all requests share.
-struct Shared {
-    runner: Runner,
-    toolcrib: Toolcrib,
-    host: Arc<dyn Host>,
-    settings: DaemonSettings,
-    door: Door,
-    tls: Option<Tls>,
-    live: LiveRuns,
-    reception: Reception,
-    turnstile: Turnstile,
-    work: Work,
-    stop: CancellationToken,
-    begun: Instant,
+    state: DaemonState,
+    admission: Arc<Admission>,
+    middleware: Arc<MiddlewareState>,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Daemon {
-    /// A daemon over a Toolcrib that was built for agents. Nothing listens yet.
+    /// A daemon over a Toolcrib that was built for agents. It does not listen yet.
     ///
     /// # Errors
-    /// [`StartError`] when the store or a file of the daemon cannot be used.
+    /// [`StartError`] if the store or a file of the daemon cannot be used.
     pub async fn new(
         toolcrib: Toolcrib,
         runner: Runner,
-        host: Arc<dyn Host>,
+        host: Arc<dyn DaemonHost>,
         settings: DaemonSettings,
     ) -> Result<Self, StartError> {
-        let door = Door::open(&toolcrib, &settings).await?;
+        let shutdown = CancellationToken::new();
+        let batch_concurrency = toolcrib.engine().settings().batch_concurrency;
+        let admission = Arc::new(Admission::new(&settings, batch_concurrency, shutdown.clone()));
+        let middleware =
+            Arc::new(MiddlewareState::load(&toolcrib, &settings, Arc::clone(&admission)).await?);
         let tls = settings.listen.tls.clone();
-        let tls = tls.map(|(chain, key)| Tls::read(chain, key)).transpose()?;
-        let turnstile = Turnstile::new(settings.calls_at_once, at_work(), settings.calls_waiting);
-        let shared = Shared {
-            runner,
+        let tls = tls.map(|(chain, key)| Tls::read(chain, key)).transpose()?.map(Arc::new);
+        let run_supervisor = RunSupervisor::new(
+            toolcrib.clone(),
+            runner.clone(),
+            Arc::clone(&host),
+            settings.telemetry.clone(),
+            supervisor_settings(&settings),
+            shutdown.clone(),
+        );
+        let calls = CallRunner::new(
+            toolcrib.clone(),
+            settings.telemetry.clone(),
+            Arc::clone(&admission),
+            run_supervisor.clone(),
+        );
+        let state = DaemonState::new(StateParts {
+            admin_audit: AdminAudit::new(&toolcrib),
             toolcrib,
+            runner,
             host,
-            door,
-            tls,
             settings,
-            live: LiveRuns::default(),
-            reception: Reception::new(at_work()),
-            turnstile,
-            work: Work::default(),
-            stop: CancellationToken::new(),
-            begun: Instant::now(),
-        };
-        Ok(Self { shared: Arc::new(shared) })
+            middleware: Arc::clone(&middleware),
+            calls,
+            run_supervisor,
+            shutdown,
+            started_at: Instant::now(),
+        });
+        Ok(Self { state, admission, middleware, tls })
     }
 
-    /// Listens, and answers until [`stop`](Self::stop) is called and everything has drained. `ready` is told the TCP address once it answers.
+    /// Listens and answers until [`stop`](Self::stop) is called and all work has drained. Calls
+    /// `ready` with the TCP address when the daemon answers.
     ///
     /// # Errors
-    /// [`StartError`] when it cannot listen.
+    /// [`StartError`] if it cannot listen.
     pub async fn serve(
         &self,
         ready: impl FnOnce(Option<SocketAddr>) + Send,
     ) -> Result<(), StartError> {
-        let (begin, begun) = oneshot::channel();
-        let mut drained = std::pin::pin!(async {
-            // One that cannot listen takes over nothing from those that work.
-            begun.await.ok()?;
-            let watching = self.toolcrib().watch(found);
-            tokio::join!(live::tend(self), async {
-                self.stopping().cancelled().await;
-                self.drain_calls().await;
-            });
-            Some(watching)
+        let (listens, is_listening) = oneshot::channel();
+        let mut background = std::pin::pin!(async {
+            // A daemon that cannot listen must not take over runs from those that can.
+            is_listening.await.ok()?;
+            self.run_background_tasks().await;
+            Some(())
         });
-        let mut listening = std::pin::pin!(listen::serve(self, |address| {
-            let _ = begin.send(());
-            ready(address);
-        }));
+        let mut listening =
+            std::pin::pin!(listen::serve(self.listen_context(), self.router(), |address| {
+                let _ = listens.send(());
+                ready(address);
+            }));
         tokio::select! {
             ended = &mut listening => {
                 ended?;
-                drained.await;
+                background.await;
                 Ok(())
             }
-            _until_it_ends = &mut drained => listening.await,
+            _until_it_ends = &mut background => listening.await,
         }
     }
 
-    /// Tells it to stop: it takes nothing new, lets what runs end for as long as the settings say, stores the rest.
-    pub fn stop(&self) {
-        self.shared.stop.cancel();
-        live::leave(self);
+    /// Recovers and supervises runs, watches switches, and drains calls when the daemon stops.
+    async fn run_background_tasks(&self) {
+        let state = &self.state;
+        let _watcher = state.toolcrib().watch_switches(log_switch_event);
+        tokio::join!(run_supervisor::run_recovery_loop(state.run_supervisor()), async {
+            state.shutdown_token().cancelled().await;
+            state.calls().drain(state.settings().drain).await;
+        });
     }
 
-    /// Reads the certificate and its key again; connections that come in from now on are shown the new one.
+    /// Tells the daemon to stop: it accepts no new work, lets active work end within the drain
+    /// time, and stores the rest.
+    pub fn stop(&self) {
+        self.state.shutdown_token().cancel();
+        run_supervisor::pause_all(self.state.run_supervisor());
+    }
+
+    /// Reads the certificate and its key again, for new connections.
     ///
     /// # Errors
-    /// [`StartError`] when they cannot be used; then the old ones stay.
+    /// [`StartError`] if they cannot be used; then the old ones stay in use.
     pub fn reload_certificates(&self) -> Result<(), StartError> {
-        self.shared.tls.as_ref().map_or(Ok(()), Tls::reload)
+        self.tls.as_ref().map_or(Ok(()), |tls| tls.reload())
     }
 
-    pub(crate) fn tls(&self) -> Option<&Tls> {
-        self.shared.tls.as_ref()
+    /// Subscribers of the event streams of runs.
+    #[must_use]
+    pub fn run_subscribers(&self) -> usize {
+        self.state.run_supervisor().subscriber_count()
     }
 
-    /// The routes with the checks in front of them.
-    pub(crate) fn router(&self) -> Router {
+    /// Runs that this daemon drives.
+    #[must_use]
+    pub fn active_runs(&self) -> usize {
+        self.state.run_supervisor().active_count()
+    }
+
+    fn listen_context(&self) -> ListenContext {
+        ListenContext {
+            settings: self.state.settings().clone(),
+            toolcrib: self.state.toolcrib().clone(),
+            admission: Arc::clone(&self.admission),
+            tls: self.tls.clone(),
+            shutdown: self.state.shutdown_token().clone(),
+        }
+    }
+
+    /// The routes behind the middleware.
+    fn router(&self) -> Router {
         let (router, _) = routes::all().finish();
-        // It holds this daemon, so the daemon must not hold it.
-        let router = router.layer(Extension(routes::mcp::endpoint(self)));
-        observe::around(self, door::in_front(self, router.with_state(self.clone())))
-    }
-
-    pub(crate) fn toolcrib(&self) -> &Toolcrib {
-        &self.shared.toolcrib
-    }
-
-    pub(crate) fn stores(&self) -> &Stores {
-        self.shared.toolcrib.stores()
-    }
-
-    pub(crate) fn runner(&self) -> &Runner {
-        &self.shared.runner
-    }
-
-    pub(crate) fn host(&self) -> &dyn Host {
-        &*self.shared.host
-    }
-
-    pub(crate) fn settings(&self) -> &DaemonSettings {
-        &self.shared.settings
-    }
-
-    pub(crate) fn door(&self) -> &Door {
-        &self.shared.door
-    }
-
-    pub(crate) fn live(&self) -> &LiveRuns {
-        &self.shared.live
-    }
-
-    pub(crate) fn reception(&self) -> &Reception {
-        &self.shared.reception
-    }
-
-    pub(crate) fn turnstile(&self) -> &Turnstile {
-        &self.shared.turnstile
-    }
-
-    pub(crate) fn work(&self) -> &Work {
-        &self.shared.work
-    }
-
-    pub(crate) fn observe(&self) -> &Observe {
-        &self.shared.settings.observe
-    }
-
-    pub(crate) fn stopping(&self) -> &CancellationToken {
-        &self.shared.stop
-    }
-
-    pub(crate) fn begun(&self) -> Instant {
-        self.shared.begun
+        // The endpoint owns a clone of the state, so it is a layer of the router and no part of the
+        // state: that would be a cycle of reference counts.
+        let router = router.layer(Extension(routes::mcp_endpoint::endpoint(&self.state)));
+        let router = middleware::wrap(&self.middleware, router.with_state(self.state.clone()));
+        telemetry::wrap(self.state.telemetry(), router)
     }
 }
 
-/// How many of one client keep the processors busy: enough for that, and so few that nobody else stands behind many.
-fn at_work() -> usize {
-    2 * std::thread::available_parallelism().map_or(1, NonZero::get)
+fn supervisor_settings(settings: &DaemonSettings) -> SupervisorSettings {
+    SupervisorSettings {
+        max_runs: settings.runs_at_once,
+        max_runs_per_client: settings.runs_of_client,
+        recovery_interval: settings.recovery_interval,
+        drain: settings.drain,
+    }
 }
 
-/// Says in the log what the watch over the switches found.
-fn found(found: Found) {
-    match found {
-        Found::Stopped(calls) => {
+fn log_switch_event(event: SwitchEvent) {
+    match event {
+        SwitchEvent::Stopped(calls) => {
             tracing::warn!(calls = calls.len(), "the kill switch stopped calls");
         }
-        Found::Unreadable(error) => {
+        SwitchEvent::Unreadable(error) => {
             tracing::error!(%error, "switches cannot be read; no call starts until they can be");
         }
     }

@@ -1,40 +1,49 @@
-//! The daemon: the door over HTTP, for any language.
+//! The daemon: an HTTP API over a `Toolcrib` and a `Runner`, for any language.
 //!
 //! Invariants
-//! - A call that comes in over HTTP goes through [`toolcrib_app::core::Invoker`] like every other; nothing here runs a tool.
-//! - Every route says who may call it ([`Operation`]); there is no way to add one that does not.
-//! - Host and Origin are checked in front of everything, errors included; nothing is answered to a page of somebody else.
-//! - A slow reader, a dead connection or a greedy client delays nobody else.
-//! - No secret and no token stands in an answer, a log or an error.
+//! - A call over HTTP goes through [`toolcrib_app::core::Invoker`] like every other; no other code
+//!   here runs a tool.
+//! - Every route names the role that may call it ([`Operation`]).
+//! - Host and Origin are checked before everything else, also for errors; requests of foreign pages
+//!   are refused.
+//! - A slow reader, a dead connection or a client with a burst of requests delays no other client.
+//! - No secret and no token is in a response, a log or an error.
 //!
-//! Absent on purpose: the command line, files of configuration, the environment: the [`Host`] knows them.
+//! The crate reads no command line, no configuration files and no environment variables; a
+//! [`DaemonHost`] does.
 
+mod active_requests;
+mod admin_audit;
+mod admission;
 mod api;
 mod daemon;
-mod door;
-mod goes_on;
-mod host;
+mod daemon_host;
+mod detach_on_drop;
 mod listen;
-mod live;
-mod observe;
+mod middleware;
+mod op_context;
+mod peer;
+mod peer_process;
 mod problem;
-mod record;
 mod role;
 mod routes;
+mod run_supervisor;
 mod runtime;
 mod settings;
-mod turnstile;
-mod work;
+mod start_error;
+mod state;
+mod telemetry;
 
 pub use api::{Access, BASE, Operation, document};
-pub use daemon::{Daemon, StartError};
-pub use host::{Host, HostError, Reloaded, RunWish, SettingRow};
-pub use listen::{Address, SOCKET_PATH_BYTES};
-pub use observe::{Attribute, FinishedSpan, Observe, SpanContext, SpanKind, SpanSink};
-#[cfg(feature = "otlp")]
-pub use observe::{Otlp, OtlpError, OtlpSettings};
+pub use daemon::Daemon;
+pub use daemon_host::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
+pub use listen::{DaemonAddress, SOCKET_PATH_BYTES};
 pub use problem::{Code, Problem};
 pub use role::{Principal, Role, Roles};
 pub use routes::operations;
 pub use runtime::runtime;
 pub use settings::{DaemonSettings, Listen};
+pub use start_error::StartError;
+pub use telemetry::{Attribute, FinishedSpan, SpanContext, SpanKind, SpanSink, Telemetry};
+#[cfg(feature = "otlp")]
+pub use telemetry::{Otlp, OtlpError, OtlpSettings};

@@ -1,4 +1,4 @@
-//! What is answered when a request cannot be carried out: `application/problem+json` (RFC 9457) with a code that never changes.
+//! Errors of the API: `application/problem+json` (RFC 9457) with stable codes.
 
 use axum::Json;
 use axum::extract::rejection::{BytesRejection, JsonRejection, PathRejection, QueryRejection};
@@ -6,11 +6,18 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_app::agent::library::UnknownName;
 use toolcrib_app::core::StoreError;
+use toolcrib_ops::{OpError, Resource};
+
+/// Characters of an unknown name that are repeated in an error.
+const NAME_CHARS: usize = 80;
+/// The same of an unknown stored result.
+const ARTIFACT_CHARS: usize = 60;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $status:literal;)*) => {
-        /// Why a request was not carried out. The words are part of the interface: programs decide by them.
+        /// Why a request failed. The codes are stable: programs match on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Code {
@@ -18,10 +25,10 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// All of them.
+            /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The word on the wire.
+            /// The code as it is sent.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),* }
@@ -37,31 +44,32 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The request cannot be read: a wrong type, an unknown field, no JSON.
+    /// The request cannot be parsed: a wrong type, an unknown field, invalid JSON.
     BadRequest = "bad_request", 400;
-    /// A cursor is not one that this list gave out.
+    /// The cursor is not one of this list.
     BadCursor = "bad_cursor", 400;
-    /// There is no token, or not one that holds.
+    /// The token is missing or not valid.
     Unauthorized = "unauthorized", 401;
-    /// The token has no right to this.
+    /// The token does not permit this.
     Forbidden = "forbidden", 403;
-    /// There is no such thing, or it is somebody else's.
+    /// It does not exist, or belongs to another owner.
     NotFound = "not_found", 404;
-    /// The path takes other methods.
+    /// The path does not support the method.
     MethodNotAllowed = "method_not_allowed", 405;
-    /// It contradicts what is there: decided before, a key used for something else, a name that is taken.
+    /// It conflicts with the current state: already decided, a key used for another request, a name
+    /// in use.
     Conflict = "conflict", 409;
-    /// It is over: expired, ended, revoked.
+    /// It has expired, ended or been revoked.
     Gone = "gone", 410;
-    /// What was changed is not what was read; read it again.
+    /// It was changed since it was read; read it again.
     Stale = "stale", 412;
     /// The body is too large.
     TooLarge = "too_large", 413;
     /// The body is not `application/json`.
     UnsupportedMediaType = "unsupported_media_type", 415;
-    /// The Host or Origin is not one of this daemon's.
+    /// The Host or Origin is not one of this daemon.
     Misdirected = "misdirected", 421;
-    /// It can be read and makes no sense: a limit out of range, an unknown agent.
+    /// It can be parsed but is not valid: a limit out of range, an unknown agent.
     Invalid = "invalid", 422;
     /// A change needs `If-Match`.
     NeedsMatch = "needs_match", 428;
@@ -69,31 +77,31 @@ codes! {
     RateLimited = "rate_limited", 429;
     /// The daemon failed; the request may be sent again.
     Internal = "internal", 500;
-    /// The daemon is stopping, full, or its store does not answer.
+    /// The daemon is stopping or at its limit, or its store failed.
     Unavailable = "unavailable", 503;
 }
 
-/// Why a request was not carried out.
+/// Why a request failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The code.
     pub code: Code,
     /// The HTTP status.
     pub status: u16,
-    /// The code in words; the same for each code.
+    /// The code as text.
     pub title: String,
     /// What is wrong with this request, and what to do.
     pub detail: String,
-    /// Seconds after which it can be tried again.
+    /// Seconds after which to try again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after: Option<u64>,
-    /// What the answer is about, such as the first decision.
+    /// The object of the error, such as the first decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub about: Option<Box<serde_json::Value>>,
 }
 
 impl Problem {
-    /// A problem with words about this request.
+    /// A problem with a detail about this request.
     #[must_use]
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let title = code.as_str().replace('_', " ");
@@ -101,34 +109,34 @@ impl Problem {
         Self { code, status, title, detail: detail.into(), retry_after: None, about: None }
     }
 
-    /// There is no such thing.
+    /// It does not exist.
     #[must_use]
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(Code::NotFound, detail)
     }
 
-    /// It can be read and makes no sense.
+    /// It can be parsed but is not valid.
     #[must_use]
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(Code::Invalid, detail)
     }
 
-    /// It contradicts what is there.
+    /// It conflicts with the current state.
     #[must_use]
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(Code::Conflict, detail)
     }
 
-    /// Says when to try again.
+    /// With the seconds after which to try again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// Says what the answer is about.
+    /// With the object of the error.
     #[must_use]
-    pub fn about(mut self, about: serde_json::Value) -> Self {
+    pub fn with_extra(mut self, about: serde_json::Value) -> Self {
         self.about = Some(Box::new(about));
         self
     }
@@ -180,7 +188,7 @@ impl From<QueryRejection> for Problem {
 
 impl From<PathRejection> for Problem {
     fn from(rejection: PathRejection) -> Self {
-        // An id that is none names nothing.
+        // A malformed id names nothing.
         match rejection.status() {
             StatusCode::BAD_REQUEST => Self::not_found(rejection.body_text()),
             _ => Self::new(Code::Internal, rejection.body_text()),
@@ -194,26 +202,78 @@ impl From<StoreError> for Problem {
             StoreError::Conflict(what) => Self::conflict(what),
             StoreError::Missing(what) => Self::not_found(format!("there is no {what}")),
             StoreError::Fenced { .. } => {
-                Self::conflict("somebody else has taken this over; read it again")
+                Self::conflict("another process has taken this over; read it again")
             }
             StoreError::Busy(_) | StoreError::Full(_) => {
                 Self::new(Code::Unavailable, error.to_string()).retry_after(1)
             }
             StoreError::Failed(_) => {
                 tracing::error!(%error, "the store failed");
-                Self::new(Code::Unavailable, "the store failed; `toolcrib doctor` may know why")
+                Self::new(Code::Unavailable, "the store failed; run `toolcrib doctor`")
                     .retry_after(5)
             }
         }
     }
 }
 
+impl From<OpError> for Problem {
+    fn from(error: OpError) -> Self {
+        let code = error.class().code();
+        let code = Code::ALL.iter().find(|known| known.as_str() == code);
+        let code = code.copied().unwrap_or(Code::Internal);
+        let detail = match error {
+            OpError::Store(error) => return error.into(),
+            OpError::NotFound { what, name, near } => missing_detail(what, name, near),
+            OpError::NoOwnSwitch { tool, feature } => {
+                format!("{tool} has no switch of its own: switch `feature:{feature}`")
+            }
+            OpError::Refused(error) => {
+                let about = serde_json::json!({"error_type": error.error_type});
+                return Self::new(code, error.message).with_extra(about);
+            }
+            error => error.to_string(),
+        };
+        Self::new(code, detail)
+    }
+}
+
+/// What is missing, and where to look for it over HTTP.
+fn missing_detail(what: Resource, name: String, near: Vec<String>) -> String {
+    match what {
+        Resource::Agent => UnknownName { kind: "agent", name, near }.to_string(),
+        Resource::Tool | Resource::Switch => {
+            let next = match near.as_slice() {
+                [] if what == Resource::Tool => "GET /tools lists them".to_owned(),
+                [] => "GET /switches lists them".to_owned(),
+                near => format!("did you mean {}?", near.join(" or ")),
+            };
+            let name: String = name.chars().take(NAME_CHARS).collect();
+            format!("there is no {what} {name}; {next}")
+        }
+        Resource::Artifact => {
+            let name: String = name.chars().take(ARTIFACT_CHARS).collect();
+            format!("there is no {what} {name}; it may have expired")
+        }
+        what => format!("there is no {what} {name}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use toolcrib_ops::ErrorClass;
+
     use super::*;
 
     #[test]
-    fn the_wire_word_of_a_code_is_its_name() {
+    fn every_class_of_failed_operations_has_its_code() {
+        for class in ErrorClass::ALL {
+            let code = Code::ALL.iter().find(|code| code.as_str() == class.code());
+            assert_eq!(code.map(|code| code.status()), Some(class.http_status()), "{class:?}");
+        }
+    }
+
+    #[test]
+    fn a_code_is_sent_as_its_name() {
         for code in Code::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
             assert!(code.status() >= 400);

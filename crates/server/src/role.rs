@@ -1,4 +1,4 @@
-//! Who may do what: roles, the sets of them that tokens hold, and whoever a request comes from.
+//! Roles, the sets of them that tokens hold, and the principal of a request.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,33 +10,33 @@ use serde::{Deserialize, Serialize};
 
 use crate::problem::{Code, Problem};
 
-/// What somebody may do (`research/reliability.md` 4.4).
+/// What a principal may do.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// Looks: lists, states, histories. Arguments and results of calls are left out.
+    /// Reads lists, states and histories, without arguments and results of calls.
     Viewer,
-    /// Runs what policy allows, and sees what it called.
+    /// Calls tools as policy allows, and reads its calls.
     Caller,
-    /// Decides about calls that wait, and answers questions.
+    /// Decides approvals and answers questions.
     Approver,
-    /// Tools, agents, rules, switches, the kill switch.
+    /// Changes tools, agents, rules, feature switches and the kill switch.
     Operator,
-    /// Everything, tokens and secrets too.
+    /// Everything, including tokens and secrets.
     Owner,
 }
 
 impl Role {
-    /// All of them, the weakest first.
+    /// All roles, the weakest first.
     pub const ALL: [Self; 5] =
         [Self::Viewer, Self::Caller, Self::Approver, Self::Operator, Self::Owner];
 
-    /// Those that see arguments and results: all but the one that only looks.
+    /// The roles that see arguments and results.
     const SEE_PAYLOADS: [Self; 4] = [Self::Caller, Self::Approver, Self::Operator, Self::Owner];
 
-    /// The wire name.
+    /// The name in the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,107 +66,110 @@ impl FromStr for Role {
     }
 }
 
-/// The roles of one token. Every role looks too, and the owner has all.
+/// The roles of one token. Every role includes viewer, and owner includes all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Roles(u8);
 
 impl Roles {
-    /// These.
+    /// This set.
     #[must_use]
-    pub fn of(roles: &[Role]) -> Self {
+    pub fn from_roles(roles: &[Role]) -> Self {
         Self(roles.iter().fold(0, |all, role| all | 1 << *role as u8))
     }
 
-    /// Whether what this role may do may be done.
+    /// Whether the set includes this role.
     #[must_use]
-    pub fn may(self, role: Role) -> bool {
+    pub fn allows(self, role: Role) -> bool {
         let has = |role: Role| self.0 & (1 << role as u8) != 0;
         has(role) || has(Role::Owner) || (role == Role::Viewer && self.0 != 0)
     }
 
-    /// Those that were given, the weakest first.
+    /// The roles as they were given, the weakest first.
     #[must_use]
     pub fn list(self) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| self.0 & (1 << *role as u8) != 0).collect()
     }
 
-    /// Whether none of them is beyond `other`.
+    /// Whether `other` includes all of them.
     #[must_use]
-    pub fn within(self, other: Self) -> bool {
-        self.list().into_iter().all(|role| other.may(role))
+    pub fn is_subset_of(self, other: Self) -> bool {
+        self.list().into_iter().all(|role| other.allows(role))
     }
 }
 
-/// Whoever a request comes from. It is in every request that passed the door; as an argument of a handler it is always there.
+/// The principal of a request, in the extensions of every authenticated request. As an argument of
+/// a handler, it is always there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// As records name it, such as `token ci` or `owner@socket`.
+    /// Its name in records, such as `token ci` or `owner@socket`.
     pub name: String,
-    /// Whose rows it sees and writes; empty = the only owner there is.
+    /// The owner whose rows it reads and writes; empty = the only owner.
     pub owner: String,
-    /// What it may do.
+    /// Its roles.
     pub roles: Roles,
-    /// Who is counted together by limits and fairness: the token, or the session of the page.
+    /// The client that limits and fairness count: the token, or the session of the page.
     pub client: String,
     /// Canonical names or globs of the tools that it may call; `None` = all in view.
     pub tools: Option<Vec<String>>,
-    /// When its token ends, in milliseconds since 1970; `None` = when it is revoked.
+    /// When its token expires, in milliseconds since 1970; `None` = never.
     pub expires_at: Option<i64>,
 }
 
 impl Principal {
-    /// Whether what this role may do may be done.
+    /// Whether it has this role.
     #[must_use]
-    pub fn may(&self, role: Role) -> bool {
-        self.roles.may(role)
+    pub fn has_role(&self, role: Role) -> bool {
+        self.roles.allows(role)
     }
 
-    /// Whether arguments and results are shown: a token that only looks does not see them.
+    /// Whether it sees arguments and results: with the role viewer alone it does not.
     #[must_use]
     pub fn sees_payloads(&self) -> bool {
-        Role::SEE_PAYLOADS.into_iter().any(|role| self.may(role))
+        Role::SEE_PAYLOADS.into_iter().any(|role| self.has_role(role))
     }
 
-    /// Refuses to end what somebody else began (`by`, as records name them) with a token that is limited to some tools.
+    /// Refuses to stop what another principal started (`by`, its name in records) with a token that
+    /// is limited to some tools.
     ///
     /// # Errors
     /// `forbidden`.
-    pub fn must_not_meddle(&self, by: &str) -> Result<(), Problem> {
+    pub fn require_unrestricted_or_own(&self, by: &str) -> Result<(), Problem> {
         if self.name == by || self.tools.is_none() {
             return Ok(());
         }
         Err(Problem::new(
             Code::Forbidden,
             format!(
-                "it was begun by {by}, and the token of {} is limited to some tools",
+                "it was started by {by}, and the token of {} is limited to some tools",
                 self.name
             ),
         ))
     }
 
-    /// Refuses to lead what somebody else began: it would do so with their tools and in their name.
+    /// Refuses to control what another principal started: it would act with the tools and in the
+    /// name of that principal.
     ///
     /// # Errors
     /// `forbidden`.
-    pub fn must_lead(&self, by: &str) -> Result<(), Problem> {
-        self.must_not_meddle(by)?;
-        if self.name == by || self.may(Role::Approver) {
+    pub fn require_control_of(&self, by: &str) -> Result<(), Problem> {
+        self.require_unrestricted_or_own(by)?;
+        if self.name == by || self.has_role(Role::Approver) {
             return Ok(());
         }
         Err(Problem::new(
             Code::Forbidden,
             format!(
-                "it was begun by {by}, whose tools it has: only they, or an approver, may lead it"
+                "it was started by {by}, whose tools it has: only {by} or an approver may control it"
             ),
         ))
     }
 
-    /// Refuses with the role that is missing.
+    /// Refuses without this role.
     ///
     /// # Errors
     /// `forbidden`.
-    pub fn must(&self, role: Role) -> Result<(), Problem> {
-        if self.may(role) {
+    pub fn require_role(&self, role: Role) -> Result<(), Problem> {
+        if self.has_role(role) {
             return Ok(());
         }
         let has: Vec<&str> = self.roles.list().into_iter().map(Role::as_str).collect();
@@ -192,16 +195,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_role_looks_and_the_owner_does_everything() {
+    fn every_role_includes_viewer_and_owner_includes_all() {
         for given in Role::ALL {
             for wanted in Role::ALL {
                 let may = given == wanted || given == Role::Owner || wanted == Role::Viewer;
-                assert_eq!(Roles::of(&[given]).may(wanted), may, "{given} {wanted}");
+                assert_eq!(Roles::from_roles(&[given]).allows(wanted), may, "{given} {wanted}");
             }
         }
-        assert!(!Roles::default().may(Role::Viewer));
-        assert!(Roles::of(&[Role::Caller]).within(Roles::of(&[Role::Owner])));
-        assert!(!Roles::of(&[Role::Owner]).within(Roles::of(&[Role::Operator])));
+        assert!(!Roles::default().allows(Role::Viewer));
+        assert!(Roles::from_roles(&[Role::Caller]).is_subset_of(Roles::from_roles(&[Role::Owner])));
+        assert!(
+            !Roles::from_roles(&[Role::Owner]).is_subset_of(Roles::from_roles(&[Role::Operator]))
+        );
         assert_eq!("operator".parse(), Ok(Role::Operator));
         assert!("root".parse::<Role>().is_err());
     }

@@ -1,17 +1,18 @@
-//! The runtime that a daemon works in.
+//! The runtime of a daemon.
 
 use std::io;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// Tasks after which a busy thread looks for what has come in. With tokio's 61, requests of a busy daemon wait for 61 others before anybody
-/// sees that they are there: 4 to 7 ms, where everything else of a small call takes a third of one. Looking costs about a microsecond.
-const LOOK_EVERY: u32 = 1;
+/// Tasks after which a busy thread polls for I/O. With tokio's default of 61, a request to a busy
+/// daemon is noticed only after 61 other tasks: 4 to 7 ms, where the rest of a small call takes a
+/// third of a millisecond. Polling costs about a microsecond.
+const EVENT_INTERVAL: u32 = 1;
 
-/// A runtime of as many threads as there are processors, that hears of requests soon also when it is busy.
+/// A runtime with one thread per processor that notices requests soon, also when it is busy.
 ///
 /// # Errors
-/// When its threads cannot be started.
+/// If its threads cannot be started.
 pub fn runtime() -> io::Result<Runtime> {
-    Builder::new_multi_thread().event_interval(LOOK_EVERY).enable_all().build()
+    Builder::new_multi_thread().event_interval(EVENT_INTERVAL).enable_all().build()
 }

@@ -1,4 +1,4 @@
-//! What goes wrong: when a store is opened, and inside one of its transactions.
+//! Errors of the SQLite store: opening it, and a write inside a transaction.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use rusqlite::{ErrorCode, ffi};
 use toolcrib_core::StoreError;
 
-/// Why a store was not opened. The file is as it was before.
+/// Error of opening a store. The file is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The file or its folder cannot be made or read.
+    /// The file or its folder cannot be created or read.
     #[error("cannot open the store {}: {source}", path.display())]
     Io {
         /// The store's path.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
-    /// The file holds something else than an SQLite database.
-    #[error("{} is not a Toolcrib store: it is no SQLite database", path.display())]
+    /// The file is not an SQLite database.
+    #[error("{} is not a Toolcrib store: it is not an SQLite database", path.display())]
     NotADatabase {
         /// The store's path.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum OpenError {
         /// The store's path.
         path: PathBuf,
     },
-    /// The file was written by a newer Toolcrib, whose tables this one does not know.
+    /// The file was written by a newer Toolcrib, whose tables this build does not know.
     #[error(
         "the store {} has version {found}, this Toolcrib knows versions up to {known}: use a newer Toolcrib",
         path.display()
@@ -42,7 +42,7 @@ pub enum OpenError {
         /// Newest version that this build knows.
         known: i32,
     },
-    /// The file, or the file system that it is on, can only be read.
+    /// The file or its file system is read-only.
     #[error(
         "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or name another place",
         path.display()
@@ -51,13 +51,13 @@ pub enum OpenError {
         /// The store's path.
         path: PathBuf,
     },
-    /// There is no room on the disk for what opening needs.
+    /// The disk has no space for opening the store.
     #[error("cannot open the store {}: the disk is full; free some room and try again", path.display())]
     Full {
         /// The store's path.
         path: PathBuf,
     },
-    /// The file was a store, and is damaged.
+    /// The file is a damaged store.
     #[error(
         "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then put a backup in its place, or move it away with the files beside it to begin with an empty store",
         path.display()
@@ -65,10 +65,10 @@ pub enum OpenError {
     Damaged {
         /// The store's path.
         path: PathBuf,
-        /// What was found.
+        /// The damage that was found.
         reason: String,
     },
-    /// Another process holds the store for its whole life (reliability B4).
+    /// Another process has locked the store for its lifetime.
     #[error(
         "the store {} is in use by {}: stop that one first, or use another store",
         path.display(),
@@ -77,15 +77,15 @@ pub enum OpenError {
     InUse {
         /// The store's path.
         path: PathBuf,
-        /// Who holds it; `None` = it did not say.
+        /// Process id of the holder; `None` if its lock file cannot be read.
         pid: Option<u32>,
     },
-    /// SQLite could not open or migrate it.
+    /// SQLite could not open or migrate the file.
     #[error("cannot open the store {}: {reason}", path.display())]
     Failed {
         /// The store's path.
         path: PathBuf,
-        /// What SQLite said.
+        /// SQLite's error.
         reason: String,
     },
 }
@@ -94,8 +94,8 @@ fn holder(pid: Option<u32>) -> String {
     pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
 }
 
-/// Why SQLite could not open or migrate the file at this path.
-pub(crate) fn not_opened(path: &Path, error: &rusqlite::Error) -> OpenError {
+/// Maps SQLite's error of opening or migrating the file.
+pub(crate) fn open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
     let path = path.to_owned();
     match error.sqlite_error_code() {
         Some(ErrorCode::ReadOnly) => OpenError::ReadOnly { path },
@@ -113,22 +113,22 @@ pub(crate) fn not_opened(path: &Path, error: &rusqlite::Error) -> OpenError {
     }
 }
 
-/// What stops a piece of work inside a transaction.
+/// Error of one write inside a transaction.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// It is answered with this.
+    /// A refusal, returned to the caller as it is.
     #[error(transparent)]
     Answer(#[from] StoreError),
     /// SQLite failed.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// A value cannot be kept as JSON, or what is kept cannot be read.
+    /// A value cannot be written as JSON, or a stored one cannot be read.
     #[error("a stored value cannot be written or read: {0}")]
     Json(#[from] serde_json::Error),
-    /// A number is larger than a column holds.
+    /// A number does not fit into its column.
     #[error("a number is out of range: {0}")]
     Number(#[from] std::num::TryFromIntError),
-    /// An id in the database is none.
+    /// A stored id is invalid.
     #[error("a stored id cannot be read: {0}")]
     Id(#[from] toolcrib_core::id::IdError),
 }
@@ -145,12 +145,12 @@ impl From<Failure> for StoreError {
 
 impl Failure {
     /// Whether the disk failed, see [`is_disk_failure`].
-    pub(crate) fn is_of_disk(&self) -> bool {
+    pub(crate) fn is_disk_error(&self) -> bool {
         matches!(self, Self::Sqlite(error) if is_disk_failure(error))
     }
 }
 
-/// An error of SQLite in words of ours where somebody can do something about it.
+/// Maps an SQLite error to a message that says what to do, where something can be done.
 pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
@@ -169,15 +169,16 @@ pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// Whether there is no room. The index of the log is a file of its own, and says so in its own way.
+/// Whether the disk is full. The WAL index is a file of its own and reports it with a code of its
+/// own.
 fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|e| {
         e.code == ErrorCode::DiskFull || e.extended_code == ffi::SQLITE_IOERR_SHMSIZE
     })
 }
 
-/// Whether the disk failed under SQLite. After a failed sync the system may have dropped what it was told to write, and a second sync
-/// would claim success, so nothing may be answered after it.
+/// Whether the disk failed under SQLite. After a failed sync the system may have dropped dirty
+/// pages, and a second sync would report success, so no write may be acknowledged after it.
 pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(
@@ -186,7 +187,7 @@ pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
     ) && !is_full(error)
 }
 
-/// An error of the system in words: a full disk passes, others are failures.
+/// Maps a system error: a full disk is temporary, every other error is permanent.
 pub(crate) fn io_failed(what: &str, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
@@ -196,7 +197,7 @@ pub(crate) fn io_failed(what: &str, error: &io::Error) -> StoreError {
     }
 }
 
-/// The writer is gone.
+/// The writer has ended.
 pub(crate) fn stopped() -> StoreError {
     StoreError::Failed("the store has been closed".into())
 }

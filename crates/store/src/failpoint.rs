@@ -1,8 +1,9 @@
-//! Places where a test can end the process: "commit" before each COMMIT, "migrate" inside each migration (reliability 3, K1 to K9).
+//! Failpoints at which a test can kill the process: "commit" before each COMMIT, "migrate" inside
+//! each migration.
 //!
-//! Without the feature `failpoints` a place is nothing at all.
+//! Without the feature `failpoints` they compile to nothing.
 
-/// A place with a name.
+/// A named failpoint.
 #[inline]
 pub(crate) fn hit(name: &'static str) {
     #[cfg(feature = "failpoints")]

@@ -1,27 +1,27 @@
-//! What the threads of a store tell each other: how it is, and what its commits cost.
+//! Health of a store, shared between its threads, and its commit counts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use toolcrib_core::StoreError;
 
-/// Transactions that this handle and its clones committed.
+/// Transactions committed by this handle and its clones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct CommitCounts {
-    /// Synced to the disk: they survive the loss of power.
+    /// Synced to disk: they survive a power loss.
     pub full: u64,
     /// Not synced: they survive the death of the process.
     pub normal: u64,
 }
 
-/// How a store is.
+/// Health of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// The disk failed, or the file is no longer where it was: nothing is written any more.
+    /// The disk failed or the file was moved: writes are refused for good.
     broken: OnceLock<StoreError>,
-    /// What the reads are told, when the path leads to another file than the one that was opened.
+    /// The path leads to another file than the one that was opened: reads are refused too.
     moved: OnceLock<StoreError>,
-    /// There was no room, and there is none yet: only outcomes of what runs are written.
+    /// The disk is full: only outcomes of running calls are written.
     full: Mutex<Option<StoreError>>,
     is_full: AtomicBool,
     full_commits: AtomicU64,
@@ -29,42 +29,42 @@ pub(crate) struct Health {
 }
 
 impl Health {
-    /// The last error there is: the first one stands.
+    /// Makes an error permanent. The first one wins.
     pub(crate) fn fail(&self, error: StoreError) {
         let _ = self.broken.set(error);
     }
 
-    /// The file is no longer where it was: reads fail too.
-    pub(crate) fn lose(&self, words: String) -> StoreError {
+    /// The file is no longer at its path: reads fail too.
+    pub(crate) fn mark_missing(&self, words: String) -> StoreError {
         let error = StoreError::Failed(words);
         let _ = self.moved.set(error.clone());
         self.fail(error.clone());
         error
     }
 
-    /// Why nothing is written any more.
-    pub(crate) fn broken(&self) -> Option<&StoreError> {
+    /// The error that every write gets.
+    pub(crate) fn fatal_error(&self) -> Option<&StoreError> {
         self.broken.get()
     }
 
-    /// Why nothing is read any more.
-    pub(crate) fn moved(&self) -> Option<&StoreError> {
+    /// The error that every read gets.
+    pub(crate) fn missing_error(&self) -> Option<&StoreError> {
         self.moved.get()
     }
 
-    /// Whether a write that nobody waits for would be accepted.
-    pub(crate) fn takes_writes(&self) -> bool {
+    /// Whether an unawaited write would be accepted.
+    pub(crate) fn accepts_writes(&self) -> bool {
         self.broken.get().is_none() && !self.is_full.load(Ordering::Acquire)
     }
 
-    /// Remembers whether there is room.
-    pub(crate) fn set_full(&self, why: Option<StoreError>) {
+    /// Records whether the disk is full.
+    pub(crate) fn set_disk_full(&self, why: Option<StoreError>) {
         self.is_full.store(why.is_some(), Ordering::Release);
         *self.full.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    /// Why there is no room.
-    pub(crate) fn full(&self) -> Option<StoreError> {
+    /// The error while the disk is full.
+    pub(crate) fn disk_full_error(&self) -> Option<StoreError> {
         if !self.is_full.load(Ordering::Acquire) {
             return None;
         }

@@ -1,17 +1,17 @@
-//! Values as JSON text in a column.
+//! JSON text in columns.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::Failure;
 
-/// The text that a column keeps.
+/// The JSON text of a value.
 pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(serde_json::to_string(value)?)
 }
 
-/// The value that a column keeps. As deep as it was written: arguments that were just within a parser's limit lie deeper inside the
-/// message that holds them, and what was stored must be readable.
+/// The value of a JSON text. The recursion limit is off: arguments just within a parser's limit lie
+/// deeper inside the message that holds them, and stored values must stay readable.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();

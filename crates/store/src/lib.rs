@@ -1,55 +1,66 @@
-//! The stores on disk: SQLite behind the store traits of `core`.
+//! Persistent stores: SQLite and Postgres implementations of the store traits of `core`, artifacts,
+//! and the vault.
 //!
-//! [`SqliteStore`] is one file that several processes may use at once. It keeps calls with their outcomes, accepted batches, whoever works
-//! on them, conversations, messages, runs, questions to people with their decisions, grants, switches, usage, artifacts, facts, and the
-//! audit of all that. Every row has an owner, or belongs to a row that has one.
-//! With the feature `postgres` there is `PostgresStore` too: one database that several daemons on several machines share.
+//! [`SqliteStore`] is one file that several processes may use at once. It stores calls with their
+//! outcomes, accepted batches, claims, conversations, messages, runs, approvals with their
+//! decisions, grants, switches, usage, artifact metadata, key-value facts, and the audit. Every row
+//! has an owner or belongs to a row that has one. With the feature `postgres` there is also
+//! `PostgresStore`: one database that several daemons on several machines share.
 //!
 //! Invariants
-//! - One thread writes. What is queued while it works goes into its next transaction, so many writers share one commit; each write has a
-//!   savepoint of its own, so one that fails does not fail the others. Nothing is answered before it is committed, except that a call
-//!   which changes nothing begins: that is queued before everything later of this handle, and its reads wait for it.
-//! - What is answered survives the death of the process. Calls that may change something, accepted batches, questions, decisions, grants,
-//!   switches, claims, taken runs and paused runs survive power loss too (`synchronous = FULL`); other rows may lose their newest commits
-//!   then, never their order or their wholeness (`NORMAL`, in WAL mode).
-//! - Every write begins with the database's write lock in hand, so what it reads before it writes holds between processes too.
-//! - An audit record is written in the transaction of what it is about, and never changed. Checkpoints are signed with a key that is not in
-//!   here, and only what is synced is signed.
-//! - A worker is gone when its lock file has no holder or its row says that it has ended; what it writes later is refused.
-//! - A disk without room refuses what is new, and keeps some room for the outcomes of what runs. A disk that fails, a damaged page, or a
-//!   file that was taken away is the end of the store: nothing is answered as written after it.
-//! - A file that is not ours, is newer than this build, or is shorter than it says, is refused before anything in it is touched.
-//! - Secrets are kept apart from all that, sealed: [`vault`].
+//! - One thread writes. Jobs that are queued while it works go into its next transaction, so many
+//!   callers share one commit; each job has its own savepoint, so a failed job does not fail the
+//!   others. Nothing is acknowledged before its commit, with one exception: the intent of a call
+//!   that changes nothing is queued before everything later of this handle, and this handle's reads
+//!   wait for it.
+//! - Acknowledged writes survive the death of the process. Calls that may change something,
+//!   accepted batches, approvals, decisions, grants, switches, claims, taken runs and paused runs
+//!   also survive power loss (`synchronous = FULL`). Other rows may lose their newest commits on
+//!   power loss, but never their order or consistency (`synchronous = NORMAL` in WAL mode).
+//! - Every write takes the database's write lock first, so a read-then-write is atomic between
+//!   processes too.
+//! - An audit record is written in the transaction of the change that it records, and never
+//!   changed. Checkpoints are signed with a key that is not in the database, and only synced
+//!   records are signed.
+//! - A worker is dead if its lock file has no holder or its row has an end; its later writes are
+//!   refused.
+//! - A full disk refuses new work; reserved space remains for the outcomes of running calls. A
+//!   failed disk, a damaged page or a missing file stops the store: nothing is acknowledged after
+//!   it.
+//! - A foreign file, a file of a newer build, or a file shorter than its header says is refused
+//!   before anything in it is changed.
+//! - Secrets are stored apart from the database, encrypted: [`vault`].
 //!
-//! Absent on purpose: policy, the meaning of messages and states, deletion, the key of the audit and its verification.
+//! Out of scope on purpose: policy, the meaning of messages and states, deletion, and the key and
+//! the verification of the audit.
 
 mod artifacts;
+mod audit_checkpoints;
+mod connection;
+mod db_files;
+mod disk_reserve;
 mod error;
-mod exclusive;
+mod exclusive_lock;
 mod failpoint;
-mod file;
 mod health;
+mod inspect;
 mod json;
-mod notary;
-mod place;
 #[cfg(feature = "postgres")]
 mod postgres;
-mod readers;
-mod reserve;
-mod rows;
+mod read_pool;
 mod schema;
-mod store;
-mod survey;
+mod sqlite;
+mod tables;
 pub mod vault;
-mod wal;
-mod workers;
+mod wal_checkpoint;
+mod worker_locks;
 mod writer;
 
 pub use artifacts::{ArtifactLimits, Artifacts};
 pub use error::OpenError;
-pub use exclusive::ExclusiveLock;
+pub use exclusive_lock::ExclusiveLock;
 pub use health::CommitCounts;
+pub use inspect::{Inspection, copy};
 #[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, PostgresStore};
-pub use store::{SqliteStore, StoreOptions};
-pub use survey::{Survey, copy};
+pub use sqlite::{SqliteStore, StoreOptions};

@@ -1,10 +1,11 @@
-//! The tables, as migrations that only go forward. The database's `user_version` says how many it has.
+//! Schema migrations of the SQLite store. They only go forward; `user_version` counts the applied
+//! ones.
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::file::APPLICATION;
+use crate::connection::APPLICATION;
 
-/// Every migration there is; one that has been released never changes.
+/// All migrations. A released migration never changes.
 pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/001.sql"),
     include_str!("migrations/002.sql"),
@@ -15,13 +16,13 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/007.sql"),
 ];
 
-/// The version that a database has after these.
+/// The schema version after these migrations.
 pub(crate) fn version(migrations: &[&str]) -> i32 {
     i32::try_from(migrations.len()).unwrap_or(i32::MAX)
 }
 
-/// Applies what is missing, each in a transaction of its own, and returns the version of the database. One that `migrations` do not
-/// know is left as it is.
+/// Applies the missing migrations, each in its own transaction, and returns the version of the
+/// database. Leaves a database with a version newer than `migrations` as it is.
 pub(crate) fn migrate(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<i32> {
     loop {
         let found = user_version(conn)?;
@@ -32,7 +33,8 @@ pub(crate) fn migrate(conn: &mut Connection, migrations: &[&str]) -> rusqlite::R
     }
 }
 
-/// Applies the next one, as seen with the write lock in hand: another process may have been faster.
+/// Applies the next migration. Checks the version again under the write lock: another process may
+/// have migrated meanwhile.
 fn step(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     let transaction = conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let found = user_version(&transaction)?;
@@ -46,7 +48,7 @@ fn step(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// How many migrations a database has seen.
+/// The schema version of a database.
 pub(crate) fn user_version(conn: &Connection) -> rusqlite::Result<i32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }

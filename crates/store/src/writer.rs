@@ -1,4 +1,4 @@
-//! The one thread that writes: takes what is queued, commits it together, then answers.
+//! The writer thread: takes queued jobs, commits them together, then answers.
 
 use std::io;
 use std::sync::Arc;
@@ -9,45 +9,45 @@ use std::time::Duration;
 use rusqlite::Connection;
 use toolcrib_core::{AuditCheckpoint, StoreError};
 
+use crate::audit_checkpoints::CheckpointSigner;
+use crate::db_files::DatabaseFiles;
+use crate::disk_reserve::DiskReserve;
 use crate::error::stopped;
 use crate::health::Health;
-use crate::notary::Notary;
-use crate::place::Place;
-use crate::reserve::Reserve;
 
+mod commit_loop;
 mod job;
-mod session;
 
-pub(crate) use job::{Job, Survives};
-use session::Session;
+use commit_loop::CommitLoop;
+pub(crate) use job::{Durability, Job};
 
-/// Answers whoever asked for a checkpoint of the audit.
-type Sealed = Box<dyn FnOnce(Result<Option<AuditCheckpoint>, StoreError>) + Send>;
+/// Callback for the result of a requested audit checkpoint.
+type CheckpointReply = Box<dyn FnOnce(Result<Option<AuditCheckpoint>, StoreError>) + Send>;
 
-/// What the thread is asked for.
+/// A request to the thread.
 pub(crate) enum Message {
-    /// Something to write.
+    /// A write.
     Job(Job),
-    /// A checkpoint of the audit.
-    Seal(Sealed),
+    /// A request for an audit checkpoint.
+    Seal(CheckpointReply),
 }
 
-/// What the writer needs beside its connection.
+/// Configuration of the writer.
 pub(crate) struct Settings {
-    /// How the store is, shared with everybody who uses it.
+    /// Health of the store, shared with its other parts.
     pub(crate) health: Arc<Health>,
-    /// Where its files are, and the room that is kept for outcomes; `None` = in memory.
-    pub(crate) disk: Option<(Arc<Place>, Reserve)>,
-    /// Signs the audit.
-    pub(crate) notary: Option<Notary>,
-    /// Waited before each synced commit, by tests.
+    /// The database files and the disk reserve; `None` for an in-memory database.
+    pub(crate) disk: Option<(Arc<DatabaseFiles>, DiskReserve)>,
+    /// Signs audit checkpoints.
+    pub(crate) notary: Option<CheckpointSigner>,
+    /// Delay before each synced commit, for tests.
     pub(crate) full_commit_delay: Duration,
-    /// Other threads that end when the connection is closed.
+    /// Threads that end when the connection is closed.
     pub(crate) helpers: Vec<JoinHandle<()>>,
 }
 
 impl Settings {
-    /// Those of a store without a file.
+    /// Settings of an in-memory store.
     pub(crate) fn in_memory(health: Arc<Health>) -> Self {
         Self {
             health,
@@ -59,14 +59,14 @@ impl Settings {
     }
 }
 
-/// The way to the thread. Dropping it lets the thread finish what is queued, and waits for that.
+/// The handle of the thread. Dropping it waits until the thread has finished the queue.
 pub(crate) struct Writer {
     queue: Option<Sender<Message>>,
     threads: Vec<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Starts the thread. What it has to do before it answers the first write is `first`.
+    /// Starts the thread, which runs `first` before the first write.
     pub(crate) fn start(
         conn: Connection,
         mut settings: Settings,
@@ -78,24 +78,25 @@ impl Writer {
             if let Err(error) = first() {
                 settings.health.fail(StoreError::Failed(error.to_string()));
             }
-            Session::new(conn, settings).run(&messages);
+            CommitLoop::new(conn, settings).run(&messages);
         };
         let thread = std::thread::Builder::new().name("toolcrib-store".into()).spawn(run)?;
         let threads = std::iter::once(thread).chain(helpers).collect();
         Ok(Self { queue: Some(queue), threads })
     }
 
-    /// Queues a job, and never waits: callers are async, and may be the only thread of their runtime. The queue has no bound of its own.
-    /// Whoever awaits a write sends one at a time; a run's checkpoints, which nobody awaits, are the messages that it holds anyway, of as
-    /// many rounds as it may have, and its end waits for them.
+    /// Queues a job and never waits: callers are async and may be on the only thread of their
+    /// runtime. The queue is unbounded. An awaiting caller has one write in it at a time; the
+    /// unawaited checkpoints of a run are the messages that the run holds in memory anyway, bounded
+    /// by its round limit, and the end of the run waits for them.
     pub(crate) fn send(&self, job: Job) {
         if let Err(Message::Job(job)) = self.message(Message::Job(job)) {
             job.refuse(&stopped());
         }
     }
 
-    /// Asks for a checkpoint of the audit, after everything that is queued.
-    pub(crate) fn seal(&self, answer: Sealed) {
+    /// Requests an audit checkpoint, after everything that is queued.
+    pub(crate) fn sign_checkpoint(&self, answer: CheckpointReply) {
         if let Err(Message::Seal(answer)) = self.message(Message::Seal(answer)) {
             answer(Err(stopped()));
         }
@@ -113,7 +114,7 @@ impl Drop for Writer {
     fn drop(&mut self) {
         drop(self.queue.take());
         for thread in self.threads.drain(..) {
-            // A panic of the thread has been reported, and every later write was refused.
+            // The panic was reported, and every later write refused.
             let _ = thread.join();
         }
     }

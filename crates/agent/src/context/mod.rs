@@ -1,26 +1,33 @@
-//! What of a conversation is sent: windows, estimates, trimming, compaction, prices.
+//! Request context: windows, token estimates, trimming, compaction, prices.
 //!
-//! Pure functions over the stored history, which is never changed here: trimming and compaction decide what a request carries. Every number
-//! of tokens that does not come from a provider is an estimate and says so.
+//! Pure functions over the stored history, which they never change: trimming and compaction decide
+//! what a request contains. Every token count that does not come from a provider is marked as an
+//! estimate.
 
 mod compaction;
-mod estimate;
-mod exchange;
-mod fit;
-#[cfg(test)]
-pub(crate) mod on_the_wire;
-mod outgoing;
-mod pattern;
+mod context_windows;
+mod exchanges;
+mod model_pattern;
 mod prices;
 #[cfg(test)]
-mod properties;
-mod shorten;
+mod property_tests;
+mod token_estimate;
 mod transcript;
-mod windows;
+mod trim_history;
+mod truncate;
+mod window_fit;
+#[cfg(test)]
+pub(crate) mod wire_check;
 
-pub use compaction::{CompactionRules, Plan, Summary, accept, fallback, plan, request};
-pub use estimate::{PICTURE, Sizes, declarations, spec, text, tokens, tool};
-pub use fit::{Candidate, NoneFits, budget, fits, reserve};
-pub use outgoing::{Outgoing, outgoing};
+pub use compaction::{
+    CompactionPlan, CompactionRules, Summary, accept_summary, plan_compaction,
+    plan_without_summary, summary_request,
+};
+pub use context_windows::{ContextWindow, ContextWindows, TableError};
 pub use prices::{Money, Price, Prices, Rates};
-pub use windows::{TableError, Window, Windows};
+pub use token_estimate::{
+    IMAGE_TOKENS, MessageSizes, estimate_declarations, estimate_message, estimate_spec,
+    estimate_text, estimate_tool,
+};
+pub use trim_history::{OutgoingHistory, trim_history};
+pub use window_fit::{Candidate, NoneFits, fits, input_budget, output_reserve};

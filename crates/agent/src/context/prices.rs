@@ -1,7 +1,7 @@
-//! What a request costs: an estimate from a table of prices, which the user may correct.
+//! Prices of models: estimates the cost of a request from a table that the user may override.
 //!
-//! Money is counted in whole micro-dollars and rounded up. A model without a price, or an answer without its numbers, has no cost: that is
-//! `None`, never 0 (SPEC 2.7).
+//! Money is counted in whole micro-dollars and rounded up. A model without a price, or an answer
+//! without usage, has the cost `None`, never 0.
 
 use std::fmt;
 use std::ops::Add;
@@ -9,15 +9,15 @@ use std::ops::Add;
 use serde::{Deserialize, Serialize};
 use toolcrib_providers::Usage;
 
-use super::pattern::{Names, Pattern};
-use super::windows::TableError;
+use super::context_windows::TableError;
+use super::model_pattern::{ModelNames, ModelPattern};
 
 const BUILTIN: &str = include_str!("prices.toml");
 
 /// Tokens that a price is for.
 const PER: u128 = 1_000_000;
 
-/// Micro-dollars (millionths of a US dollar). Always an estimate, and its text says so.
+/// Micro-dollars (millionths of a US dollar). Always an estimate, and displayed as one.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -25,7 +25,8 @@ const PER: u128 = 1_000_000;
 pub struct Money(pub u64);
 
 impl Money {
-    /// The amount without its label: `$0.0123`; six digits below a hundredth of a cent, so that little is not shown as nothing.
+    /// The amount without its label: `$0.0123`; six digits below a hundredth of a cent, so that a
+    /// small amount is not shown as zero.
     #[must_use]
     pub fn amount(self) -> String {
         let Self(micros) = self;
@@ -46,7 +47,7 @@ impl fmt::Display for Money {
 impl Add for Money {
     type Output = Self;
 
-    /// Both together; the largest amount there is when it would be more.
+    /// The sum, saturated.
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -55,33 +56,33 @@ impl Add for Money {
 /// Prices in micro-dollars per million tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct Rates {
-    /// Of the request.
+    /// Input tokens.
     pub input: u64,
-    /// Of the answer, its reasoning included.
+    /// Output tokens, including reasoning.
     pub output: u64,
-    /// Of what is read from a cache; `None` = as `input`.
+    /// Input tokens read from a cache; `None` for the same as `input`.
     pub cache_read: Option<u64>,
-    /// Of what is written into a cache; `None` = as `input`.
+    /// Input tokens written into a cache; `None` for the same as `input`.
     pub cache_write: Option<u64>,
 }
 
 /// The prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// Of a request of any length, or of one that is not long.
+    /// For a request of any length, or of one that is not long.
     pub rates: Rates,
-    /// Of a whole request whose input is above so many tokens.
+    /// For a whole request with more input tokens than this.
     pub long: Option<(u64, Rates)>,
 }
 
 impl Price {
-    /// The same price whatever the length.
+    /// The same price for any length.
     #[must_use]
     pub fn flat(rates: Rates) -> Self {
         Self { rates, long: None }
     }
 
-    /// What a request costs; `None` = the provider does not say what it used.
+    /// Cost of a request; `None` if the provider reports no usage.
     fn cost(&self, usage: &Usage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
         let rates = match self.long {
@@ -113,7 +114,7 @@ struct Table {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    models: Vec<Pattern>,
+    models: Vec<ModelPattern>,
     input: u64,
     output: u64,
     cache_read: Option<u64>,
@@ -134,15 +135,15 @@ struct Long {
 /// The table of prices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Prices {
-    overrides: Vec<(Pattern, Price)>,
-    table: Vec<(Vec<Pattern>, Price)>,
+    overrides: Vec<(ModelPattern, Price)>,
+    table: Vec<(Vec<ModelPattern>, Price)>,
 }
 
 impl Prices {
-    /// The prices that are shipped: only those with a source.
+    /// The shipped prices: only those with a source.
     ///
     /// # Errors
-    /// [`TableError`] when the file that is compiled in is wrong; a test keeps that from happening.
+    /// [`TableError`] if the compiled-in file is invalid, which a test prevents.
     pub fn builtin() -> Result<Self, TableError> {
         Self::parse(BUILTIN)
     }
@@ -164,23 +165,24 @@ impl Prices {
         Ok(Self { overrides: Vec::new(), table })
     }
 
-    /// The same with a price that the user knows. The pattern is held against the model's name, against what follows its last slash, and
-    /// against `provider/model`; of two that match, the one that was given last wins.
+    /// With a price of the user. The pattern is matched against the model's name, against the part
+    /// after its last slash, and against `provider/model`; of two that match, the last one wins.
     ///
     /// # Errors
     /// [`TableError::EmptyPattern`].
     pub fn with_override(mut self, pattern: &str, price: Price) -> Result<Self, TableError> {
         let pattern =
-            Pattern::try_from(pattern.to_owned()).map_err(|_| TableError::EmptyPattern)?;
+            ModelPattern::try_from(pattern.to_owned()).map_err(|_| TableError::EmptyPattern)?;
         self.overrides.push((pattern, price));
         Ok(self)
     }
 
-    /// The price of a model; `None` = not known. The shipped prices are the makers' own: they are found by the model's whole name only, so
-    /// that a router's or a local server's model of a similar name has none.
+    /// The price of a model; `None` if it is unknown. The shipped prices are those of the models'
+    /// makers. They match the model's whole name only, so that a model with a similar name on a
+    /// router or a local server has none.
     #[must_use]
-    pub fn of(&self, provider: &str, model: &str) -> Option<Price> {
-        let names = Names::new(provider, model);
+    pub fn find(&self, provider: &str, model: &str) -> Option<Price> {
+        let names = ModelNames::new(provider, model);
         let own = self.overrides.iter().rev().find(|(pattern, _)| names.any_match(pattern));
         let shipped = || {
             self.table.iter().find(|(models, _)| models.iter().any(|p| p.matches(names.model())))
@@ -188,10 +190,10 @@ impl Prices {
         own.map(|(_, price)| *price).or_else(|| shipped().map(|(_, price)| *price))
     }
 
-    /// What a request cost, as an estimate; `None` = the price, or what was used, is not known.
+    /// Estimated cost of a request; `None` if the price or the usage is unknown.
     #[must_use]
     pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Money> {
-        self.of(provider, model)?.cost(usage)
+        self.find(provider, model)?.cost(usage)
     }
 }
 
@@ -273,6 +275,6 @@ mod tests {
         assert!(Prices::parse("[[price]]\nmodels=[]\ninput=1\noutput=1").is_err());
         assert!(Prices::parse("[[price]]\nmodels=[\"a\"]\ninput=-1\noutput=1").is_err());
         assert!(Prices::parse("[[price]]\nmodels=[\"a\"]\ninput=1\noutput=1\nx=1").is_err());
-        assert!(Prices::parse("").unwrap().of("p", "a").is_none());
+        assert!(Prices::parse("").unwrap().find("p", "a").is_none());
     }
 }

@@ -1,14 +1,15 @@
-//! A conversation as a record for a model that summarises it: one JSON object per line, so that nothing in it can pass for what is around it.
+//! Transcript of a conversation for the summarizing model: one JSON object per line, so that no
+//! text in it can imitate the surrounding instructions.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::RawArgs;
-use toolcrib_providers::chat::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
+use toolcrib_providers::conversation::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
 
-use super::shorten::middle;
+use super::truncate::cut_middle;
 
-/// How much of each text is shown, in characters.
+/// Limits of each kind of text, in characters.
 #[derive(Clone, Copy)]
 struct Limits {
     said: usize,
@@ -16,14 +17,15 @@ struct Limits {
     result: usize,
 }
 
-/// From generous to terse; the first that fits is taken.
+/// From generous to terse; the first that fits is used.
 const LIMITS: [Limits; 3] = [
     Limits { said: 6_000, arguments: 800, result: 1_500 },
     Limits { said: 2_000, arguments: 300, result: 400 },
     Limits { said: 600, arguments: 120, result: 160 },
 ];
 
-/// The record in at most `most` characters, the old summary first. When not even the terse form fits, oldest lines are left out and counted.
+/// The transcript in at most `most` characters, the old summary first. If even the terse form does
+/// not fit, the oldest lines are left out and counted.
 pub(super) fn render(old: Option<&str>, messages: &[Arc<Message>], most: usize) -> String {
     let head = old.map(|text| json!({"summary_so_far": text}).to_string());
     let mut lines = Vec::new();
@@ -73,7 +75,7 @@ fn user_line(message: &UserMessage, limits: Limits) -> String {
         UserKind::Summary => "summary",
     };
     let mut line = Map::new();
-    line.insert(from.to_owned(), middle(&message.text, limits.said).into());
+    line.insert(from.to_owned(), cut_middle(&message.text, limits.said).into());
     if !message.images.is_empty() {
         line.insert("pictures".to_owned(), message.images.len().into());
     }
@@ -83,14 +85,14 @@ fn user_line(message: &UserMessage, limits: Limits) -> String {
 fn model_lines(message: &ModelMessage, limits: Limits) -> Vec<String> {
     let mut lines = Vec::new();
     if !message.turn.text.is_empty() {
-        lines.push(json!({"assistant": middle(&message.turn.text, limits.said)}).to_string());
+        lines.push(json!({"assistant": cut_middle(&message.turn.text, limits.said)}).to_string());
     }
     for (call, answer) in message.turn.calls.iter().zip(message.answers()) {
         let arguments = match &call.args {
             RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => {
-                middle(text, limits.arguments).into()
+                cut_middle(text, limits.arguments).into()
             }
-            RawArgs::Value(value) => middle(&value.to_string(), limits.arguments).into_owned(),
+            RawArgs::Value(value) => cut_middle(&value.to_string(), limits.arguments).into_owned(),
         };
         let result = result_text(answer.as_ref(), limits);
         let line = json!({"call": call.name, "arguments": arguments, "result": result});
@@ -101,7 +103,7 @@ fn model_lines(message: &ModelMessage, limits: Limits) -> Vec<String> {
 
 fn result_text(answer: Option<&CallAnswer>, limits: Limits) -> String {
     let Some(answer) = answer else { return "not run".to_owned() };
-    let mut text = middle(&answer.wire.to_string(), limits.result).into_owned();
+    let mut text = cut_middle(&answer.wire.to_string(), limits.result).into_owned();
     if !answer.media.is_empty() {
         text.push_str(&format!(" [{} pictures or sounds]", answer.media.len()));
     }
@@ -110,7 +112,7 @@ fn result_text(answer: Option<&CallAnswer>, limits: Limits) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::properties::{answered, said};
+    use super::super::property_tests::{answered, said};
     use super::*;
 
     #[test]

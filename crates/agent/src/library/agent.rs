@@ -1,6 +1,7 @@
 //! Agents: a prompt with a model, tools, skills and limits, one per file.
 //!
-//! `NAME.toml` holds everything as keys. `NAME.md` holds the same keys as YAML in front, and the body is the prompt.
+//! `NAME.toml` holds everything as keys. `NAME.md` has the same keys as YAML front matter, and the
+//! prompt as its body.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -8,18 +9,18 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::front_matter;
-use super::limits::{Limits, RawLimits};
-use super::near::{did_you_mean, nearest, shown};
-use super::place::Place;
-use super::{name, tools};
+use super::location::Location;
+use super::run_limits::{Limits, RawLimits};
+use super::suggest::{did_you_mean, quote_name, similar_names};
+use super::{name_rules, tool_lists};
 
-/// Name of the agent that is always there (SPEC 2.5: General Assistant).
+/// Name of the agent that always exists.
 pub const GENERAL_ASSISTANT: &str = "general-assistant";
 
-/// Role of an agent that names none (SPEC 3.3: role "agent").
+/// Role of an agent that names none.
 pub const DEFAULT_ROLE: &str = "agent";
 
-/// Longest description, in characters; the limit of skills.
+/// Longest description, in characters; the same as for skills.
 const MAX_DESCRIPTION: usize = 1024;
 
 /// A model by its provider and name.
@@ -27,7 +28,7 @@ const MAX_DESCRIPTION: usize = 1024;
 pub struct ModelRef {
     /// Id of the provider entry.
     pub provider: String,
-    /// The model's name as the provider knows it; it may hold slashes.
+    /// The model's name as the provider knows it; may contain slashes.
     pub model: String,
 }
 
@@ -37,9 +38,9 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// What runs without asking (DESIGN 9, Presets). The names are those of the engine's presets.
+/// Approval preset: what runs without asking. The names are those of the engine's presets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mode {
+pub enum AgentPreset {
     /// `auto`: safe and high run, critical asks.
     Auto,
     /// `ask-risky`: high and critical ask.
@@ -50,11 +51,11 @@ pub enum Mode {
     Locked,
 }
 
-impl Mode {
-    /// All of them.
+impl AgentPreset {
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
 
-    /// Its name in files, which is the preset's.
+    /// Its name in files, the same as the preset's.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -69,37 +70,39 @@ impl Mode {
 /// An agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Agent {
-    /// Its name: the file's without the ending.
+    /// Its name: that of its file without the extension.
     pub name: String,
-    /// Name for people.
+    /// Display name.
     pub title: String,
-    /// What it is for, one line; may be empty.
+    /// Its purpose, on one line; may be empty.
     pub description: String,
     /// Its part of the system prompt.
     pub prompt: String,
-    /// Its model; `None` = the default of the configuration.
+    /// Its model; `None` for the configured default.
     pub model: Option<ModelRef>,
-    /// Its tool list in the grammar of [`tools::expand`]; `None` = all tools, empty = none.
+    /// Its tool list as for [`expand_tool_list`](super::expand_tool_list); `None` for all tools,
+    /// empty for none.
     pub tools: Option<Vec<String>>,
     /// Skills that are active from the start.
     pub skills: Vec<String>,
-    /// What a run may use.
+    /// Limits of its runs.
     pub limits: Limits,
-    /// Its role, which the flags `allow_TOOL_ROLE` of the configuration name: 1 to 40 of `a-z`, `0-9`, `-` and `_`.
+    /// Its role, which the flags `allow_TOOL_ROLE` of the configuration name: 1 to 40 of `a-z`,
+    /// `0-9`, `-` and `_`.
     pub role: String,
-    /// What runs without asking; `None` = the default of the configuration.
-    pub mode: Option<Mode>,
-    /// Temperature, 0 to 2; `None` = the provider's default.
+    /// Approval preset; `None` for the configured default.
+    pub preset: Option<AgentPreset>,
+    /// Temperature, 0 to 2; `None` for the provider's default.
     pub temperature: Option<f64>,
-    /// Most tokens of one answer, at least 1; `None` = the provider's default.
+    /// Limit of output tokens per answer, at least 1; `None` for the provider's default.
     pub max_output: Option<u64>,
-    /// Where it comes from.
-    pub place: Place,
+    /// Its origin.
+    pub location: Location,
 }
 
-/// How the file is written.
+/// Format of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum FileFormat {
     Toml,
     Markdown,
 }
@@ -122,14 +125,20 @@ struct RawAgent {
     max_output: Option<u64>,
 }
 
-/// Reads an agent's file. `stem` is the file's name without the ending.
+/// Reads an agent's file. `stem` is the file's name without the extension.
 ///
 /// # Errors
-/// What is wrong, as a fragment. Tools and skills that it names are checked by the loader, which knows them.
-pub(super) fn read(stem: &str, text: &str, form: Form, place: Place) -> Result<Agent, String> {
+/// The problem, as a sentence fragment. The loader checks the tools and skills that the agent
+/// names.
+pub(super) fn read(
+    stem: &str,
+    text: &str,
+    form: FileFormat,
+    place: Location,
+) -> Result<Agent, String> {
     let mut raw: RawAgent = match form {
-        Form::Toml => front_matter::toml(text)?,
-        Form::Markdown => {
+        FileFormat::Toml => front_matter::toml(text)?,
+        FileFormat::Markdown => {
             let (yaml, body) = front_matter::split(text)?;
             let mut raw: RawAgent = front_matter::yaml(yaml)?;
             if raw.prompt.is_some() {
@@ -143,18 +152,21 @@ pub(super) fn read(stem: &str, text: &str, form: Form, place: Place) -> Result<A
     let prompt = raw.prompt.take().filter(|prompt| !prompt.trim().is_empty());
     let Some(prompt) = prompt else {
         return Err(match form {
-            Form::Toml => "the key \"prompt\" is missing or empty",
-            Form::Markdown => "the prompt is missing: the text behind the front matter is empty",
+            FileFormat::Toml => "the key \"prompt\" is missing or empty",
+            FileFormat::Markdown => {
+                "the prompt is missing: the text behind the front matter is empty"
+            }
         }
         .to_owned());
     };
     check(stem, raw, prompt.trim().to_owned(), place)
 }
 
-fn check(stem: &str, raw: RawAgent, prompt: String, place: Place) -> Result<Agent, String> {
-    name::check(stem).map_err(|why| format!("{why} (the file's name is the agent's name)"))?;
+fn check(stem: &str, raw: RawAgent, prompt: String, place: Location) -> Result<Agent, String> {
+    name_rules::check(stem)
+        .map_err(|why| format!("{why} (the file's name is the agent's name)"))?;
     if let Some(name) = raw.name.filter(|name| name != stem) {
-        let name = shown(&name);
+        let name = quote_name(&name);
         return Err(format!("name is \"{name}\", but the file's name says \"{stem}\""));
     }
     let description = raw.description.unwrap_or_default();
@@ -168,7 +180,7 @@ fn check(stem: &str, raw: RawAgent, prompt: String, place: Place) -> Result<Agen
         return Err("max_output must be at least 1".to_owned());
     }
     if let Some(entries) = &raw.tools {
-        tools::check_entries(entries)?;
+        tool_lists::check_entries(entries)?;
     }
     Ok(Agent {
         name: stem.to_owned(),
@@ -180,10 +192,10 @@ fn check(stem: &str, raw: RawAgent, prompt: String, place: Place) -> Result<Agen
         skills: raw.skills,
         limits: raw.limits.map(RawLimits::check).transpose()?.unwrap_or_default(),
         role: raw.role.map_or_else(|| Ok(DEFAULT_ROLE.to_owned()), role)?,
-        mode: raw.mode.as_deref().map(mode).transpose()?,
+        preset: raw.mode.as_deref().map(mode).transpose()?,
         temperature: raw.temperature,
         max_output: raw.max_output,
-        place,
+        location: place,
     })
 }
 
@@ -194,7 +206,7 @@ fn model(text: &str) -> Result<ModelRef, String> {
         }
         _ => Err(format!(
             "model \"{}\" must be written as provider/model, such as \"anthropic/claude-sonnet-4-5\"",
-            shown(text)
+            quote_name(text)
         )),
     }
 }
@@ -204,14 +216,14 @@ fn role(text: String) -> Result<String, String> {
     if (1..=40).contains(&text.len()) && text.bytes().all(fits) {
         return Ok(text);
     }
-    Err(format!("role \"{}\" must be 1 to 40 of a-z, 0-9, - and _", shown(&text)))
+    Err(format!("role \"{}\" must be 1 to 40 of a-z, 0-9, - and _", quote_name(&text)))
 }
 
-fn mode(text: &str) -> Result<Mode, String> {
-    Mode::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or_else(|| {
-        let names = Mode::ALL.map(Mode::as_str);
-        let near = did_you_mean(&nearest(text, names.into_iter()));
-        format!("mode \"{}\" is none of {}{near}", shown(text), names.join(", "))
+fn mode(text: &str) -> Result<AgentPreset, String> {
+    AgentPreset::ALL.into_iter().find(|mode| mode.as_str() == text).ok_or_else(|| {
+        let names = AgentPreset::ALL.map(AgentPreset::as_str);
+        let near = did_you_mean(&similar_names(text, names.into_iter()));
+        format!("mode \"{}\" is none of {}{near}", quote_name(text), names.join(", "))
     })
 }
 
@@ -222,12 +234,12 @@ fn title_of(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A file `NAME.md` to begin with: it loads as it is, with every tool and no limit of its own.
+/// A template for `NAME.md`: it loads as it is, with all tools and no limits of its own.
 ///
 /// # Errors
-/// Why this is no name of an agent, as a fragment.
-pub fn template(name: &str) -> Result<String, String> {
-    name::check(name)?;
+/// Why this is no valid name of an agent, as a sentence fragment.
+pub fn agent_template(name: &str) -> Result<String, String> {
+    name_rules::check(name)?;
     if name == GENERAL_ASSISTANT {
         return Err(format!("name \"{GENERAL_ASSISTANT}\" is taken by the built-in agent"));
     }

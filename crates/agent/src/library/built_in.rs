@@ -1,10 +1,10 @@
-//! What is shipped in the program.
+//! Built-in agents, skills, kits and guides.
 
-/// Agents: (name, text of its Markdown file).
+/// Agents: (name, text of the Markdown file).
 pub(super) const AGENTS: [(&str, &str); 1] =
     [("general-assistant", include_str!("../../agents/general-assistant.md"))];
 
-/// Skills: (folder, text of its `SKILL.md`).
+/// Skills: (folder, text of the `SKILL.md`).
 pub(super) const SKILLS: [(&str, &str); 1] =
     [("create-skill", include_str!("../../skills/create-skill/SKILL.md"))];
 

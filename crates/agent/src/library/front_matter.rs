@@ -1,18 +1,19 @@
-//! Markdown with YAML in front, and typed YAML and TOML with messages for people.
+//! Front matter of Markdown files, and typed YAML and TOML with error messages for users.
 #![deny(clippy::indexing_slicing)]
 
 use serde::de::DeserializeOwned;
 
-use super::near::{did_you_mean, shown, slips};
+use super::suggest::{did_you_mean, likely_typos, quote_name};
 
-/// Most YAML events that aliases of one file may repeat.
+/// Limit of YAML events that aliases of one file may repeat.
 const MAX_REPLAYED: usize = 1_000;
 
-/// Splits a Markdown file into the YAML between its two `---` lines and the body behind them, without blank lines around it. The YAML
-/// begins with the end of the first line, so that its lines have the numbers of the file's.
+/// Splits a Markdown file into the YAML between its two `---` lines and the body after them,
+/// without surrounding blank lines. The YAML begins with the end of the first line, so that its
+/// line numbers are those of the file.
 ///
 /// # Errors
-/// What is wrong, as a fragment.
+/// The problem, as a sentence fragment.
 pub(super) fn split(text: &str) -> Result<(&str, &str), String> {
     let mut lines = text.split_inclusive('\n');
     if lines.next().is_none_or(|first| first.trim_end() != "---") {
@@ -31,14 +32,15 @@ pub(super) fn split(text: &str) -> Result<(&str, &str), String> {
     Err("has front matter that does not end: a line with --- is missing behind it".to_owned())
 }
 
-/// Reads typed YAML.
+/// Parses typed YAML.
 ///
 /// # Errors
-/// What is wrong, as a fragment with the line; an unknown key with the key that was meant.
+/// The problem with its line, as a sentence fragment; for an unknown key with a suggestion.
 pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let options = serde_saphyr::options! {
         with_snippet: false,
-        // Anchors save typing in files of people; a text that multiplies itself is an attack.
+        // Anchors are legitimate in hand-written files; exponential expansion ("billion laughs") is
+        // an attack.
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPLAYED },
     };
     serde_saphyr::from_str_with_options(text, options).map_err(|error| {
@@ -50,7 +52,7 @@ pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
             serde_saphyr::Error::DuplicateMappingKey { key: Some(key), location } => {
                 format!(
                     "the key \"{}\" is there twice, again at line {}",
-                    shown(key),
+                    quote_name(key),
                     location.line()
                 )
             }
@@ -59,13 +61,13 @@ pub(super) fn yaml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// Reads typed TOML.
+/// Parses typed TOML.
 ///
 /// # Errors
-/// What is wrong, as a fragment with the line; an unknown key with the key that was meant.
+/// The problem with its line, as a sentence fragment; for an unknown key with a suggestion.
 pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     ::toml::from_str(text).map_err(|error| {
-        // Serde's own words: unknown field `x`, expected one of `a`, `b`
+        // Serde's message: unknown field `x`, expected one of `a`, `b`
         let message = error.message();
         let mut quoted = message.split('`').skip(1).step_by(2);
         if message.starts_with("unknown field `") {
@@ -82,8 +84,8 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
 }
 
 fn unknown_key(key: &str, expected: &[&str]) -> String {
-    let near = slips(key, expected.iter().copied());
-    let key = shown(key);
+    let near = likely_typos(key, expected.iter().copied());
+    let key = quote_name(key);
     if near.is_empty() {
         return format!("unknown key \"{key}\"; the keys are {}", expected.join(", "));
     }

@@ -1,20 +1,20 @@
-//! Guides: when to use one tool and when not, with samples (seed 002, `skills/`).
+//! Guides: when to use one tool and when not, with sample calls.
 #![deny(clippy::indexing_slicing)]
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::front_matter;
-use super::near::shown;
-use super::place::Place;
-use super::tools::Tools;
+use super::location::Location;
+use super::suggest::quote_name;
+use super::tool_lists::KnownTools;
 
 /// A sample call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GuideExample {
-    /// What a person would ask for.
+    /// The request of a user.
     pub need: String,
-    /// The arguments that answer it, which fit the tool's schema.
+    /// The arguments for it, which fit the tool's schema.
     pub args: Value,
 }
 
@@ -23,16 +23,16 @@ pub struct GuideExample {
 pub struct Guide {
     /// Canonical name of the tool.
     pub tool: String,
-    /// When it is the right one.
+    /// When to use the tool.
     pub when_to_use: Vec<String>,
-    /// When it is not.
+    /// When not to use it.
     pub when_not_to_use: Vec<String>,
     /// Sample calls.
     pub examples: Vec<GuideExample>,
-    /// How to get good results.
+    /// Tips for good results.
     pub tips: Vec<String>,
-    /// Where it comes from.
-    pub place: Place,
+    /// Its origin.
+    pub location: Location,
 }
 
 #[derive(Debug, Deserialize)]
@@ -56,16 +56,17 @@ struct RawExample {
     args: Map<String, Value>,
 }
 
-/// Whether the tool of a shipped guide is there. One that cannot be read is for everybody, so that somebody is told.
-pub(super) fn is_for(text: &str, tools: &Tools<'_>) -> bool {
+/// Whether the tool of a shipped guide exists. An unreadable guide counts as existing, so that the
+/// error is reported.
+pub(super) fn is_for(text: &str, tools: &KnownTools<'_>) -> bool {
     front_matter::yaml::<RawGuide>(text).map_or(true, |raw| tools.canonical(&raw.tool).is_ok())
 }
 
 /// Reads a guide and checks every example against the real schema of the tool.
 ///
 /// # Errors
-/// What is wrong, as a fragment.
-pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Guide, String> {
+/// The problem, as a sentence fragment.
+pub(super) fn read(text: &str, place: Location, tools: &KnownTools<'_>) -> Result<Guide, String> {
     let raw: RawGuide = front_matter::yaml(text)?;
     let tool = tools.canonical(&raw.tool)?;
     if raw.when_to_use.is_empty()
@@ -79,7 +80,7 @@ pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Guide,
     for (number, RawExample { need, args }) in (1..).zip(raw.examples) {
         let args = Value::Object(args);
         (tools.check)(tool, &args)
-            .map_err(|why| format!("example {number} (\"{}\"): {why}", shown(&need)))?;
+            .map_err(|why| format!("example {number} (\"{}\"): {why}", quote_name(&need)))?;
         examples.push(GuideExample { need, args });
     }
     Ok(Guide {
@@ -88,6 +89,6 @@ pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Guide,
         when_not_to_use: raw.when_not_to_use,
         examples,
         tips: raw.tips,
-        place,
+        location: place,
     })
 }

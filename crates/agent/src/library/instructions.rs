@@ -1,31 +1,33 @@
-//! `AGENTS.md`: what the people of a workspace want agents to know. The nearest one counts.
+//! Workspace instructions: the nearest `AGENTS.md`.
 
 use std::path::{Component, Path, PathBuf};
 
-use super::file;
-use super::place::Problem;
+use super::bounded_file;
+use super::location::Problem;
 
 /// The file's name (agents.md).
 pub const FILE: &str = "AGENTS.md";
-/// Bytes that are given to the model; the rest is cut with a note. About 8,000 tokens: a convention page, not a manual.
+/// Bytes that are given to the model; the rest is cut with a note. About 8,000 tokens: enough for a
+/// page of conventions, not for a manual.
 pub const MAX_BYTES: usize = 32 * 1024;
 
-/// The workspace's own words.
+/// Instructions of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instructions {
     /// The file, relative to the workspace, such as `AGENTS.md` or `crates/core/AGENTS.md`.
     pub path: String,
-    /// Its text, without blank lines around it; the end says so when it was cut.
+    /// Its text, without surrounding blank lines; ends with a note if it was cut.
     pub text: String,
     /// Whether it was cut.
     pub cut: bool,
 }
 
-/// Reads the `AGENTS.md` that is nearest to `inside`, a folder of the workspace relative to its root, on the way up to the root.
-/// `None` = there is none, or it is blank.
+/// Reads the nearest `AGENTS.md`, from `inside` (a folder relative to the workspace) up to the
+/// root. `None` if there is none, or if it is blank.
 ///
 /// # Errors
-/// A [`Problem`] when `inside` leaves the workspace, or the nearest file cannot be read, is no text, or is a link out of the workspace.
+/// A [`Problem`] if `inside` leaves the workspace, or if the nearest file cannot be read, is not
+/// text, or is a link out of the workspace.
 pub fn read(root: &Path, inside: Option<&Path>) -> Result<Option<Instructions>, Problem> {
     let inside = inside.unwrap_or(Path::new(""));
     let mut nearest = PathBuf::new();
@@ -39,11 +41,11 @@ pub fn read(root: &Path, inside: Option<&Path>) -> Result<Option<Instructions>, 
     for folder in nearest.ancestors() {
         let relative = folder.join(FILE);
         let path = root.join(&relative);
-        // Asked of the name itself, so that a link that leads nowhere is told and not passed over.
+        // Without following links, so that a broken link is reported instead of skipped.
         if path.symlink_metadata().is_err() {
             continue;
         }
-        let text = file::read(root, &path).map_err(|fault| Problem::new(&path, fault))?;
+        let text = bounded_file::read(root, &path).map_err(|fault| Problem::new(&path, fault))?;
         return Ok(bounded(&relative.display().to_string(), text.trim()));
     }
     Ok(None)
@@ -58,7 +60,7 @@ fn bounded(path: &str, text: &str) -> Option<Instructions> {
         return Some(Instructions { path, text: text.to_owned(), cut: false });
     }
     let end = text.floor_char_boundary(MAX_BYTES);
-    // Whole lines, where there are any.
+    // Cut at a line break, if there is one.
     let end = text.get(..end).and_then(|head| head.rfind('\n')).unwrap_or(end);
     let head = text.get(..end).unwrap_or_default();
     let text = format!(

@@ -1,13 +1,13 @@
-//! Kits: a known good way to use several tools for one goal, step by step (seed 002, `kits/`).
+//! Kits: a proven sequence of tool calls for one goal.
 #![deny(clippy::indexing_slicing)]
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::front_matter;
-use super::near::shown;
-use super::place::Place;
-use super::tools::Tools;
+use super::location::Location;
+use super::suggest::quote_name;
+use super::tool_lists::KnownTools;
 
 /// Longest name, in characters.
 const MAX_NAME: usize = 64;
@@ -17,9 +17,9 @@ const MAX_NAME: usize = 64;
 pub struct Step {
     /// Canonical name of the tool.
     pub tool: String,
-    /// Sample arguments, which fit the tool's schema; an `action` of the file is among them.
+    /// Sample arguments, which fit the tool's schema; include the `action` of the file.
     pub params: Value,
-    /// What to look at.
+    /// What to pay attention to.
     pub note: String,
 }
 
@@ -28,16 +28,16 @@ pub struct Step {
 pub struct Kit {
     /// Its name: up to 64 of `[a-z0-9_-]`.
     pub name: String,
-    /// What it is for.
+    /// Its goal.
     pub description: String,
     /// Its steps, in order; at least one.
     pub steps: Vec<Step>,
-    /// Where it comes from.
-    pub place: Place,
+    /// Its origin.
+    pub location: Location,
 }
 
 impl Kit {
-    /// The tools that it cannot do without.
+    /// The tools that it requires.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(|step| step.tool.as_str())
     }
@@ -63,8 +63,9 @@ struct RawStep {
     note: String,
 }
 
-/// Whether all tools of a shipped kit are there. One that cannot be read is for everybody, so that somebody is told.
-pub(super) fn is_for(text: &str, tools: &Tools<'_>) -> bool {
+/// Whether all tools of a shipped kit exist. An unreadable kit counts as existing, so that the
+/// error is reported.
+pub(super) fn is_for(text: &str, tools: &KnownTools<'_>) -> bool {
     let is_there = |step: &RawStep| tools.canonical(&step.tool).is_ok();
     front_matter::yaml::<RawKit>(text).map_or(true, |raw| raw.steps.iter().all(is_there))
 }
@@ -72,8 +73,8 @@ pub(super) fn is_for(text: &str, tools: &Tools<'_>) -> bool {
 /// Reads a kit and checks every step against the real schema of its tool.
 ///
 /// # Errors
-/// What is wrong, as a fragment.
-pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Kit, String> {
+/// The problem, as a sentence fragment.
+pub(super) fn read(text: &str, place: Location, tools: &KnownTools<'_>) -> Result<Kit, String> {
     let raw: RawKit = front_matter::yaml(text)?;
     check_name(&raw.tool_kit)?;
     if raw.description.trim().is_empty() {
@@ -84,13 +85,18 @@ pub(super) fn read(text: &str, place: Place, tools: &Tools<'_>) -> Result<Kit, S
     }
     let numbered = raw.steps.into_iter().zip(1..);
     let steps = numbered.map(|(raw, number)| step(raw, number, tools)).collect::<Result<_, _>>()?;
-    Ok(Kit { name: raw.tool_kit, description: raw.description.trim().to_owned(), steps, place })
+    Ok(Kit {
+        name: raw.tool_kit,
+        description: raw.description.trim().to_owned(),
+        steps,
+        location: place,
+    })
 }
 
 fn check_name(name: &str) -> Result<(), String> {
     let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || matches!(b, b'_' | b'-');
     if name.is_empty() || name.len() > MAX_NAME || !name.bytes().all(allowed) {
-        let name = shown(name);
+        let name = quote_name(name);
         return Err(format!(
             "tool_kit \"{name}\" must be 1 to 64 lower-case letters a-z, digits, hyphens and underscores"
         ));
@@ -98,7 +104,7 @@ fn check_name(name: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn step(raw: RawStep, number: usize, tools: &Tools<'_>) -> Result<Step, String> {
+fn step(raw: RawStep, number: usize, tools: &KnownTools<'_>) -> Result<Step, String> {
     if let Some(order) = raw.order.filter(|order| *order != number) {
         return Err(format!(
             "step {number} has order {order}; steps are numbered 1, 2, 3 in order"

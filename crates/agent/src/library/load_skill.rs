@@ -1,4 +1,4 @@
-//! `load_skill`: the instructions of a skill, when the model needs them (SPEC 2.8, FEAT-014).
+//! The tool `load_skill`: gives the model the instructions of a skill.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -8,21 +8,21 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
     CallCtx, Effect, Example, Handler, Risk, Tier, Tool, ToolError, ToolName, ToolOutput, ToolSpec,
-    Trust, Typed, defaults, remote_name, schema,
+    Trust, TypedHandler, defaults, remote_name, schema,
 };
 
-use super::load::LibraryHandle;
-use super::place::{Place, Scope};
+use super::loader::LibraryHandle;
+use super::location::{Location, Scope};
 use super::skill::{Skill, SkillBody};
 
 /// Its name.
 pub const NAME: &str = "load_skill";
 
-/// The tool over a library. Its structured result, `{skill, version, allowed_tools}`, tells the loop what to enforce from then on; see
-/// [`super::skill_limit`].
+/// The tool over a library. Its structured result, `{skill, version, allowed_tools}`, tells the
+/// loop which limit to enforce from then on; see [`super::skill_limit`].
 #[must_use]
 pub fn handler(library: LibraryHandle) -> Arc<dyn Handler> {
-    Typed::handler(LoadSkill { library })
+    TypedHandler::handler(LoadSkill { library })
 }
 
 struct LoadSkill {
@@ -44,12 +44,12 @@ impl Tool for LoadSkill {
     const ASSESSES: bool = false;
 
     fn spec(&self) -> ToolSpec {
-        // The name is valid (tested); the other arm only keeps this total.
+        // The name is valid (tested); the fallback only avoids a panic.
         let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("builtin", NAME));
         let mut spec = ToolSpec::new(
             name,
             "Load the instructions of a skill, or one of its files. Do it before you begin a task that a skill in the list fits.",
-            schema::of::<Args>(),
+            schema::for_type::<Args>(),
         );
         spec.parameter_aliases = vec![("skill".to_owned(), "name".to_owned())];
         spec.tier = Tier::Innate;
@@ -75,7 +75,7 @@ impl Tool for LoadSkill {
                 (true, false) => format!("The skills are: {}.", known.join(", ")),
                 (true, true) => "There are no skills; go on without one.".to_owned(),
             };
-            let name = super::near::shown(name);
+            let name = super::suggest::quote_name(name);
             ToolError::validation(format!("There is no skill \"{name}\". {next}"))
         })?;
         match args.file {
@@ -85,7 +85,7 @@ impl Tool for LoadSkill {
     }
 }
 
-/// Reads the skill again, away from the async threads.
+/// Reads the skill again, on a blocking thread.
 async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
     let name = skill.name.clone();
     let read = tokio::task::spawn_blocking(move || skill.body()).await;
@@ -100,7 +100,7 @@ async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
     .with_detail(fault))
 }
 
-/// Reads one of a skill's files, away from the async threads.
+/// Reads one of a skill's files, on a blocking thread.
 async fn read_file(skill: Skill, asked: String) -> Result<ToolOutput, ToolError> {
     let body = read(skill).await?;
     let name = body.skill.name.clone();
@@ -113,14 +113,14 @@ async fn read_file(skill: Skill, asked: String) -> Result<ToolOutput, ToolError>
         } else {
             format!("Its files are: {}.", body.files.join(", "))
         };
-        let file = super::near::shown(file);
+        let file = super::suggest::quote_name(file);
         let text = format!("The skill \"{name}\" lists no file \"{file}\". {next}");
         return Err(ToolError::validation(text));
     };
     let (folder, path) = (folder.to_owned(), folder.join(file));
     let read = {
         let path = path.clone();
-        tokio::task::spawn_blocking(move || super::file::read(&folder, &path)).await
+        tokio::task::spawn_blocking(move || super::bounded_file::read(&folder, &path)).await
     };
     match read.unwrap_or_else(|error| Err(error.to_string())) {
         Ok(text) => {
@@ -149,21 +149,21 @@ fn output(body: &SkillBody) -> ToolOutput {
             "\nFiles of the skill, each read with {NAME}, such as {call}:\n- {files}\n"
         );
     }
-    let source = match skill.place.path() {
+    let source = match skill.location.path() {
         None => format!("skill {}", skill.name),
         Some(path) => path.display().to_string(),
     };
     of(skill, text, source)
 }
 
-/// Words of a skill. Whichever of them are read, its limits hold from then on.
+/// Text of a skill. Its limits hold from then on, whichever of its files is read.
 fn of(skill: &Skill, text: String, source: String) -> ToolOutput {
-    let trust = match &skill.place {
-        Place::BuiltIn => Trust::Tool,
-        Place::File { scope: Scope::Server, .. } => Trust::External,
-        Place::File { .. } => Trust::Workspace,
+    let trust = match &skill.location {
+        Location::BuiltIn => Trust::Tool,
+        Location::File { scope: Scope::Server, .. } => Trust::External,
+        Location::File { .. } => Trust::Workspace,
     };
-    ToolOutput::text(text).from(trust, source).with_structured(json!({
+    ToolOutput::text(text).with_origin(trust, source).with_structured(json!({
         "skill": skill.name,
         "version": skill.version,
         "allowed_tools": skill.allowed_tools,

@@ -1,42 +1,43 @@
-//! Agents, skills, kits and guides as files: read, checked, listed.
+//! The library: agents, skills, kits and guides as files.
 //!
-//! [`Library::load`] reads the folders it is given and nothing else. A file is taken whole or not at all: what is wrong with it is a
-//! [`Problem`] with its path, and everything else still loads.
+//! [`Library::load`] reads the given folders and nothing else. A file is loaded completely or not
+//! at all: its error is a [`Problem`] with its path, and everything else still loads.
 
 mod agent;
+mod bounded_file;
 mod built_in;
-mod file;
 mod front_matter;
 mod guide;
 pub mod instructions;
 mod kit;
-mod limits;
-mod load;
 pub mod load_skill;
-mod name;
-mod near;
-mod place;
+mod loader;
+mod location;
+mod name_rules;
+mod run_limits;
 mod skill;
+mod skill_bundle;
 mod skill_folder;
-mod slash;
-mod tools;
-mod whole;
+mod slash_command;
+mod suggest;
+mod tool_lists;
 
-pub use agent::{Agent, DEFAULT_ROLE, GENERAL_ASSISTANT, Mode, ModelRef, template};
+pub use agent::{Agent, AgentPreset, DEFAULT_ROLE, GENERAL_ASSISTANT, ModelRef, agent_template};
 pub use guide::{Guide, GuideExample};
 pub use instructions::Instructions;
 pub use kit::{Kit, Step};
-pub use limits::{Limits, Rounds};
-pub use load::{Library, LibraryHandle, UnknownName};
-pub use place::{Folder, Folders, Place, Problem, Scope};
-pub use skill::{Parameter, Skill, SkillBody};
-pub use skill_folder::{add, validate};
-pub use slash::slash;
-pub use tools::{
-    Check, Expanded, Expansion, ON_DEVICE_TOOLS, ToolNames, Tools, Unknown, expand, skill_limit,
+pub use loader::{Library, LibraryHandle, UnknownName};
+pub use location::{Folder, Folders, Location, Problem, Scope};
+pub use run_limits::{Limits, Rounds};
+pub use skill::{FILE as SKILL_FILE, Parameter, Skill, SkillBody};
+pub use skill_folder::{add_skill, validate_skill};
+pub use slash_command::parse_slash_command;
+pub use tool_lists::{
+    ArgsCheck, ExpandedEntry, Expansion, KnownTools, ON_DEVICE_TOOLS, ToolNames, UnknownEntry,
+    expand_tool_list, skill_limit,
 };
 
-pub use whole::{WholeSkill, whole};
+pub use skill_bundle::{SkillBundle, read_bundle};
 
 #[cfg(test)]
 mod tests;

@@ -1,6 +1,8 @@
-//! Skills: `NAME/SKILL.md` of the Agent Skills standard (agentskills.io), with the seeds' fields beside the standard's.
+//! Skills: `NAME/SKILL.md` of the Agent Skills standard (agentskills.io), with Toolcrib's
+//! additional fields.
 //!
-//! A library knows a skill by name and description. Its body is read from disk each time it is used, so an edit counts at once.
+//! A library holds the name and description of a skill. Its body is read from disk at each use, so
+//! that an edit takes effect at once.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -10,20 +12,20 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use super::near::{did_you_mean, shown, slips};
-use super::place::Place;
-use super::{built_in, file, front_matter, name, skill_folder};
+use super::location::Location;
+use super::suggest::{did_you_mean, likely_typos, quote_name};
+use super::{bounded_file, built_in, front_matter, name_rules, skill_folder};
 
-/// The file of a skill.
-pub(super) const FILE: &str = "SKILL.md";
+/// File name of a skill.
+pub const FILE: &str = "SKILL.md";
 /// Longest description, in characters (agentskills.io).
 const MAX_DESCRIPTION: usize = 1024;
-/// Longest statement of compatibility, in characters (agentskills.io).
+/// Longest compatibility statement, in characters (agentskills.io).
 const MAX_COMPATIBILITY: usize = 500;
-/// The version of a skill that states none (SPEC 4.7).
+/// Version of a skill that states none.
 const DEFAULT_VERSION: &str = "1";
 
-/// Keys of the standard, then those of the seeds (000 and 003; SPEC 2.8, FEAT-014).
+/// Keys of the standard, then Toolcrib's own.
 const KEYS: [&str; 11] = [
     "name",
     "description",
@@ -38,8 +40,8 @@ const KEYS: [&str; 11] = [
     "parameters",
 ];
 
-/// Tool names that skills written for other programs use, with ours. What is after a name in brackets, as in `Bash(git:*)`, is left
-/// out: the list says which tools there are, and rules say which calls.
+/// Tool names in skills of other programs, with Toolcrib's names. A suffix in brackets, as in
+/// `Bash(git:*)`, is dropped: the list selects tools, while rules decide about calls.
 const FOREIGN_TOOLS: [(&str, &[&str]); 9] = [
     ("Bash", &["execute_shell_command"]),
     ("Read", &["read_file", "list_dir", "file_info"]),
@@ -52,58 +54,58 @@ const FOREIGN_TOOLS: [(&str, &[&str]); 9] = [
     ("WebSearch", &["web_search"]),
 ];
 
-/// A value that a person fills in when a skill is started with `/name`.
+/// A parameter that a person fills in when a skill is started with `/name`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// Its name.
     pub name: String,
-    /// Its type, such as `string`; for people.
+    /// Its type, such as `string`; for display.
     #[serde(rename = "type", default)]
     pub kind: Option<String>,
-    /// What it is.
+    /// Its description.
     #[serde(default)]
     pub description: Option<String>,
-    /// Whether the skill needs it.
+    /// Whether the skill requires it.
     #[serde(default)]
     pub required: bool,
 }
 
-/// What is known of a skill before it is used.
+/// Metadata of a skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skill {
-    /// Its name: the folder's.
+    /// Its name, the same as its folder's.
     pub name: String,
-    /// Name for people.
+    /// Display name.
     pub display_name: Option<String>,
-    /// What it does and when to use it, 1 to 1,024 characters.
+    /// Its description: what it does and when to use it, 1 to 1,024 characters.
     pub description: String,
-    /// Its version; "1" when it states none.
+    /// Its version; "1" if it states none.
     pub version: String,
-    /// Its licence.
+    /// Its license.
     pub license: Option<String>,
-    /// What it needs of its surroundings.
+    /// Its requirements on the environment.
     pub compatibility: Option<String>,
-    /// Whatever else its author states.
+    /// Other metadata of its author.
     pub metadata: BTreeMap<String, Value>,
-    /// The tools that may be used while it is active, in the grammar of tool lists; empty = no limit.
+    /// The tools that may be used while it is active, as a tool list; empty for no limit.
     pub allowed_tools: Vec<String>,
-    /// Tools that it cannot do without.
+    /// Tools that it requires.
     pub tools_required: Vec<String>,
-    /// What a person fills in.
+    /// Parameters that a person fills in.
     pub parameters: Vec<Parameter>,
-    /// Where it comes from; the file is its `SKILL.md`.
-    pub place: Place,
+    /// Its origin; the file is its `SKILL.md`.
+    pub location: Location,
 }
 
-/// A skill as it is now, whole.
+/// A skill with its current body.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillBody {
-    /// Its head, read again.
+    /// Its metadata, read again.
     pub skill: Skill,
     /// The instructions.
     pub instructions: String,
-    /// Its other files, relative to its folder, in order; at most 100.
+    /// Its other files, as sorted paths relative to its folder; at most 100.
     pub files: Vec<String>,
 }
 
@@ -111,26 +113,26 @@ impl Skill {
     /// Reads the skill again, with its body.
     ///
     /// # Errors
-    /// What is wrong with its file now, as a fragment.
+    /// The problem of its file, as a sentence fragment.
     pub fn body(&self) -> Result<SkillBody, String> {
-        let Some(path) = self.place.path() else {
+        let Some(path) = self.location.path() else {
             let text = built_in::skill(&self.name).ok_or("is not built in")?;
-            return parse(&self.name, text, Place::BuiltIn).map_err(|faults| faults.join("; "));
+            return parse(&self.name, text, Location::BuiltIn).map_err(|faults| faults.join("; "));
         };
         let folder = path.parent().ok_or("has no folder")?;
-        let mut body = read(folder, &self.place).map_err(|faults| faults.join("; "))?;
+        let mut body = read(folder, &self.location).map_err(|faults| faults.join("; "))?;
         body.files = skill_folder::files(folder);
         Ok(body)
     }
 
-    /// Its folder; `None` = built in.
+    /// Its folder; `None` for a built-in skill.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
-        self.place.path().and_then(Path::parent)
+        self.location.path().and_then(Path::parent)
     }
 }
 
-/// The front matter as it is written.
+/// The front matter in its file format.
 #[derive(Debug, Deserialize)]
 struct RawSkill {
     name: String,
@@ -139,10 +141,10 @@ struct RawSkill {
     compatibility: Option<String>,
     metadata: Option<BTreeMap<String, Value>>,
     #[serde(rename = "allowed-tools", alias = "allowed_tools")]
-    allowed_tools: Option<Words>,
+    allowed_tools: Option<StringOrList>,
     version: Option<String>,
     display_name: Option<String>,
-    tools_required: Option<Words>,
+    tools_required: Option<StringOrList>,
     parameters: Option<Vec<Parameter>>,
 }
 
@@ -151,13 +153,14 @@ struct RawSkill {
     untagged,
     expecting = "a list of tools must be names separated by blanks, or a list of names"
 )]
-enum Words {
+enum StringOrList {
     Text(String),
     List(Vec<String>),
 }
 
-impl Words {
-    /// The names. Blanks and commas inside brackets belong to their name, as in `Bash(git add:*)`.
+impl StringOrList {
+    /// The names. White space and commas inside brackets belong to the name, as in `Bash(git
+    /// add:*)`.
     fn names(self) -> Vec<String> {
         let text = match self {
             Self::List(names) => return names,
@@ -176,21 +179,21 @@ impl Words {
     }
 }
 
-/// Reads `SKILL.md` of a folder. `files` stay empty.
+/// Reads `SKILL.md` of a folder. `files` stays empty.
 ///
 /// # Errors
-/// Everything that is wrong with it, as fragments.
-pub(super) fn read(folder: &Path, place: &Place) -> Result<SkillBody, Vec<String>> {
+/// All problems, as sentence fragments.
+pub(super) fn read(folder: &Path, place: &Location) -> Result<SkillBody, Vec<String>> {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
-    let text = file::read(folder, &folder.join(FILE)).map_err(|fault| vec![fault])?;
+    let text = bounded_file::read(folder, &folder.join(FILE)).map_err(|fault| vec![fault])?;
     parse(&name.unwrap_or_default(), &text, place.clone())
 }
 
-/// Reads the text of a `SKILL.md` from a folder of this name.
+/// Parses the text of a `SKILL.md` from a folder of this name.
 ///
 /// # Errors
-/// Everything that is wrong with it, as fragments.
-pub(super) fn parse(folder: &str, text: &str, place: Place) -> Result<SkillBody, Vec<String>> {
+/// All problems, as sentence fragments.
+pub(super) fn parse(folder: &str, text: &str, place: Location) -> Result<SkillBody, Vec<String>> {
     let one = |fault: String| vec![fault];
     let (yaml, body) = front_matter::split(text).map_err(one)?;
     let slips = unknown_keys(yaml).map_err(one)?.into_iter().filter_map(|key| key.slip);
@@ -202,7 +205,7 @@ pub(super) fn parse(folder: &str, text: &str, place: Place) -> Result<SkillBody,
             return Err(faults);
         }
     };
-    faults.extend(raw_faults(&raw, folder));
+    faults.extend(check_raw(&raw, folder));
     if body.is_empty() {
         faults
             .push("the instructions are missing: the text behind the front matter is empty".into());
@@ -210,16 +213,16 @@ pub(super) fn parse(folder: &str, text: &str, place: Place) -> Result<SkillBody,
     if !faults.is_empty() {
         return Err(faults);
     }
-    let skill = of(raw, place);
+    let skill = from_raw(raw, place);
     Ok(SkillBody { skill, instructions: body.to_owned(), files: Vec::new() })
 }
 
-fn raw_faults(raw: &RawSkill, folder: &str) -> Vec<String> {
+fn check_raw(raw: &RawSkill, folder: &str) -> Vec<String> {
     let mut faults = Vec::new();
-    if let Err(fault) = name::check(&raw.name) {
+    if let Err(fault) = name_rules::check(&raw.name) {
         faults.push(fault);
     } else if raw.name != folder {
-        let folder = shown(folder);
+        let folder = quote_name(folder);
         faults.push(format!("name \"{}\" is not the folder's name, \"{folder}\"", raw.name));
     }
     let length = raw.description.trim().chars().count();
@@ -236,7 +239,7 @@ fn raw_faults(raw: &RawSkill, folder: &str) -> Vec<String> {
     faults
 }
 
-fn of(raw: RawSkill, place: Place) -> Skill {
+fn from_raw(raw: RawSkill, place: Location) -> Skill {
     let metadata = raw.metadata.unwrap_or_default();
     let stated = metadata.get("version").map(|version| match version {
         Value::String(text) => text.clone(),
@@ -251,17 +254,17 @@ fn of(raw: RawSkill, place: Place) -> Skill {
         license: raw.license,
         compatibility: raw.compatibility,
         metadata,
-        allowed_tools: ours(raw.allowed_tools),
-        tools_required: ours(raw.tools_required),
+        allowed_tools: map_foreign_tools(raw.allowed_tools),
+        tools_required: map_foreign_tools(raw.tools_required),
         parameters: raw.parameters.unwrap_or_default(),
-        place,
+        location: place,
     }
 }
 
-/// A list with the names of other programs as ours.
-fn ours(words: Option<Words>) -> Vec<String> {
+/// Replaces other programs' tool names by Toolcrib's.
+fn map_foreign_tools(words: Option<StringOrList>) -> Vec<String> {
     let mut tools: Vec<String> = Vec::new();
-    for written in words.map(Words::names).unwrap_or_default() {
+    for written in words.map(StringOrList::names).unwrap_or_default() {
         let name = written.split('(').next().unwrap_or_default().trim();
         let known = FOREIGN_TOOLS.iter().find(|(foreign, _)| *foreign == name);
         let names = match (known, name.strip_prefix("mcp__")) {
@@ -279,26 +282,27 @@ fn ours(words: Option<Words>) -> Vec<String> {
     tools
 }
 
-/// A key that neither the standard nor the seeds have.
+/// An unknown key.
 pub(super) struct UnknownKey {
     /// The key.
     pub(super) key: String,
-    /// What is wrong, when it looks like a slip: a missed `allowed-tools` would lift a limit, so the skill is not loaded. Other unknown
-    /// keys are extensions of other programs and do no harm.
+    /// The problem, if the key looks like a typing error: a missed `allowed-tools` would lift a
+    /// limit, so the skill is not loaded. Other unknown keys are extensions of other programs and
+    /// harmless.
     pub(super) slip: Option<String>,
 }
 
 /// The unknown keys of a front matter.
 ///
 /// # Errors
-/// Why it is no YAML mapping, as a fragment.
+/// Why it is not a YAML mapping, as a sentence fragment.
 pub(super) fn unknown_keys(yaml: &str) -> Result<Vec<UnknownKey>, String> {
     let keys: BTreeMap<String, IgnoredAny> = front_matter::yaml(yaml)?;
     let unknown = keys.into_keys().filter(|key| !KEYS.contains(&key.as_str()));
     let described = unknown.map(|key| {
-        let near = slips(&key, KEYS.into_iter());
+        let near = likely_typos(&key, KEYS.into_iter());
         let slip = (!near.is_empty())
-            .then(|| format!("unknown key \"{}\"{}", shown(&key), did_you_mean(&near)));
+            .then(|| format!("unknown key \"{}\"{}", quote_name(&key), did_you_mean(&near)));
         UnknownKey { key, slip }
     });
     Ok(described.collect())

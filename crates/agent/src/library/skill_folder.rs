@@ -1,26 +1,27 @@
-//! Folders of skills: checked as the standard's validator does, copied, listed.
+//! Skill folders: strict validation, copying and listing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::place::{Place, Problem, Scope};
+use super::location::{Location, Problem, Scope};
 use super::skill::{self, FILE, Skill};
-use super::tools::{ToolNames, expand};
-use super::{file, front_matter};
+use super::tool_lists::{ToolNames, expand_tool_list};
+use super::{bounded_file, front_matter};
 
-/// Most files that a skill's listing names.
+/// Files that a skill's listing names at most.
 const MAX_LISTED: usize = 100;
-/// Most files of a skill that is copied.
+/// Files of a skill that is copied at most.
 const MAX_FILES: usize = 500;
-/// Deepest folder inside a skill that is looked at.
+/// Folder depth inside a skill.
 const MAX_DEPTH: usize = 8;
 
-/// Checks a skill's folder, or its `SKILL.md`, more strictly than loading does: keys that neither the standard nor the seeds have, and
-/// metadata that is no text, are problems too. With `tools`, so are names of tools that are not among them.
+/// Validates a skill's folder, or its `SKILL.md`, more strictly than loading does: unknown keys and
+/// metadata that is not text are problems too. With `tools`, so are names of tools that are not
+/// among them.
 #[must_use]
-pub fn validate(path: &Path, tools: Option<&[ToolNames]>) -> Vec<Problem> {
+pub fn validate_skill(path: &Path, tools: Option<&[ToolNames]>) -> Vec<Problem> {
     let folder = match path.file_name() {
         Some(name) if name == FILE => path.parent().unwrap_or(path),
         _ => path,
@@ -29,45 +30,47 @@ pub fn validate(path: &Path, tools: Option<&[ToolNames]>) -> Vec<Problem> {
     // `.` and `..` have no name of their own.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut faults =
-        match skill::read(&folder, &Place::File { scope: Scope::User, path: path.clone() }) {
-            Ok(body) => loose(&body.skill, tools),
+        match skill::read(&folder, &Location::File { scope: Scope::User, path: path.clone() }) {
+            Ok(body) => lint(&body.skill, tools),
             Err(faults) => faults,
         };
-    if let Ok(text) = file::read(&folder, &folder.join(FILE)) {
+    if let Ok(text) = bounded_file::read(&folder, &folder.join(FILE)) {
         faults.extend(extensions(&text));
     }
     faults.into_iter().map(|fault| Problem::new(&path, fault)).collect()
 }
 
-/// Keys that other programs may know.
+/// Keys that only other programs may know.
 fn extensions(text: &str) -> Vec<String> {
     let keys = front_matter::split(text).and_then(|(yaml, _)| skill::unknown_keys(yaml));
     let foreign = keys.unwrap_or_default().into_iter().filter(|key| key.slip.is_none());
     foreign.map(|key| format!("key \"{}\" is not part of the standard", key.key)).collect()
 }
 
-/// What loads, but is not right.
-fn loose(skill: &Skill, tools: Option<&[ToolNames]>) -> Vec<String> {
+/// Problems that do not prevent loading.
+fn lint(skill: &Skill, tools: Option<&[ToolNames]>) -> Vec<String> {
     let metadata = skill.metadata.iter().filter(|(_, value)| !matches!(value, Value::String(_)));
     let mut faults: Vec<String> =
         metadata.map(|(key, _)| format!("metadata.{key} is not text; put it in quotes")).collect();
     for (key, list) in
         [("allowed-tools", &skill.allowed_tools), ("tools_required", &skill.tools_required)]
     {
-        let complaint = tools.and_then(|tools| expand(Some(list), tools).complaint());
+        let complaint = tools.and_then(|tools| expand_tool_list(Some(list), tools).complaint());
         faults
             .extend(complaint.map(|text| format!("{key}: {}", text.trim_start_matches("tools: "))));
     }
     faults
 }
 
-/// Copies a skill's folder to `to/NAME`: text files up to 256 KB each, no links, without hidden files. All of it or nothing.
+/// Copies a skill's folder to `to/NAME`: text files up to 256 KB each, without links and hidden
+/// files. Atomic.
 ///
 /// # Errors
-/// A [`Problem`] of the first thing that cannot be copied; a skill that does not load, or whose name is taken, is not copied.
-pub fn add(from: &Path, to: &Path) -> Result<Skill, Problem> {
+/// A [`Problem`] of the first file that cannot be copied; a skill that does not load, or whose name
+/// is taken, is not copied.
+pub fn add_skill(from: &Path, to: &Path) -> Result<Skill, Problem> {
     let from = from.canonicalize().map_err(|error| Problem::new(from, unreadable(&error)))?;
-    let place = Place::File { scope: Scope::User, path: from.join(FILE) };
+    let place = Location::File { scope: Scope::User, path: from.join(FILE) };
     let body = skill::read(&from, &place)
         .map_err(|faults| Problem::new(from.join(FILE), faults.join("; ")))?;
     let target = to.join(&body.skill.name);
@@ -75,18 +78,19 @@ pub fn add(from: &Path, to: &Path) -> Result<Skill, Problem> {
         return Err(Problem::new(target, "exists already; remove it first"));
     }
     let texts = texts(&from)?;
-    // Written beside the target and moved there, so that nobody ever sees half a skill.
+    // Written beside the target and renamed, so that a partial skill is never visible.
     let partial = to.join(format!(".{}.partial", body.skill.name));
-    // What a broken attempt left behind.
+    // Removes the rest of a failed attempt.
     drop(fs::remove_dir_all(&partial));
     let written = write(&texts, &from, &partial).and_then(|()| fs::rename(&partial, &target));
     if let Err(error) = written {
-        // What is left over is ours alone; when it cannot be removed, the reason is the same one.
+        // The folder is private to this function; if it cannot be removed, the first error is the
+        // one to report.
         drop(fs::remove_dir_all(&partial));
         return Err(Problem::new(target, format!("cannot be written: {error}")));
     }
-    let place = Place::File { scope: Scope::User, path: target.join(FILE) };
-    Ok(Skill { place, ..body.skill })
+    let place = Location::File { scope: Scope::User, path: target.join(FILE) };
+    Ok(Skill { location: place, ..body.skill })
 }
 
 fn unreadable(error: &std::io::Error) -> String {
@@ -107,7 +111,8 @@ fn texts(folder: &Path) -> Result<Vec<(PathBuf, String)>, Problem> {
                 return Err(Problem::new(full, "is a link; a skill is copied without links"));
             }
             Kind::File => {
-                let text = file::read(folder, &full).map_err(|fault| Problem::new(&full, fault))?;
+                let text = bounded_file::read(folder, &full)
+                    .map_err(|fault| Problem::new(&full, fault))?;
                 texts.push((path, text));
             }
         }
@@ -123,23 +128,24 @@ fn write(texts: &[(PathBuf, String)], from: &Path, to: &Path) -> std::io::Result
             fs::create_dir_all(parent)?;
         }
         fs::write(&target, text)?;
-        // Scripts stay executable.
+        // Keeps scripts executable.
         fs::set_permissions(&target, fs::metadata(from.join(path))?.permissions())?;
     }
     Ok(())
 }
 
-/// The files of a skill beside its `SKILL.md`, relative, in order; what cannot be read is left out.
+/// The files of a skill beside its `SKILL.md`, as sorted relative paths; unreadable ones are left
+/// out.
 pub(super) fn files(folder: &Path) -> Vec<String> {
     let found = walk(folder, MAX_LISTED).unwrap_or_default().into_iter();
     let names = found.filter(|(path, kind)| *kind == Kind::File && path != Path::new(FILE));
     names.map(|(path, _)| path.display().to_string()).take(MAX_LISTED).collect()
 }
 
-/// All files of a skill, relative, in order; links are left out.
+/// All files of a skill, as sorted relative paths, without links.
 ///
 /// # Errors
-/// What is wrong, as a fragment; more files than this.
+/// The problem, as a sentence fragment; more than `most` files.
 pub(super) fn plain_files(folder: &Path, most: usize) -> Result<Vec<String>, String> {
     let found = walk(folder, most).map_err(|problem| problem.to_string())?;
     if found.len() > most {
@@ -155,13 +161,14 @@ enum Kind {
     Link,
 }
 
-/// What is in a folder and below, relative, in order, and one more than `most` when there is more; links are not followed.
+/// The content of a folder tree, as sorted relative paths; one more than `most` if there are more.
+/// Links are not followed.
 fn walk(folder: &Path, most: usize) -> Result<Vec<(PathBuf, Kind)>, Problem> {
     let mut found = Vec::new();
     let mut open = vec![(PathBuf::new(), 0)];
     while let Some((inside, depth)) = open.pop() {
         let here = folder.join(&inside);
-        for path in file::entries(&here).map_err(|fault| Problem::new(&here, fault))? {
+        for path in bounded_file::entries(&here).map_err(|fault| Problem::new(&here, fault))? {
             let relative = inside.join(path.file_name().unwrap_or_default());
             let meta = path.symlink_metadata().map_err(|e| Problem::new(&path, unreadable(&e)))?;
             if meta.is_dir() {

@@ -1,4 +1,4 @@
-//! Agents, kits, guides and the loader: good and bad files with their exact messages.
+//! Tests of agents, kits, guides and the loader: valid and invalid files with their exact messages.
 
 mod agents;
 mod hostile;
@@ -9,11 +9,11 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use toolcrib_engine::args::{Decoded, Limits as DecodeLimits, Schema, decode_value};
+use toolcrib_argument_decoder::{Decoded, Limits as DecodeLimits, Schema, decode_value};
 
 use super::*;
 
-/// A tool for tests with a real schema.
+/// A test tool with a real schema.
 struct Sample {
     names: ToolNames,
     schema: Value,
@@ -54,7 +54,8 @@ fn samples() -> Vec<Sample> {
     ]
 }
 
-/// What the app gives the loader: arguments are right as written, and every parameter is one that the tool knows.
+/// The check that the app gives to the loader: arguments must fit without repairs, and every
+/// parameter must be known to the tool.
 fn check_args(tool: &str, args: &Value) -> Result<(), String> {
     let sample = samples().into_iter().find(|sample| sample.names.name == tool).unwrap();
     let schema = Schema::check(&sample.schema).unwrap();
@@ -62,7 +63,7 @@ fn check_args(tool: &str, args: &Value) -> Result<(), String> {
         Decoded::Ok { warnings, .. } if warnings.is_empty() => Ok(()),
         Decoded::Ok { warnings, .. } => Err(warnings.join("; ")),
         Decoded::Repaired { changes, .. } => Err(changes[0].note.clone()),
-        // The line below the first ones speaks to a model that called the tool.
+        // The further lines address a model that made the call.
         Decoded::ValidationError { message } | Decoded::ParseError { message } => {
             Err(message.lines().next().unwrap_or_default().to_owned())
         }
@@ -75,7 +76,7 @@ fn names() -> Vec<ToolNames> {
 
 /// Loads these folders of a temporary tree with the sample tools.
 fn load(folders: &Folders) -> Library {
-    Library::load(folders, &Tools { names: &names(), check: &check_args })
+    Library::load(folders, &KnownTools { names: &names(), check: &check_args })
 }
 
 fn put(root: &Path, path: &str, text: &str) {
@@ -88,7 +89,7 @@ fn folder(scope: Scope, root: &Path, name: &str) -> Vec<Folder> {
     vec![Folder { scope, path: root.join(name) }]
 }
 
-/// The problems with paths relative to the root.
+/// The problems, with paths relative to the root.
 fn problems(library: &Library, root: &Path) -> Vec<String> {
     let root = format!("{}/", root.display());
     library.problems.iter().map(|problem| problem.to_string().replace(&root, "")).collect()

@@ -1,46 +1,50 @@
-//! The loop as a state machine without I/O: it says what is to be done next and is told what came of it.
+//! The agent loop as a state machine without I/O: it names the next step and takes the step's
+//! result.
 //!
-//! It can be stored at any step and finished by another process: everything that it knows is in [`Machine`], which is plain data. Each call
-//! of the model has exactly one result, because a message cannot be sent on before each of its slots is filled.
+//! It can be stored at any step and finished by another process: everything it knows is in
+//! [`Machine`], which is plain data. Each call of the model has exactly one result, because a
+//! message is sent only when each of its result slots is filled.
 
-mod guard;
-mod model;
-mod person;
+mod call_results;
+mod human_answers;
+mod loop_guards;
+mod model_answers;
+pub(crate) mod model_messages;
 mod state;
 #[cfg(test)]
 mod tests;
-pub(crate) mod texts;
-mod tools;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{Call, CallId, ConversationId, Labels, RunId};
-use toolcrib_providers::chat::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
+use toolcrib_providers::conversation::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
 
-pub(crate) use tools::asked;
+pub(crate) use call_results::user_question;
 
 pub use state::{
-    ActiveSkill, Ask, End, MOST_ROUNDS, Pending, Phase, Progress, Question, ROUNDS, STATE_VERSION,
-    Said, Spent, State, Waits,
+    ActiveSkill, MAX_ROUNDS, Pending, PendingKind, Phase, Question, QuestionAnswer, ROUNDS,
+    RequestMode, RunEnd, STATE_VERSION, StallProgress, State, UsageTotals,
 };
 
 use toolcrib_providers::Usage;
 
 use crate::context::{Money, Summary};
-use crate::offer::Injected;
+use crate::tool_selection::FoundTools;
 
-/// What is to be done next.
+/// The next step.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Next<'a> {
-    /// Ask the model; then [`Machine::answered`] or [`Machine::failed`].
-    CallModel(&'a Ask),
-    /// Run the calls of the newest message through the door; then [`Machine::ran`].
+pub enum NextStep<'a> {
+    /// Ask the model; then call [`Machine::model_answered`] or [`Machine::model_failed`].
+    CallModel(&'a RequestMode),
+    /// Run the calls of the newest message through the invoker; then call
+    /// [`Machine::calls_finished`].
     CallTools(&'a [Call]),
-    /// Wait for people; then [`Machine::said`] and [`Machine::decided`], once for each.
+    /// Wait for people; then call [`Machine::question_answered`] or [`Machine::call_decided`], once
+    /// for each.
     AskPerson(&'a [Pending]),
-    /// Nothing: it is over.
-    Done(&'a End),
+    /// None: the run has ended.
+    Done(&'a RunEnd),
 }
 
 /// One run of the loop.
@@ -61,14 +65,14 @@ impl Machine {
         rounds_limit: Option<u32>,
     ) -> Self {
         close_open_calls(&mut history, &[]);
-        let injected = Injected::of(history.iter().map(|message| &**message));
+        let injected = FoundTools::from_history(history.iter().map(|message| &**message));
         history.push(Arc::new(Message::User(message)));
         let state = State {
             version: STATE_VERSION,
             run,
             conversation,
             rounds_limit,
-            phase: Phase::Model { ask: Ask::Open },
+            phase: Phase::Model { ask: RequestMode::Open },
             begun_at: None,
             rounds: 0,
             calls: 0,
@@ -78,37 +82,37 @@ impl Machine {
             queued: Vec::new(),
             said: Vec::new(),
             skills: Vec::new(),
-            progress: Progress::default(),
-            spent: Spent::default(),
+            progress: StallProgress::default(),
+            spent: UsageTotals::default(),
             labels: Labels::default(),
             injected,
         };
         Self { state, history }
     }
 
-    /// A run as it was stored.
+    /// A stored run.
     #[must_use]
     pub fn restore(state: State, history: Vec<Arc<Message>>) -> Self {
         Self { state, history }
     }
 
-    /// What is to be done next. Asking twice changes nothing.
+    /// The next step. Calling this repeatedly changes nothing.
     #[must_use]
-    pub fn next(&self) -> Next<'_> {
+    pub fn next(&self) -> NextStep<'_> {
         match &self.state.phase {
-            Phase::Model { ask } => Next::CallModel(ask),
-            Phase::Tools { calls } => Next::CallTools(calls),
-            Phase::Person { pending } => Next::AskPerson(pending),
-            Phase::Ended { end } => Next::Done(end),
+            Phase::Model { ask } => NextStep::CallModel(ask),
+            Phase::Tools { calls } => NextStep::CallTools(calls),
+            Phase::Person { pending } => NextStep::AskPerson(pending),
+            Phase::Ended { end } => NextStep::Done(end),
         }
     }
 
-    /// Whether the newest message is the one whose calls are being answered, as the state says. It is not when another run has written
-    /// into the conversation since this one was stored.
+    /// Whether the newest message is the one whose calls are being answered, according to the
+    /// state. It is not if another run has written into the conversation since this one was stored.
     #[must_use]
-    pub fn is_in_place(&self) -> bool {
+    pub fn matches_history(&self) -> bool {
         let open: Vec<usize> = match self.history.last().map(|message| &**message) {
-            Some(Message::Model(message)) => message.open().collect(),
+            Some(Message::Model(message)) => message.unanswered().collect(),
             _ => Vec::new(),
         };
         match &self.state.phase {
@@ -130,40 +134,40 @@ impl Machine {
         &self.history
     }
 
-    /// Text of the newest message of the model; empty when it has said nothing yet in this run.
+    /// Text of the newest message of the model; empty if there is none in this run yet.
     #[must_use]
     pub fn answer(&self) -> &str {
         self.newest().map_or("", |message| &message.turn.text)
     }
 
-    /// Takes over the summary of an earlier run of the conversation, or a new one.
-    pub fn summarised(&mut self, summary: Option<Summary>) {
+    /// Sets the summary, new or from an earlier run of the conversation.
+    pub fn set_summary(&mut self, summary: Option<Summary>) {
         self.state.summary = summary;
     }
 
-    /// What was read before, in the conversation, or meanwhile. Nothing is ever taken away.
-    pub fn labelled(&mut self, labels: &Labels) {
+    /// Adds taint labels, from earlier in the conversation or from calls. Labels are never removed.
+    pub fn add_labels(&mut self, labels: &Labels) {
         self.state.labels.inherit(labels);
     }
 
-    /// Tools were found by calls inside of calls: they stay for the conversation.
-    pub fn inject(&mut self, names: impl IntoIterator<Item = String>) {
+    /// Adds tools found by nested calls, for the conversation.
+    pub fn add_found_tools(&mut self, names: impl IntoIterator<Item = String>) {
         self.state.injected.add(names);
     }
 
-    /// A request left tools out, and with them so many tokens.
-    pub fn saved(&mut self, tokens: u64) {
+    /// Adds the tokens that a request saved by leaving tools out.
+    pub fn add_tokens_saved(&mut self, tokens: u64) {
         let saved = &mut self.state.spent.tokens_saved;
         *saved = saved.saturating_add(tokens);
     }
 
-    /// A request besides the conversation was answered, such as one for a summary.
-    pub fn charged(&mut self, usage: Option<Usage>, cost: Option<Money>) {
+    /// Adds the usage of a request outside the conversation, such as one for a summary.
+    pub fn add_usage(&mut self, usage: Option<Usage>, cost: Option<Money>) {
         self.state.spent.add(usage, cost);
     }
 
-    /// A skill is active from here on; one that is active already is not added twice, and one that was active from the start stays so: a
-    /// model must not turn a bound that a person set into one of its own.
+    /// Activates a skill, once. A skill that was active from the start stays so: the model must not
+    /// replace a limit that a person set by loading the skill itself.
     pub fn activate(&mut self, mut skill: ActiveSkill) {
         let mut same = self.state.skills.iter().filter(|active| active.name == skill.name);
         skill.in_prompt |= same.any(|active| active.in_prompt);
@@ -171,23 +175,22 @@ impl Machine {
         self.state.skills.push(skill);
     }
 
-    /// When the run began, in milliseconds since 1970; the first time that is said stands.
-    pub fn begun(&mut self, at: i64) {
+    /// Sets when the run began, in milliseconds since 1970; only the first time counts.
+    pub fn set_begun_at(&mut self, at: i64) {
         self.state.begun_at.get_or_insert(at);
     }
 
-    /// The model is about to be asked: a boundary, at which what was queued is said.
+    /// Called before the model is asked: inserts queued messages.
     pub fn before_request(&mut self) {
         if let Phase::Model { .. } = self.state.phase {
             self.inject_queued();
         }
     }
 
-    /// A message that was written while the run works: it is injected at the next boundary. One that comes when the run is over is given
-    /// back.
+    /// Queues a message that arrived while the run works, to be inserted before the next request.
     ///
     /// # Errors
-    /// The message itself, when the run is over.
+    /// The message itself, if the run has ended.
     pub fn queue(&mut self, mut message: UserMessage) -> Result<(), UserMessage> {
         if let Phase::Ended { .. } = self.state.phase {
             return Err(message);
@@ -197,18 +200,20 @@ impl Machine {
         Ok(())
     }
 
-    /// Stops it wherever it stands: open calls are answered, what was said stays.
+    /// Stops the run at any step: open calls get a result, the text so far stays.
     pub fn stop(&mut self) {
-        self.end(End::Stopped);
+        self.end(RunEnd::Stopped);
     }
 
-    /// A budget is used up: the run ends where it stands, what was said stays. One that has ended already stays as it ended.
+    /// Ends the run at any step because a budget is used up; the text so far stays. A run that has
+    /// ended keeps its end.
     pub fn out_of_budget(&mut self, message: String) {
-        self.end(End::Budget { message });
+        self.end(RunEnd::Budget { message });
     }
 
-    /// Ends it: open calls are answered, and what somebody said meanwhile is not lost. One that has ended already stays as it ended.
-    fn end(&mut self, end: End) {
+    /// Ends the run: open calls get a result, and queued messages are kept. A run that has ended
+    /// keeps its end.
+    fn end(&mut self, end: RunEnd) {
         if matches!(self.state.phase, Phase::Ended { .. }) {
             return;
         }
@@ -217,12 +222,12 @@ impl Machine {
         self.state.phase = Phase::Ended { end };
     }
 
-    fn say(&mut self, text: impl Into<String>, kind: UserKind) {
+    fn push_user_message(&mut self, text: impl Into<String>, kind: UserKind) {
         let message = UserMessage { text: text.into(), kind, ..UserMessage::default() };
         self.history.push(Arc::new(Message::User(message)));
     }
 
-    /// Adds what was queued; `true` = there was something.
+    /// Inserts queued messages; `true` if there were any.
     fn inject_queued(&mut self) -> bool {
         let said = self.state.said.drain(..);
         let queued = self.state.queued.drain(..);
@@ -238,7 +243,7 @@ impl Machine {
         })
     }
 
-    /// The newest message, when the model wrote it and its calls are being answered.
+    /// The newest message, if the model wrote it and its calls are being answered.
     fn answering(&mut self) -> Option<&mut ModelMessage> {
         match Arc::make_mut(self.history.last_mut()?) {
             Message::Model(message) => Some(message),
@@ -247,17 +252,17 @@ impl Machine {
     }
 }
 
-/// Fills every open slot: a conversation that was left in the middle can be sent on. `known` are the calls of the newest message whose ids
-/// are known, by their places.
+/// Fills every open result slot, so that an interrupted conversation can be sent. `known` are the
+/// calls of the newest message with known ids, by index.
 fn close_open_calls(history: &mut [Arc<Message>], known: &[(usize, CallId)]) {
     let newest = history.len().saturating_sub(1);
     for (at, message) in history.iter_mut().enumerate() {
         let is_open = match &**message {
-            Message::Model(model) => model.open().next().is_some(),
+            Message::Model(model) => model.unanswered().next().is_some(),
             Message::User(_) => false,
         };
         if is_open && let Message::Model(model) = Arc::make_mut(message) {
-            let open: Vec<usize> = model.open().collect();
+            let open: Vec<usize> = model.unanswered().collect();
             for index in open {
                 let id = known.iter().find(|(place, _)| at == newest && *place == index);
                 model.answer(index, cancelled(id.map_or_else(CallId::fresh, |(_, id)| *id)));
@@ -267,12 +272,12 @@ fn close_open_calls(history: &mut [Arc<Message>], known: &[(usize, CallId)]) {
 }
 
 fn cancelled(call: CallId) -> CallAnswer {
-    let mut answer = CallAnswer::not_run(call, texts::STOPPED);
+    let mut answer = CallAnswer::not_run(call, model_messages::STOPPED);
     answer.kind = Some(toolcrib_core::OutcomeKind::Cancelled);
     answer.wire = serde_json::json!({
         "status": "error",
         "error_type": toolcrib_core::ErrorType::Cancelled,
-        "message": texts::STOPPED,
+        "message": model_messages::STOPPED,
     });
     answer
 }

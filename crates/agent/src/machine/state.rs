@@ -1,23 +1,23 @@
-//! What a run of the loop remembers between two steps: plain data, whole at every moment.
+//! State of a run between two steps: plain data, consistent at every moment.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ApprovalId, ApprovalRequest, Call, CallId, ConversationId, Labels, RunId};
 use toolcrib_providers::Usage;
-use toolcrib_providers::chat::UserMessage;
+use toolcrib_providers::conversation::UserMessage;
 use toolcrib_providers::model::FailureKind;
 
 use crate::context::{Money, Summary};
-use crate::offer::Injected;
+use crate::tool_selection::FoundTools;
 
-/// Version of the stored form; a newer one is refused (DESIGN 9, Versions).
+/// Version of the stored form; a newer one is refused.
 pub const STATE_VERSION: u32 = 1;
 
-/// Rounds of an agent that sets none (seed 000: 15).
+/// Default number of rounds.
 pub const ROUNDS: u32 = 15;
-/// Most rounds that an agent may set (SPEC 2.5: 100).
-pub const MOST_ROUNDS: u32 = 100;
+/// Most rounds that an agent may set.
+pub const MAX_ROUNDS: u32 = 100;
 
 /// Everything about a run but its messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,69 +28,70 @@ pub struct State {
     pub run: RunId,
     /// The conversation that it writes into.
     pub conversation: ConversationId,
-    /// Rounds of calls before the last request; `None` = unlimited, which only a run with a token or time budget may be.
+    /// Rounds of calls before the last request; `None` for unlimited, which requires a token or
+    /// time budget.
     pub rounds_limit: Option<u32>,
-    /// Where it stands.
+    /// Current phase.
     pub phase: Phase,
-    /// When it began, in milliseconds since 1970; `None` = not yet.
+    /// When it began, in milliseconds since 1970; `None` if it has not begun.
     #[serde(default)]
     pub begun_at: Option<i64>,
     /// Rounds of calls so far.
     pub rounds: u32,
-    /// Calls that were answered so far.
+    /// Answered calls so far.
     pub calls: u64,
-    /// Answers of the model in a row that said and asked for nothing.
+    /// Consecutive empty answers of the model.
     pub empty_answers: u32,
-    /// Questions that the model asked people so far.
+    /// Questions to the user so far.
     pub questions: u32,
-    /// What the older messages are replaced by in requests.
+    /// Summary that replaces older messages in requests.
     pub summary: Option<Summary>,
-    /// Messages that were written while the run was working, to be injected at the next boundary.
+    /// Messages that arrived while the run was working, to be inserted before the next request.
     pub queued: Vec<UserMessage>,
-    /// Answers of people, to be said after the results they belong to.
+    /// Answers of people, to be inserted after the results they belong to.
     pub said: Vec<UserMessage>,
-    /// Skills that are active, in the order in which they were loaded.
+    /// Active skills, in the order in which they were loaded.
     pub skills: Vec<ActiveSkill>,
-    /// Progress, as the stall guard sees it.
-    pub progress: Progress,
-    /// What was used so far.
-    pub spent: Spent,
-    /// What was read so far, in this run and before it in the conversation.
+    /// Memory of the stall guard.
+    pub progress: StallProgress,
+    /// Usage so far.
+    pub spent: UsageTotals,
+    /// Taint labels of this run and of the conversation before it.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
     /// Tools that were found in the conversation.
-    #[serde(default, skip_serializing_if = "Injected::is_empty")]
-    pub injected: Injected,
+    #[serde(default, skip_serializing_if = "FoundTools::is_empty")]
+    pub injected: FoundTools,
 }
 
-/// Where a run stands.
+/// Phase of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 pub enum Phase {
-    /// The model is to be asked.
+    /// The model is asked next.
     Model {
         /// With or without tools.
-        ask: Ask,
+        ask: RequestMode,
     },
-    /// The calls of the newest message are to be run.
+    /// The calls of the newest message run next.
     Tools {
-        /// One per call of the message, in its order.
+        /// One per call of the message, in order.
         calls: Vec<Call>,
     },
-    /// Some calls of the newest message wait for people; all others have their answer.
+    /// Some calls of the newest message wait for people; all others have their result.
     Person {
-        /// What is waited for.
+        /// The waiting calls.
         pending: Vec<Pending>,
     },
-    /// It is over.
+    /// The run has ended.
     Ended {
-        /// How.
-        end: End,
+        /// How it ended.
+        end: RunEnd,
     },
 }
 
 impl Phase {
-    /// Calls that may have no answer yet, by their places in the newest message.
+    /// Calls that may have no result yet, by their index in the newest message.
     pub(super) fn open_calls(&self) -> Vec<(usize, CallId)> {
         match self {
             Self::Tools { calls } => calls.iter().map(|call| call.id).enumerate().collect(),
@@ -103,49 +104,49 @@ impl Phase {
 /// How the model is asked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum Ask {
+pub enum RequestMode {
     /// With tools.
     Open,
-    /// Without tools: what it says now is the answer.
+    /// Without tools: its reply is the final answer.
     Last {
         /// How the run ends after it.
-        end: End,
+        end: RunEnd,
     },
 }
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
-pub enum End {
-    /// The model is done.
+pub enum RunEnd {
+    /// The model finished.
     Completed,
-    /// The answer was cut by the limit of output.
+    /// The answer was cut by the output limit.
     Length,
     /// The model, or a filter of its provider, refused.
     Refused,
-    /// The rounds were used up; the last answer was asked for without tools.
+    /// The rounds were used up; the last answer was requested without tools.
     RoundLimit,
-    /// The same calls came again and again.
+    /// The same calls were repeated.
     Repeated,
     /// Several rounds brought nothing new.
     Stalled,
     /// A budget was used up.
     Budget {
-        /// Which, in words.
+        /// The budget, as a message.
         message: String,
     },
-    /// Somebody stopped it.
+    /// The run was stopped.
     Stopped,
     /// No model answered.
     Failed {
-        /// What kind of failure it was.
+        /// Kind of the failure.
         kind: FailureKind,
         /// What is wrong and what to do.
         message: String,
     },
 }
 
-impl End {
+impl RunEnd {
     /// The wire name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
@@ -162,8 +163,8 @@ impl End {
         }
     }
 
-    /// The exit code of a command that ran just this run (DESIGN 7): 0 where the model gave its answer, also one that a guard asked for;
-    /// 1 failed or refused, 7 budget, 130 stopped, 3 where the set-up is wrong.
+    /// The exit code of a command that ran only this run: 0 for an answer, also one that a guard
+    /// requested; 1 failed or refused, 7 budget, 130 stopped, 3 wrong configuration.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -180,24 +181,25 @@ impl End {
 /// One call that waits for a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
-    /// Place of the call in the newest message.
+    /// Index of the call in the newest message.
     pub index: usize,
     /// The call.
     pub call: CallId,
     /// What the person is asked.
-    pub what: Waits,
-    /// Under which id a question of the model is kept; `None` = it is not stored yet. (An approval has the id of its request.)
+    pub what: PendingKind,
+    /// Id of a stored question of the model; `None` if it is not stored yet. (An approval has the
+    /// id of its request.)
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<ApprovalId>,
 }
 
 impl Pending {
-    /// The stored question.
+    /// Id of the stored question or approval.
     #[must_use]
     pub fn approval(&self) -> Option<ApprovalId> {
         match &self.what {
-            Waits::Approval(request) => Some(request.id),
-            Waits::Answer(_) => self.asked,
+            PendingKind::Approval(request) => Some(request.id),
+            PendingKind::Answer(_) => self.asked,
         }
     }
 }
@@ -205,73 +207,74 @@ impl Pending {
 /// What a person is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "waits_for", rename_all = "snake_case")]
-pub enum Waits {
+pub enum PendingKind {
     /// Whether a call may run.
     Approval(Box<ApprovalRequest>),
     /// A question of the model.
     Answer(Question),
 }
 
-/// A question of the model to a person (DESIGN 9, ask_user).
+/// A question of the model to a person.
 pub use toolcrib_core::UserQuestion as Question;
 
-/// What a person said to a question.
+/// A person's reply to a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
-pub enum Said {
+pub enum QuestionAnswer {
     /// An answer: one of the options, or free text.
     Answered {
-        /// The words.
+        /// The text.
         text: String,
     },
     /// The person skipped the question.
     Skipped,
-    /// Nobody answered in time, or nobody could.
+    /// There was no answer in time, or nobody was available.
     Expired,
 }
 
-/// A skill whose rules hold now.
+/// An active skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ActiveSkill {
     /// Its name.
     pub name: String,
-    /// Tools that it allows; empty = no limit.
+    /// Tools that it allows; empty for no limit.
     pub allowed_tools: Vec<String>,
-    /// Whether its words are in the system prompt: it was active from the start. Those of a skill that was loaded stand in the result of
-    /// that call.
+    /// Whether its instructions are in the system prompt, because it was active from the start.
+    /// Those of a loaded skill are in the result of its call.
     pub in_prompt: bool,
 }
 
-/// What the stall guard remembers.
+/// Memory of the stall guard.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Progress {
-    /// Rounds in a row that brought nothing new.
+pub struct StallProgress {
+    /// Consecutive rounds that brought nothing new.
     pub idle_rounds: u32,
-    /// Whether the model was told so.
+    /// Whether the model got the hint.
     pub hinted: bool,
-    /// Whether the door refused a batch as repeated.
+    /// Whether the engine refused a batch as repeated.
     pub repeated: bool,
-    /// The budget that refused a call, in words.
+    /// The budget that refused a call, as a message.
     pub budget: Option<String>,
-    /// Hashes of the results that were seen.
+    /// Hashes of earlier results.
     pub seen: BTreeSet<u64>,
 }
 
-/// What a run used. Tokens are those that providers report; a part that one of them does not report makes the sum a lower bound.
+/// Usage of a run, as providers report it. If a provider leaves a count out, the sum is a lower
+/// bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Spent {
+pub struct UsageTotals {
     /// Requests that were answered.
     pub requests: u64,
-    /// What they used together.
+    /// Their token counts together.
     pub usage: Usage,
-    /// What they cost, where prices are known; an estimate.
+    /// Their cost, where prices are known; an estimate.
     pub cost: Option<Money>,
-    /// Tokens of schemas that their requests left out, because tools were to be found; an estimate.
+    /// Estimated tokens of schemas that requests left out because of tool search.
     #[serde(default)]
     pub tokens_saved: u64,
 }
 
-impl Spent {
+impl UsageTotals {
     /// Adds one answer.
     pub fn add(&mut self, usage: Option<Usage>, cost: Option<Money>) {
         self.requests += 1;

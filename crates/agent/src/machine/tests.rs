@@ -1,4 +1,4 @@
-//! The machine by itself: table tests of the guards, and random lives of a run.
+//! Tests of the machine alone: table tests of the guards, and random event sequences.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,7 +7,7 @@ use toolcrib_core::{
     ModelResult, Origin, Outcome, OutcomeKind, RawArgs, Reach, Report, Risk, RunId, ToolError,
     ToolName, Trust,
 };
-use toolcrib_providers::chat::{Message, UserKind, UserMessage};
+use toolcrib_providers::conversation::{Message, UserKind, UserMessage};
 use toolcrib_providers::model::{FailureKind, ModelError};
 use toolcrib_providers::{Format, ModelCall, Stop, Turn};
 
@@ -55,7 +55,7 @@ fn asked_for(turn: &Turn) -> Vec<Call> {
 fn says(machine: &mut Machine, text: &str, calls: &[&str], stop: Stop) {
     let turn = turn(text, calls, stop);
     let calls = asked_for(&turn);
-    machine.answered(turn, "p", "m", calls, None);
+    machine.model_answered(turn, "p", "m", calls, None);
 }
 
 fn outcome(call: &Call, result: Result<ModelResult, ToolError>) -> Answer {
@@ -125,9 +125,9 @@ fn suspended(call: &Call) -> Answer {
 
 /// Answers every call of the newest message.
 fn run(machine: &mut Machine, mut answer: impl FnMut(usize, &Call) -> Answer) {
-    let Next::CallTools(calls) = machine.next() else { panic!("{:?}", machine.next()) };
+    let NextStep::CallTools(calls) = machine.next() else { panic!("{:?}", machine.next()) };
     let answers = calls.iter().enumerate().map(|(at, call)| answer(at, call)).collect();
-    machine.ran(answers, |_| false);
+    machine.calls_finished(answers, |_| false);
 }
 
 fn guards(machine: &Machine) -> Vec<String> {
@@ -138,21 +138,21 @@ fn guards(machine: &Machine) -> Vec<String> {
     texts.collect()
 }
 
-/// Each call has exactly one result, unless it is being answered right now.
+/// Each call has exactly one result, except for the calls being answered right now.
 fn check(machine: &Machine) {
-    let waits = matches!(machine.next(), Next::CallTools(_) | Next::AskPerson(_));
+    let waits = matches!(machine.next(), NextStep::CallTools(_) | NextStep::AskPerson(_));
     let last = machine.history().len() - 1;
     for (at, message) in machine.history().iter().enumerate() {
         if let Message::Model(message) = &**message {
             assert_eq!(message.answers().len(), message.turn.calls.len());
-            assert!(message.open().next().is_none() || (waits && at == last), "{machine:#?}");
+            assert!(message.unanswered().next().is_none() || (waits && at == last), "{machine:#?}");
         }
     }
-    if let Next::AskPerson(pending) = machine.next() {
+    if let NextStep::AskPerson(pending) = machine.next() {
         let Message::Model(message) = &**machine.history().last().unwrap() else {
             panic!("a person is asked about a message of the model")
         };
-        let open: Vec<usize> = message.open().collect();
+        let open: Vec<usize> = message.unanswered().collect();
         let mut waiting: Vec<usize> = pending.iter().map(|wait| wait.index).collect();
         waiting.sort_unstable();
         assert_eq!(open, waiting);
@@ -165,12 +165,12 @@ fn check(machine: &Machine) {
 fn an_answer_ends_the_run() {
     let mut machine = begin(15);
     says(&mut machine, "hello", &[], Stop::End);
-    assert_eq!(machine.next(), Next::Done(&End::Completed));
+    assert_eq!(machine.next(), NextStep::Done(&RunEnd::Completed));
     assert_eq!(machine.answer(), "hello");
-    for (stop, end) in [(Stop::Refused, End::Refused), (Stop::Length, End::Length)] {
+    for (stop, end) in [(Stop::Refused, RunEnd::Refused), (Stop::Length, RunEnd::Length)] {
         let mut machine = begin(15);
         says(&mut machine, "no", &[], stop);
-        assert_eq!(machine.next(), Next::Done(&end));
+        assert_eq!(machine.next(), NextStep::Done(&end));
     }
 }
 
@@ -178,15 +178,15 @@ fn an_answer_ends_the_run() {
 fn after_the_last_round_the_model_is_asked_without_tools() {
     let mut machine = begin(3);
     for round in 0..3 {
-        assert_eq!(machine.next(), Next::CallModel(&Ask::Open), "{round}");
+        assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Open), "{round}");
         says(&mut machine, "", &["t"], Stop::Calls);
         run(&mut machine, |_, call| ok(call, &round.to_string()));
     }
-    assert_eq!(machine.next(), Next::CallModel(&Ask::Last { end: End::RoundLimit }));
-    assert_eq!(guards(&machine), [texts::ROUND_LIMIT]);
-    // Calls in the last answer are answered, not run.
+    assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Last { end: RunEnd::RoundLimit }));
+    assert_eq!(guards(&machine), [model_messages::ROUND_LIMIT]);
+    // Calls in the last answer get a result without running.
     says(&mut machine, "the best I have", &["t"], Stop::Calls);
-    assert_eq!(machine.next(), Next::Done(&End::RoundLimit));
+    assert_eq!(machine.next(), NextStep::Done(&RunEnd::RoundLimit));
     check(&machine);
 }
 
@@ -197,8 +197,8 @@ fn a_repeated_batch_ends_with_one_request_without_tools() {
     run(&mut machine, |_, call| {
         outcome(call, Err(ToolError::new(ErrorType::RepeatedCall, "again")))
     });
-    assert_eq!(machine.next(), Next::CallModel(&Ask::Last { end: End::Repeated }));
-    assert_eq!(guards(&machine), [texts::REPEATED]);
+    assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Last { end: RunEnd::Repeated }));
+    assert_eq!(guards(&machine), [model_messages::REPEATED]);
 }
 
 #[test]
@@ -211,7 +211,8 @@ fn a_budget_that_refuses_a_call_ends_the_run_with_an_answer() {
             Err(ToolError::new(ErrorType::BudgetExceeded, "The run has used its 5 calls.")),
         )
     });
-    let Next::CallModel(Ask::Last { end: End::Budget { .. } }) = machine.next() else {
+    let NextStep::CallModel(RequestMode::Last { end: RunEnd::Budget { .. } }) = machine.next()
+    else {
         panic!("{:?}", machine.next())
     };
     assert!(guards(&machine)[0].starts_with("The run has used its 5 calls. No more tools"));
@@ -221,28 +222,28 @@ fn a_budget_that_refuses_a_call_ends_the_run_with_an_answer() {
 fn standing_still_is_hinted_at_once_and_then_ends_the_run() {
     let mut machine = begin(50);
     let mut rounds = 0;
-    while let Next::CallModel(Ask::Open) = machine.next() {
+    while let NextStep::CallModel(RequestMode::Open) = machine.next() {
         says(&mut machine, "", &["t"], Stop::Calls);
         run(&mut machine, |_, call| ok(call, "always the same"));
         rounds += 1;
         assert!(rounds < 20);
     }
-    assert_eq!(guards(&machine), [texts::STALL_HINT, texts::STALLED]);
+    assert_eq!(guards(&machine), [model_messages::STALL_HINT, model_messages::STALLED]);
     assert_eq!(rounds, 5, "one new result, two idle rounds, the hint, two more");
-    // Something new in between starts the count again.
+    // A new result in between restarts the count.
     let mut machine = begin(50);
     for round in 0..12 {
         says(&mut machine, "", &["t"], Stop::Calls);
         run(&mut machine, |_, call| ok(call, &(round / 2).to_string()));
     }
     assert_eq!(guards(&machine), Vec::<String>::new());
-    // A tool that waits for something may say the same for long.
+    // A polling tool may return the same result for long.
     let mut machine = begin(50);
     for _ in 0..12 {
         says(&mut machine, "", &["poll"], Stop::Calls);
-        let Next::CallTools(calls) = machine.next() else { panic!("calls") };
+        let NextStep::CallTools(calls) = machine.next() else { panic!("calls") };
         let answers = calls.iter().map(|call| ok(call, "not yet")).collect();
-        machine.ran(answers, |tool| tool == "poll");
+        machine.calls_finished(answers, |tool| tool == "poll");
     }
     assert_eq!(guards(&machine), Vec::<String>::new());
 }
@@ -252,10 +253,11 @@ fn an_empty_answer_is_asked_again_twice() {
     let mut machine = begin(15);
     for _ in 0..2 {
         says(&mut machine, " ", &[], Stop::End);
-        assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
+        assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Open));
     }
     says(&mut machine, "", &[], Stop::Other("MALFORMED_FUNCTION_CALL".into()));
-    let Next::Done(End::Failed { kind: FailureKind::Unreadable, .. }) = machine.next() else {
+    let NextStep::Done(RunEnd::Failed { kind: FailureKind::Unreadable, .. }) = machine.next()
+    else {
         panic!("{:?}", machine.next())
     };
 }
@@ -269,15 +271,20 @@ fn a_pause_leaves_every_other_call_of_the_batch_with_its_result() {
         1 => question(call),
         _ => suspended(call),
     });
-    let Next::AskPerson(pending) = machine.next() else { panic!("{:?}", machine.next()) };
+    let NextStep::AskPerson(pending) = machine.next() else { panic!("{:?}", machine.next()) };
     let pending = pending.to_vec();
     assert_eq!(pending.len(), 2);
     check(&machine);
-    assert!(machine.said(pending[0].call, &Said::Answered { text: "b".into() }));
-    assert!(!machine.said(pending[0].call, &Said::Skipped), "only the first answer counts");
+    assert!(
+        machine.question_answered(pending[0].call, &QuestionAnswer::Answered { text: "b".into() })
+    );
+    assert!(
+        !machine.question_answered(pending[0].call, &QuestionAnswer::Skipped),
+        "only the first answer counts"
+    );
     let deleted = Call { id: pending[1].call, ..Call::with_text("delete_file", "{}") };
-    assert!(machine.decided(pending[1].call, ok(&deleted, "deleted")));
-    assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
+    assert!(machine.call_decided(pending[1].call, ok(&deleted, "deleted")));
+    assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Open));
     let Message::User(last) = &**machine.history().last().unwrap() else {
         panic!("a user message")
     };
@@ -296,13 +303,14 @@ fn the_fourth_question_of_a_run_is_not_asked() {
         says(&mut machine, "", &["ask_user"], Stop::Calls);
         run(&mut machine, |_, call| question(call));
         match machine.next() {
-            Next::AskPerson(pending) => {
+            NextStep::AskPerson(pending) => {
                 assert!(asked < 3);
                 let call = pending[0].call;
-                machine.said(call, &Said::Answered { text: asked.to_string() });
+                machine
+                    .question_answered(call, &QuestionAnswer::Answered { text: asked.to_string() });
             }
             next => {
-                assert_eq!((asked, next), (3, Next::CallModel(&Ask::Open)));
+                assert_eq!((asked, next), (3, NextStep::CallModel(&RequestMode::Open)));
             }
         }
     }
@@ -316,19 +324,19 @@ fn queued_messages_are_injected_at_the_next_boundary() {
     run(&mut machine, |_, call| ok(call, "x"));
     let Message::User(last) = &**machine.history().last().unwrap() else { panic!("user") };
     assert_eq!((last.text.as_str(), last.kind), ("and also this", UserKind::Queued));
-    // One that comes with the final answer makes the run go on.
+    // A message that arrives with the final answer makes the run continue.
     machine.queue(user("wait")).unwrap();
     says(&mut machine, "done", &[], Stop::End);
-    assert_eq!(machine.next(), Next::CallModel(&Ask::Open));
+    assert_eq!(machine.next(), NextStep::CallModel(&RequestMode::Open));
     says(&mut machine, "really done", &[], Stop::End);
-    assert_eq!(machine.next(), Next::Done(&End::Completed));
+    assert_eq!(machine.next(), NextStep::Done(&RunEnd::Completed));
     assert!(machine.queue(user("too late")).is_err(), "it is given back");
 }
 
 #[test]
 fn a_stopped_request_keeps_its_partial_text() {
     let mut machine = begin(15);
-    machine.failed(&ModelError {
+    machine.model_failed(&ModelError {
         kind: FailureKind::Cancelled,
         provider: "p".into(),
         model: "m".into(),
@@ -338,7 +346,7 @@ fn a_stopped_request_keeps_its_partial_text() {
         attempts: 1,
         partial: "half a sen".into(),
     });
-    assert_eq!(machine.next(), Next::Done(&End::Stopped));
+    assert_eq!(machine.next(), NextStep::Done(&RunEnd::Stopped));
     assert_eq!(machine.answer(), "half a sen");
 }
 
@@ -356,7 +364,9 @@ fn an_answer_that_took_too_long_ends_the_run_and_is_kept() {
         partial: "half".into(),
     };
     machine.out_of_time(&error, "The run has used its time of 1 s.".into());
-    let Next::Done(End::Budget { .. }) = machine.next() else { panic!("{:?}", machine.next()) };
+    let NextStep::Done(RunEnd::Budget { .. }) = machine.next() else {
+        panic!("{:?}", machine.next())
+    };
     assert_eq!(machine.answer(), "half");
 }
 
@@ -375,7 +385,7 @@ fn a_new_message_closes_what_an_earlier_run_left_open() {
     check(&next);
 }
 
-/// One event in the life of a run.
+/// One event of a run.
 #[derive(Debug, Clone)]
 enum Life {
     Say(&'static str, usize, u8),
@@ -407,10 +417,10 @@ fn live(machine: &mut Machine, event: &Life) {
             says(machine, text, &["t", "u", "ask_user"][..*calls], stop);
         }
         Life::Fail(cancelled) => {
-            if let Next::CallModel(_) = machine.next() {
+            if let NextStep::CallModel(_) = machine.next() {
                 let kind =
                     if *cancelled { FailureKind::Cancelled } else { FailureKind::Connection };
-                machine.failed(&ModelError {
+                machine.model_failed(&ModelError {
                     kind,
                     provider: "p".into(),
                     model: "m".into(),
@@ -423,9 +433,9 @@ fn live(machine: &mut Machine, event: &Life) {
             }
         }
         Life::Run(kinds) => {
-            let Next::CallTools(calls) = machine.next() else { return };
+            let NextStep::CallTools(calls) = machine.next() else { return };
             let calls = calls.to_vec();
-            // Sometimes fewer answers than calls: the door must not be able to leave orphans.
+            // Sometimes fewer answers than calls: a faulty invoker must not leave orphans.
             let answers = calls.iter().zip(kinds).map(|(call, kind)| match kind {
                 0 => suspended(call),
                 1 => question(call),
@@ -434,21 +444,30 @@ fn live(machine: &mut Machine, event: &Life) {
                 _ => ok(call, "fine"),
             });
             let answers = answers.collect();
-            machine.ran(answers, |_| false);
+            machine.calls_finished(answers, |_| false);
         }
         Life::Person(kind) => {
-            let Next::AskPerson(pending) = machine.next() else { return };
+            let NextStep::AskPerson(pending) = machine.next() else { return };
             let Some(wait) = pending.first().cloned() else { panic!("nothing waits") };
             let call = Call { id: wait.call, ..Call::with_text("delete_file", "{}") };
             match (&wait.what, kind) {
-                (_, 0) => machine.give_up_waiting(),
-                (Waits::Answer(_), 1) => assert!(machine.said(wait.call, &Said::Skipped)),
-                (Waits::Answer(_), _) => {
-                    assert!(machine.said(wait.call, &Said::Answered { text: "a".into() }));
+                (_, 0) => machine.expire_pending(),
+                (PendingKind::Answer(_), 1) => {
+                    assert!(machine.question_answered(wait.call, &QuestionAnswer::Skipped));
                 }
-                (Waits::Approval(_), 1) => assert!(machine.decided(wait.call, suspended(&call))),
-                (Waits::Approval(_), 2) => assert!(machine.undecidable(wait.call, "no")),
-                (Waits::Approval(_), _) => assert!(machine.decided(wait.call, ok(&call, "x"))),
+                (PendingKind::Answer(_), _) => {
+                    assert!(machine.question_answered(
+                        wait.call,
+                        &QuestionAnswer::Answered { text: "a".into() }
+                    ));
+                }
+                (PendingKind::Approval(_), 1) => {
+                    assert!(machine.call_decided(wait.call, suspended(&call)));
+                }
+                (PendingKind::Approval(_), 2) => assert!(machine.decision_failed(wait.call, "no")),
+                (PendingKind::Approval(_), _) => {
+                    assert!(machine.call_decided(wait.call, ok(&call, "x")));
+                }
             }
         }
         Life::Queue => drop(machine.queue(user("more"))),
@@ -466,7 +485,7 @@ proptest! {
     ) {
         let mut machine = begin(rounds);
         for event in &lives {
-            let was_over = matches!(machine.next(), Next::Done(_));
+            let was_over = matches!(machine.next(), NextStep::Done(_));
             let before = machine.clone();
             live(&mut machine, event);
             check(&machine);
@@ -477,7 +496,7 @@ proptest! {
         prop_assert!(machine.state().rounds <= rounds + 1);
         machine.stop();
         check(&machine);
-        let is_over = matches!(machine.next(), Next::Done(_));
+        let is_over = matches!(machine.next(), NextStep::Done(_));
         prop_assert!(is_over);
     }
 }
@@ -507,7 +526,7 @@ proptest! {
 fn a_stopped_call_keeps_its_own_id() {
     let mut machine = begin(15);
     says(&mut machine, "", &["read_file", "delete_file"], Stop::Calls);
-    let Next::CallTools(calls) = machine.next() else { panic!("{:?}", machine.next()) };
+    let NextStep::CallTools(calls) = machine.next() else { panic!("{:?}", machine.next()) };
     let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
     let mut waiting = machine.clone();
     machine.stop();

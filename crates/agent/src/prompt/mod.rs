@@ -1,31 +1,32 @@
 //! The system prompt, built from pure parts.
 //!
-//! The order is SPEC 1.11's, with parts that change rarely first and the time last, so that providers can keep the beginning in their
-//! caches. The same parts give the same bytes. Parts whose features do not exist (memory, mail, schedules) have no builder.
+//! Parts that change rarely come first and the time comes last, so that providers can cache the
+//! beginning. The same parts give the same bytes.
 //!
-//! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p toolcrib-agent` writes them anew.
+//! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p
+//! toolcrib-agent` writes them again.
 
-mod section;
+mod sections;
 
 use jiff::Zoned;
 
 use crate::library::{Guide, Instructions, Kit, Skill};
-use crate::offer::ToolGroup;
+use crate::tool_selection::ToolGroup;
 
-/// Where and when a run takes place.
+/// Environment of a run: time, platform, model, workspace.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Surroundings {
-    /// The time in the person's zone.
+pub struct PromptContext {
+    /// The time in the user's time zone.
     pub now: Zoned,
     /// Operating system and processor, such as `linux x86_64`.
     pub platform: String,
     /// The model, as `provider/model`.
     pub model: String,
-    /// The workspace folder; `None` = there is none.
+    /// The workspace folder; `None` if there is none.
     pub workspace: Option<String>,
 }
 
-/// A skill that is in force, with its instructions.
+/// An active skill with its instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ActiveSkill<'a> {
     /// Its name.
@@ -34,44 +35,44 @@ pub struct ActiveSkill<'a> {
     pub instructions: &'a str,
 }
 
-/// Everything that a system prompt is made of. Texts from outside the program should have been sanitised by the caller.
+/// The parts of a system prompt. The caller must sanitize text from outside the program.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
-    /// The agent's prompt: who the model is.
-    pub soul: &'a str,
-    /// Canonical names of the tools in view, in its order; empty = the model answers without tools.
+    /// The agent's prompt: the role of the model.
+    pub agent_prompt: &'a str,
+    /// Canonical names of the tools in view, in order; empty if the model answers without tools.
     pub tools: &'a [&'a str],
-    /// Groups of tools that can be loaded; empty = all tools are there.
+    /// Groups of tools that can be loaded; empty if all tools are declared.
     pub groups: &'a [ToolGroup],
-    /// All guides of the library; one is in the prompt only if its tool is in view (DESIGN 9).
+    /// All guides of the library; one is used only if its tool is in view.
     pub guides: &'a [Guide],
-    /// All kits of the library; one is in the prompt only if all its tools are in view (DESIGN 9).
+    /// All kits of the library; one is used only if all its tools are in view.
     pub kits: &'a [Kit],
     /// All skills that can be loaded; they are listed only if `load_skill` is in view.
     pub skills: &'a [Skill],
-    /// The workspace's own words.
+    /// Instructions of the workspace.
     pub instructions: Option<&'a Instructions>,
-    /// Skills in force, in order of activation.
+    /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],
-    /// Where and when.
-    pub surroundings: &'a Surroundings,
+    /// The environment.
+    pub context: &'a PromptContext,
 }
 
 /// The system prompt.
 #[must_use]
-pub fn system(parts: &Parts<'_>) -> String {
+pub fn system_prompt(parts: &Parts<'_>) -> String {
     let sections = [
-        Some(parts.soul.trim().to_owned()),
-        Some(section::HONESTY.to_owned()),
-        section::tool_use(parts.tools),
-        section::groups(parts.groups),
-        Some(section::WHEN_TO_ACT.to_owned()),
-        section::guides(parts.guides, parts.tools),
-        section::kits(parts.kits, parts.tools),
-        section::skills(parts.skills, parts.tools),
-        parts.instructions.map(section::instructions),
-        section::active_skills(parts.active_skills),
-        Some(section::context(parts.surroundings)),
+        Some(parts.agent_prompt.trim().to_owned()),
+        Some(sections::HONESTY.to_owned()),
+        sections::tool_use(parts.tools),
+        sections::groups(parts.groups),
+        Some(sections::WHEN_TO_ACT.to_owned()),
+        sections::guides(parts.guides, parts.tools),
+        sections::kits(parts.kits, parts.tools),
+        sections::skills(parts.skills, parts.tools),
+        parts.instructions.map(sections::instructions),
+        sections::active_skills(parts.active_skills),
+        Some(sections::environment(parts.context)),
     ];
     let present = sections.into_iter().flatten().filter(|section| !section.is_empty());
     present.collect::<Vec<_>>().join("\n\n") + "\n"

@@ -1,17 +1,19 @@
-//! Hooks that are commands (DESIGN 9, Hooks): programs of the owner that are asked before a call, or told what became of it.
+//! Hooks: programs of the owner that may refuse calls (guards) or receive events (observers).
 //!
 //! Invariants
-//! - A guard that cannot be started, breaks, is late or answers nonsense denies. An observer never changes anything.
-//! - A program sees the environment that it is given here, one JSON object on its input, and nothing else of ours. It runs in a process
-//!   group of its own, which ends with it.
-//! - What is on its input is masked as the record of the call is; a guard gets the arguments that the caller sent.
+//! - A guard that cannot be started, fails, times out or prints an invalid answer denies the call.
+//!   An observer never changes anything.
+//! - A program gets the environment configured here and one JSON object on its input, nothing else.
+//!   It runs in its own process group, which ends with it.
+//! - The input is masked like the record of the call; a guard gets the arguments that the caller
+//!   sent.
 
-mod context;
-mod event;
-mod guard;
-mod matcher;
-mod observer;
-mod program;
+mod command_guard;
+mod command_observer;
+mod hook_event;
+mod hook_input;
+mod run_program;
+mod tool_matcher;
 
 #[cfg(test)]
 mod tests;
@@ -25,84 +27,84 @@ use std::time::Duration;
 use toolcrib_core::{BoxFuture, Event, EventKind, Guard, Observer};
 use toolcrib_engine::Engine;
 
-pub use event::HookEvent;
-pub use matcher::Matcher;
+pub use hook_event::HookEvent;
+pub use tool_matcher::ToolMatcher;
 
-use guard::CommandGuard;
-use observer::CommandObserver;
+use command_guard::CommandGuard;
+use command_observer::CommandObserver;
 
-/// Longest time of a guard, in which the call waits (SPEC 3.3: 2 s), and its default.
+/// Longest time of a guard, and its default. The call waits for it.
 pub const GUARD_TIME: Duration = toolcrib_core::defaults::GUARD_TIMEOUT;
 
 /// Longest time of an observer, and its default.
 pub const OBSERVER_TIME: Duration = Duration::from_secs(10);
 
-/// How long the end of a process waits for its observers.
-const SETTLE: Duration = Duration::from_secs(10);
+/// How long a process waits for its observers before it ends.
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Remarks that are kept until somebody asks for them; more are counted.
+/// Most observer failures kept until they are read; further ones are counted.
 const REMARKS: usize = 20;
 
-/// A program that is asked or told.
+/// A hook that runs a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandHook {
-    /// Its name, which models and people read.
+    /// Name for models and people.
     pub name: String,
-    /// Where it is written, `PATH:LINE`.
+    /// Where it is configured, `PATH:LINE`.
     pub origin: String,
-    /// When it is run.
+    /// When it runs.
     pub event: HookEvent,
-    /// For which tools.
-    pub matcher: Matcher,
-    /// The program, as an absolute path or a name to be found in the `PATH` of `env`, and its arguments.
+    /// The tools that it applies to.
+    pub matcher: ToolMatcher,
+    /// The program, as an absolute path or a name in the `PATH` of `env`, and its arguments.
     pub command: Vec<String>,
-    /// How long it may take.
+    /// Time limit.
     pub time: Duration,
-    /// The variables that it sees.
+    /// Its environment.
     pub env: Vec<(OsString, OsString)>,
 }
 
 impl CommandHook {
-    /// How it is named to models and people.
+    /// Name for messages.
     fn label(&self) -> String {
         format!("{} ({})", self.name, self.origin)
     }
 }
 
-/// All hooks of a Toolcrib, at work.
+/// The active hooks of a Toolcrib.
 #[derive(Default, Clone)]
 pub(crate) struct Hooks {
     guards: Vec<Arc<dyn Guard>>,
     observer: Option<Arc<CommandObserver>>,
-    surroundings: Arc<Surroundings>,
+    surroundings: Arc<HookContext>,
 }
 
-/// What all of them share.
+/// Shared state of the hooks.
 #[derive(Default)]
-struct Surroundings {
-    /// The folder that they run in.
+struct HookContext {
+    /// Their working folder.
     folder: PathBuf,
-    /// Other names of tools, by canonical name.
+    /// Aliases of tools, by canonical name.
     names: RwLock<HashMap<String, Vec<String>>>,
-    /// What went wrong with observers, which nobody else hears of.
+    /// Failures of observers, which are reported nowhere else.
     remarks: Mutex<Vec<String>>,
 }
 
 impl Hooks {
-    /// These hooks in this workspace, in their order.
+    /// Creates the hooks of a workspace, in their order.
     pub(crate) fn new(hooks: &[CommandHook], workspace: Option<&PathBuf>) -> Self {
         let folder = workspace.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
         let folder = folder.unwrap_or_else(|| PathBuf::from("/"));
-        let surroundings = Arc::new(Surroundings { folder, ..Surroundings::default() });
+        let surroundings = Arc::new(HookContext { folder, ..HookContext::default() });
         Self::with(hooks, surroundings)
     }
 
-    /// Other hooks in the same surroundings; what went wrong with those before is still told.
-    pub(crate) fn again(&self, hooks: &[CommandHook]) -> Self {
+    /// Replaces the hooks; failures of the previous ones are still reported.
+    pub(crate) fn with_hooks(&self, hooks: &[CommandHook]) -> Self {
         Self::with(hooks, Arc::clone(&self.surroundings))
     }
 
-    fn with(hooks: &[CommandHook], surroundings: Arc<Surroundings>) -> Self {
+    fn with(hooks: &[CommandHook], surroundings: Arc<HookContext>) -> Self {
         let mut guards: Vec<Arc<dyn Guard>> = Vec::new();
         let mut observers = Vec::new();
         for hook in hooks {
@@ -122,8 +124,8 @@ impl Hooks {
         self.guards.iter().cloned()
     }
 
-    /// Learns the other names of tools, for matchers that use them.
-    pub(crate) fn know(&self, engine: &Engine) {
+    /// Loads the aliases of tools, for matchers that use them.
+    pub(crate) fn learn_aliases(&self, engine: &Engine) {
         if self.guards.is_empty() && self.observer.is_none() {
             return;
         }
@@ -136,63 +138,65 @@ impl Hooks {
         *self.surroundings.names.write().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
-    /// Waits until observers were told of everything so far, for 10 s at most; what went wrong with them since the last time.
-    pub(crate) async fn settle(&self, engine: &Engine) -> Vec<String> {
+    /// Waits up to 10 s until observers have received everything so far; returns their failures
+    /// since the last call.
+    pub(crate) async fn flush(&self, engine: &Engine) -> Vec<String> {
         let Some(observer) = &self.observer else { return Vec::new() };
         let told = async {
             engine.flush_observers().await;
             observer.finish().await;
         };
-        if tokio::time::timeout(SETTLE, told).await.is_err() {
+        if tokio::time::timeout(FLUSH_TIMEOUT, told).await.is_err() {
             self.surroundings.remark(format!(
                 "hooks were not waited for any longer than {} s; some of them may not have been told of everything",
-                SETTLE.as_secs()
+                FLUSH_TIMEOUT.as_secs()
             ));
         }
-        self.surroundings.take()
+        self.surroundings.take_warnings()
     }
 }
 
-/// Tells the observers that are in force by now; the engine knows this one for good.
+/// Observer that forwards to the active hooks. The engine's observers are fixed when it is built,
+/// the hooks can change.
 #[derive(Default)]
-pub(crate) struct Relay {
+pub(crate) struct HookRelay {
     hooks: RwLock<Hooks>,
 }
 
-impl Relay {
+impl HookRelay {
     pub(crate) fn new(hooks: Hooks) -> Self {
         Self { hooks: RwLock::new(hooks) }
     }
 
-    /// The hooks that are in force.
+    /// The active hooks.
     pub(crate) fn hooks(&self) -> Hooks {
         self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Puts others into force.
+    /// Replaces the active hooks.
     pub(crate) fn change(&self, hooks: Hooks) {
         *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = hooks;
     }
 }
 
-impl Observer for Relay {
+impl Observer for HookRelay {
     fn wants(&self, kind: EventKind) -> bool {
         let hooks = self.hooks.read().unwrap_or_else(PoisonError::into_inner);
         hooks.observer.as_ref().is_some_and(|observer| observer.wants(kind))
     }
 
     fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()> {
-        // It only puts the event into queues: nothing is waited for.
+        // Only queues the event; never waits.
         if let Some(observer) = self.hooks().observer {
-            observer.tell(event);
+            observer.enqueue(event);
         }
         Box::pin(std::future::ready(()))
     }
 }
 
-impl Surroundings {
-    /// Whether a hook is about this tool, by any of its names.
-    fn is_about(&self, matcher: &Matcher, tool: &str) -> bool {
+impl HookContext {
+    /// Whether a matcher covers this tool under any of its names.
+    fn matches_tool(&self, matcher: &ToolMatcher, tool: &str) -> bool {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let others = names.get(tool).into_iter().flatten().map(String::as_str);
         std::iter::once(tool).chain(others).any(|name| matcher.matches(name))
@@ -205,7 +209,7 @@ impl Surroundings {
         }
     }
 
-    fn take(&self) -> Vec<String> {
+    fn take_warnings(&self) -> Vec<String> {
         std::mem::take(&mut *self.remarks.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

@@ -1,4 +1,4 @@
-//! Programs as hooks of a working engine.
+//! Hook programs on a working engine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_core::{ErrorType, EventKind, Origin, RawArgs};
 
-use super::{CommandHook, GUARD_TIME, HookEvent, Matcher, OBSERVER_TIME};
+use super::{CommandHook, GUARD_TIME, HookEvent, OBSERVER_TIME, ToolMatcher};
 use crate::{Settings, Toolcrib};
 
-/// A workspace with a file in it, and a state folder.
+/// A workspace with a file, and a state folder.
 fn place() -> TempDir {
     let dir = TempDir::new().unwrap();
     fs::create_dir(dir.path().join("work")).unwrap();
@@ -45,7 +45,7 @@ async fn toolcrib(dir: &TempDir, hooks: Vec<CommandHook>) -> Toolcrib {
     Toolcrib::builder(settings).build().await.unwrap()
 }
 
-/// The words of the answer, and the error type.
+/// The text of the result, and the error type.
 async fn read(toolcrib: &Toolcrib, path: &str) -> (String, Option<ErrorType>) {
     let args = RawArgs::Value(json!({"path": path}));
     let answer = toolcrib.call("read_file", args, Origin::Cli).await.unwrap();
@@ -55,7 +55,7 @@ async fn read(toolcrib: &Toolcrib, path: &str) -> (String, Option<ErrorType>) {
     }
 }
 
-/// A guard with this script, and what becomes of a call.
+/// The result of a call with this guard script.
 async fn guarded(script_text: &str) -> (String, Option<ErrorType>) {
     let dir = place();
     let program = script(dir.path(), "check.sh", script_text);
@@ -167,7 +167,7 @@ async fn a_hook_is_about_the_tools_that_its_matcher_names() {
         let error = read(&toolcrib, "a.txt").await.1;
         assert_eq!(error.is_some(), is_denied, "{matcher}");
     }
-    // Another name of a tool is as good as its own.
+    // A matcher may use an alias of a tool.
     let by_alias = hook(HookEvent::Guard, "web_fetch", &[&denies]);
     let toolcrib = toolcrib(&dir, vec![by_alias]).await;
     let args = RawArgs::Value(json!({"url": "http://127.0.0.1:9/"}));
@@ -226,10 +226,10 @@ async fn observers_are_told_and_change_nothing() {
         "exit code 2 of an observer denies nothing"
     );
     assert!(read(&toolcrib, "none.txt").await.1.is_some());
-    let remarks = toolcrib.settle().await;
+    let remarks = toolcrib.flush_hooks().await;
     let said = "hook check (config.toml:7): it failed with exit code 2";
     assert_eq!(remarks, [said], "once, however often");
-    assert_eq!(toolcrib.settle().await, [""; 0]);
+    assert_eq!(toolcrib.flush_hooks().await, [""; 0]);
     let told: Vec<Value> = fs::read_to_string(&log)
         .unwrap()
         .lines()
@@ -258,7 +258,7 @@ async fn observers_hear_of_denied_calls() {
     ];
     let toolcrib = toolcrib(&dir, hooks).await;
     assert!(read(&toolcrib, "a.txt").await.1.is_some());
-    assert_eq!(toolcrib.settle().await, [""; 0]);
+    assert_eq!(toolcrib.flush_hooks().await, [""; 0]);
     let context: Value = serde_json::from_str(&fs::read_to_string(&log).unwrap()).unwrap();
     assert_eq!(context["hook_point"], "on_permission_denied");
     assert!(context["error"].as_str().unwrap().contains("denied by the guard check"));
@@ -267,16 +267,16 @@ async fn observers_hear_of_denied_calls() {
 #[test]
 fn matchers_are_read_or_refused() {
     let check = |text: &str, matches: &[&str], not: &[&str]| {
-        let matcher: Matcher = text.parse().unwrap();
+        let matcher: ToolMatcher = text.parse().unwrap();
         assert!(matches.iter().all(|name| matcher.matches(name)), "{text}");
         assert!(!not.iter().any(|name| matcher.matches(name)), "{text}");
-        assert_eq!(matcher.to_string().parse::<Matcher>().unwrap(), matcher);
+        assert_eq!(matcher.to_string().parse::<ToolMatcher>().unwrap(), matcher);
     };
     check("a|b_*", &["a", "b_", "b_x"], &["ab", "b", "x"]);
     check(" a | b ", &["a", "b"], &["c"]);
     check("*__push", &["git__push"], &["git__pull"]);
     for wrong in ["", "a||b", "|", "Bash(git *)", "a b", "x,y"] {
-        assert!(wrong.parse::<Matcher>().is_err(), "{wrong}");
+        assert!(wrong.parse::<ToolMatcher>().is_err(), "{wrong}");
     }
 }
 

@@ -1,68 +1,68 @@
-//! MCP: the servers of the settings as sources, and our door for clients.
+//! MCP: the configured servers as tool sources, and Toolcrib as a server for MCP clients.
 
-mod door;
-mod host;
-mod pages;
-mod shelf;
-mod skills;
+mod backend;
+mod client_host;
+mod resources_and_prompts;
+mod skill_resources;
+mod ui_resources;
 
 use std::sync::{Arc, OnceLock, Weak};
 
 use ring::rand::{SecureRandom as _, SystemRandom};
 use toolcrib_core::{Catalog, Source as _};
 use toolcrib_mcp::client::{Connection, McpSource};
-use toolcrib_mcp::desk::Desk;
-use toolcrib_mcp::server::{Door, Mode, Serve};
+use toolcrib_mcp::client_channel::ClientChannels;
+use toolcrib_mcp::server::{McpBackend, McpServer, ToolListMode};
 
 use crate::toolcrib::Toolcrib;
 
-pub use door::ToolcribDoor;
-pub(crate) use host::McpHost;
-pub use shelf::Shelves;
+pub use backend::ToolcribBackend;
+pub(crate) use client_host::McpClientHost;
+pub use resources_and_prompts::ToolcribResources;
 pub use toolcrib_mcp::*;
 
-/// The servers of the settings, each with its one connection.
+/// The configured servers, each with one connection.
 pub struct McpServers {
     connections: Vec<Arc<Connection>>,
-    desk: Desk,
-    /// Where sources are attached again; known once it is built.
+    desk: ClientChannels,
+    /// Where sources are attached again; set once it is built.
     catalog: OnceLock<Weak<dyn Catalog>>,
 }
 
 impl McpServers {
-    pub(crate) fn new(desk: Desk, connections: Vec<Arc<Connection>>) -> Self {
+    pub(crate) fn new(desk: ClientChannels, connections: Vec<Arc<Connection>>) -> Self {
         Self { connections, desk, catalog: OnceLock::new() }
     }
 
-    /// Those that are on; the others are not connected to.
+    /// The connections of all enabled servers.
     #[must_use]
     pub fn connections(&self) -> &[Arc<Connection>] {
         &self.connections
     }
 
-    /// The one of this name.
+    /// The connection of this name.
     #[must_use]
     pub fn connection(&self, name: &str) -> Option<&Arc<Connection>> {
         self.connections.iter().find(|one| one.config().name.as_str() == name)
     }
 
-    /// The calls of our own clients that are at work.
+    /// Calls of MCP clients that are running.
     #[must_use]
-    pub fn desk(&self) -> &Desk {
+    pub fn client_channel(&self) -> &ClientChannels {
         &self.desk
     }
 
-    /// Offers the tools of all of them. One that cannot be used hinders no other.
+    /// Attaches the tools of all servers. A server that fails does not affect the others.
     pub(crate) async fn attach(&self, catalog: &Arc<dyn Catalog>) {
         let _ = self.catalog.set(Arc::downgrade(catalog));
         for connection in &self.connections {
             let source = McpSource::new(Arc::clone(connection));
-            // What cannot be attached shows up as a source without tools, and in its state.
+            // A source that cannot be attached shows up without tools, with the error in its state.
             let _ = catalog.attach(&source).await;
         }
     }
 
-    /// Offers the tools of one of them again.
+    /// Attaches the tools of one server again.
     pub(crate) async fn attach_again(&self, server: &str) {
         let catalog = self.catalog.get().and_then(Weak::upgrade);
         if let (Some(connection), Some(catalog)) = (self.connection(server), catalog) {
@@ -72,11 +72,12 @@ impl McpServers {
     }
 }
 
-/// Our door as a server for MCP clients: `door` is one of this Toolcrib.
+/// Creates the server for MCP clients; `door` must be a backend of this Toolcrib.
 #[must_use]
-pub fn serve(toolcrib: &Toolcrib, door: Arc<dyn Door>, mode: Mode) -> Serve {
+pub fn serve(toolcrib: &Toolcrib, door: Arc<dyn McpBackend>, mode: ToolListMode) -> McpServer {
     let mut key = [0; 32];
-    // Without randomness nobody can come back with an answer, and nobody can forge one either.
+    // The key signs request states that clients send back. Without randomness the all-zero key
+    // would be forgeable, but `fill` fails only if the system has no random source at all.
     let _ = SystemRandom::new().fill(&mut key);
-    Serve::new(door, toolcrib.mcp().desk().clone(), mode, key)
+    McpServer::new(door, toolcrib.mcp().client_channel().clone(), mode, key)
 }

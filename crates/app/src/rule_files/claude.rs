@@ -1,30 +1,30 @@
-//! Rules as Claude Code's settings have them: lists of allow, ask and deny.
+//! Claude Code rules: reads and writes lists of allow, ask and deny.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::Verdict;
-use toolcrib_core::near::slips;
-use toolcrib_engine::rules::{RuleText, Written};
+use toolcrib_core::suggest::likely_typos;
+use toolcrib_engine::rules::{RuleSource, RuleText};
 
-use super::foreign::{Skipped, plain};
-use super::read::line_of;
+use super::parser::line_of;
+use super::rule_import::{Skipped, plain_rule};
 
-/// What stands in an object of lists.
+/// Content of an object of rule lists.
 #[derive(Debug, Default)]
-pub(super) struct Lists {
+pub(super) struct ClaudeRules {
     /// Rules with their lines, strictest lists first.
     pub(super) rules: Vec<(usize, RuleText)>,
-    /// What is there besides.
+    /// Entries that are not imported.
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// Reads settings with `permissions`, or an object of nothing but the lists.
+/// Parses settings with `permissions`, or an object that consists of the lists only.
 ///
 /// # Errors
-/// Line and words: no JSON, a list that is none, an unknown key beside bare lists.
-pub(super) fn read(text: &str) -> Result<Lists, (usize, String)> {
+/// Line and message: not JSON, an invalid list, an unknown key beside bare lists.
+pub(super) fn parse_claude(text: &str) -> Result<ClaudeRules, (usize, String)> {
     let whole: Map<String, Value> = serde_json::from_str(text)
-        .map_err(|error| (error.line().max(1), format!("it is no JSON object: {error}")))?;
+        .map_err(|error| (error.line().max(1), format!("it is not a JSON object: {error}")))?;
     let settings = whole.get("permissions");
     let lists = match settings {
         None => &whole,
@@ -36,14 +36,14 @@ pub(super) fn read(text: &str) -> Result<Lists, (usize, String)> {
             ));
         }
     };
-    let mut found = Lists::default();
+    let mut found = ClaudeRules::default();
     for effect in [Verdict::Deny, Verdict::Ask, Verdict::Allow] {
         if let Some(list) = lists.get(effect.as_str()) {
             found.rules.extend(rules(text, effect, list)?);
         }
     }
     for key in lists.keys().filter(|key| key.parse::<Verdict>().is_err()) {
-        match beside(key) {
+        match other_setting_hint(key) {
             Some(why) => found
                 .skipped
                 .push(Skipped { what: format!("permissions.{key}"), why: why.to_owned() }),
@@ -59,14 +59,14 @@ pub(super) fn read(text: &str) -> Result<Lists, (usize, String)> {
 
 fn unknown(key: &str) -> String {
     let known = ["allow", "ask", "deny", "permissions"];
-    match slips(key, known.into_iter()).first() {
+    match likely_typos(key, known.into_iter()).first() {
         Some(near) => format!("unknown key `{key}`, did you mean `{near}`?"),
         None => format!("unknown key `{key}`; known are {}", known.join(", ")),
     }
 }
 
-/// Keys of `permissions` that are no rules, and where that is set here.
-fn beside(key: &str) -> Option<&'static str> {
+/// For keys of `permissions` that are not rules: the setting with the same purpose.
+fn other_setting_hint(key: &str) -> Option<&'static str> {
     Some(match key {
         "defaultMode" => {
             "what happens where no rule speaks is `policy` in config.toml, or --policy"
@@ -85,12 +85,13 @@ fn rules(
     let start = text.find(&format!("\"{effect}\"")).unwrap_or_default();
     let wrong = || (line_of(text, start), format!("`{effect}` is no list of strings"));
     let mut from = start + effect.as_str().len() + 2;
-    // Counted from rule to rule: a long list is not read again for each.
+    // Line numbers are counted incrementally, so that long lists stay linear.
     let (mut counted, mut line) = (start, line_of(text, start));
     let mut found = Vec::new();
     for entry in list.as_array().ok_or_else(wrong)? {
         let rule = entry.as_str().ok_or_else(wrong)?;
-        // A text that is escaped in another way than ours has the line of the one before.
+        // An entry that is escaped differently than by our serializer gets the line of the previous
+        // one.
         let literal = entry.to_string();
         if let Some(at) = text.get(from..).and_then(|rest| rest.find(&literal)) {
             let at = from + at;
@@ -98,7 +99,7 @@ fn rules(
             counted = at;
             from = at + literal.len();
         }
-        found.push((line, plain(effect, rule)));
+        found.push((line, plain_rule(effect, rule)));
     }
     Ok(found)
 }
@@ -107,14 +108,14 @@ fn line_of_key(text: &str, key: &str, default: usize) -> usize {
     line_of(text, text.find(&json!(key).to_string()).unwrap_or(default))
 }
 
-/// Rules as Claude Code's settings, and those that cannot be said there.
+/// Converts rules to Claude Code's settings; also returns those that cannot be expressed there.
 #[must_use]
-pub fn to_claude(rules: &[Written]) -> (Value, Vec<Skipped>) {
+pub fn to_claude(rules: &[RuleSource]) -> (Value, Vec<Skipped>) {
     let mut lists: [(Verdict, Vec<String>); 3] =
         [(Verdict::Allow, Vec::new()), (Verdict::Ask, Vec::new()), (Verdict::Deny, Vec::new())];
     let mut skipped = Vec::new();
-    for Written { text, .. } in rules {
-        if let Some(why) = unsaid(text) {
+    for RuleSource { text, .. } in rules {
+        if let Some(why) = inexpressible(text) {
             let what = format!("{} {}", text.effect, text.rule);
             skipped.push(Skipped { what, why: why.to_owned() });
             continue;
@@ -130,8 +131,8 @@ pub fn to_claude(rules: &[Written]) -> (Value, Vec<Skipped>) {
     (json!({"permissions": lists}), skipped)
 }
 
-/// What Claude Code's settings cannot say of a rule.
-fn unsaid(rule: &RuleText) -> Option<&'static str> {
+/// Why a rule cannot be expressed in Claude Code's settings.
+fn inexpressible(rule: &RuleText) -> Option<&'static str> {
     let RuleText { agents, channels, workspaces, expires, .. } = rule;
     let anywhere = agents.is_empty() && channels.is_empty() && workspaces.is_empty();
     if !anywhere || expires.is_some() {

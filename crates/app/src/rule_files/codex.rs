@@ -1,35 +1,35 @@
-//! Rules as Codex has them: `prefix_rule(pattern = [..], decision = "allow|prompt|forbidden", justification = .., match = [..], not_match =
-//! [..])`. A list inside a pattern means one of its words.
+//! Codex rules: `prefix_rule(pattern = [..], decision = "allow|prompt|forbidden", justification =
+//! .., match = [..], not_match = [..])`. A list inside a pattern means any of its words.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::Verdict;
-use toolcrib_core::near::slips;
+use toolcrib_core::suggest::likely_typos;
 use toolcrib_engine::rules::RuleText;
 
-use super::foreign::{Skipped, plain};
-use super::read::line_of;
-use super::starlark::{self, Call, Datum};
+use super::parser::line_of;
+use super::rule_import::{Skipped, plain_rule};
+use super::starlark::{self, Call, StarlarkValue};
 
-/// Rules that the alternatives of one pattern may come to.
+/// Most rules that the alternatives of one pattern may expand to.
 const MAX_ALTERNATIVES: usize = 1_000;
 
 type Error = (usize, String);
-type Found = (Vec<(usize, RuleText)>, Vec<Skipped>);
+type ParsedRules = (Vec<(usize, RuleText)>, Vec<Skipped>);
 
-/// Reads a file: rules with their lines, and what is left out.
+/// Parses a file: rules with their lines, and skipped entries.
 ///
 /// # Errors
-/// Line and words: what is no rule of this form. Nothing of the file is taken then.
-pub(super) fn read(text: &str) -> Result<Found, Error> {
+/// Line and message of the first invalid entry; then nothing of the file is imported.
+pub(super) fn parse_codex(text: &str) -> Result<ParsedRules, Error> {
     let at_line = |(at, what): Error| (line_of(text, at), what);
     let (mut rules, mut skipped) = (Vec::new(), Vec::new());
     for call in starlark::read(text).map_err(at_line)? {
         let line = line_of(text, call.at);
         match call.name.as_str() {
             "prefix_rule" => {
-                let rule = PrefixRule::of(call).map_err(|what| (line, what))?;
+                let rule = PrefixRule::from_call(call).map_err(|what| (line, what))?;
                 for words in rule.alternatives().map_err(|what| (line, what))? {
-                    match rule.of_words(&words) {
+                    match rule.rule_for_words(&words) {
                         Ok(text) => rules.push((line, text)),
                         Err(why) => skipped.push(Skipped {
                             what: format!("line {line}: {}", words.join(" ")),
@@ -40,7 +40,7 @@ pub(super) fn read(text: &str) -> Result<Found, Error> {
             }
             "host_executable" | "network_rule" => skipped.push(Skipped {
                 what: format!("line {line}: {}", call.name),
-                why: "there is no such rule here".to_owned(),
+                why: "there is no equivalent rule here".to_owned(),
             }),
             name => {
                 return Err((
@@ -62,7 +62,7 @@ struct PrefixRule {
 }
 
 impl PrefixRule {
-    fn of(call: Call) -> Result<Self, String> {
+    fn from_call(call: Call) -> Result<Self, String> {
         let mut rule = Self {
             pattern: Vec::new(),
             decision: Verdict::Allow,
@@ -86,12 +86,12 @@ impl PrefixRule {
         Ok(rule)
     }
 
-    /// Every choice of one word at each place.
+    /// All combinations of the alternatives.
     fn alternatives(&self) -> Result<Vec<Vec<&str>>, String> {
         let mut all: Vec<Vec<&str>> = vec![Vec::new()];
         for words in &self.pattern {
             if all.len().saturating_mul(words.len()) > MAX_ALTERNATIVES {
-                return Err(format!("the pattern stands for more than {MAX_ALTERNATIVES} rules"));
+                return Err(format!("the pattern expands to more than {MAX_ALTERNATIVES} rules"));
             }
             let mut longer = Vec::with_capacity(all.len() * words.len());
             for begin in &all {
@@ -104,8 +104,8 @@ impl PrefixRule {
         Ok(all)
     }
 
-    /// The rule for one choice, with the examples that are about it.
-    fn of_words(&self, words: &[&str]) -> Result<RuleText, String> {
+    /// The rule for one combination, with the examples that apply to it.
+    fn rule_for_words(&self, words: &[&str]) -> Result<RuleText, String> {
         let odd = |word: &&&str| {
             word.is_empty()
                 || word.contains(|c: char| c.is_whitespace() || "*:'\"\\()$`".contains(c))
@@ -119,7 +119,7 @@ impl PrefixRule {
                 .strip_prefix(&prefix)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
-        let mut rule = plain(self.decision, format!("Bash({prefix}:*)"));
+        let mut rule = plain_rule(self.decision, format!("Bash({prefix}:*)"));
         rule.reason.clone_from(&self.justification);
         rule.matches = self.matches.iter().filter(is_about).cloned().collect();
         rule.not_match.clone_from(&self.not_match);
@@ -129,7 +129,7 @@ impl PrefixRule {
 
 fn unknown(key: &str) -> String {
     let known = ["pattern", "decision", "justification", "match", "not_match"];
-    match slips(key, known.into_iter()).first() {
+    match likely_typos(key, known.into_iter()).first() {
         Some(near) => format!("unknown key `{key}`, did you mean `{near}`?"),
         None => format!("unknown key `{key}`; known are {}", known.join(", ")),
     }
@@ -140,38 +140,42 @@ fn decision(word: &str) -> Result<Verdict, String> {
         "allow" => Ok(Verdict::Allow),
         "prompt" => Ok(Verdict::Ask),
         "forbidden" => Ok(Verdict::Deny),
-        _ => Err(format!("`{word}` is no decision; known are allow, prompt, forbidden")),
+        _ => Err(format!("`{word}` is not a decision; use allow, prompt or forbidden")),
     }
 }
 
-fn text(key: &str, value: Datum) -> Result<String, String> {
+fn text(key: &str, value: StarlarkValue) -> Result<String, String> {
     match value {
-        Datum::Text(text) => Ok(text),
-        Datum::List(_) => Err(format!("`{key}` is a string")),
+        StarlarkValue::Text(text) => Ok(text),
+        StarlarkValue::List(_) => Err(format!("`{key}` is a string")),
     }
 }
 
-fn list(key: &str, value: Datum) -> Result<Vec<Datum>, String> {
+fn list(key: &str, value: StarlarkValue) -> Result<Vec<StarlarkValue>, String> {
     match value {
-        Datum::List(list) => Ok(list),
-        Datum::Text(_) => Err(format!("`{key}` is a list")),
+        StarlarkValue::List(list) => Ok(list),
+        StarlarkValue::Text(_) => Err(format!("`{key}` is a list")),
     }
 }
 
-fn pattern(value: Datum) -> Result<Vec<Vec<String>>, String> {
+fn pattern(value: StarlarkValue) -> Result<Vec<Vec<String>>, String> {
     let words = |part| match part {
-        Datum::Text(word) => Ok(vec![word]),
-        Datum::List(words) if words.is_empty() => Err("a list of alternatives is empty".to_owned()),
-        Datum::List(words) => words.into_iter().map(|word| text("an alternative", word)).collect(),
+        StarlarkValue::Text(word) => Ok(vec![word]),
+        StarlarkValue::List(words) if words.is_empty() => {
+            Err("a list of alternatives is empty".to_owned())
+        }
+        StarlarkValue::List(words) => {
+            words.into_iter().map(|word| text("an alternative", word)).collect()
+        }
     };
     list("pattern", value)?.into_iter().map(words).collect()
 }
 
-/// Command lines, or lists of their words.
-fn examples(key: &str, value: Datum) -> Result<Vec<String>, String> {
+/// Parses command lines, or lists of their words.
+fn examples(key: &str, value: StarlarkValue) -> Result<Vec<String>, String> {
     let line = |example| match example {
-        Datum::Text(line) => Ok(line),
-        Datum::List(words) => {
+        StarlarkValue::Text(line) => Ok(line),
+        StarlarkValue::List(words) => {
             let words = words
                 .into_iter()
                 .map(|word| text("a word of an example", word).map(|word| quoted(&word)));
@@ -181,7 +185,7 @@ fn examples(key: &str, value: Datum) -> Result<Vec<String>, String> {
     list(key, value)?.into_iter().map(line).collect()
 }
 
-/// A word as a shell takes it for exactly this text.
+/// Quotes a word for the shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
@@ -192,14 +196,14 @@ fn quoted(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::read;
+    use super::parse_codex;
 
     #[test]
     fn alternatives_become_rules_of_their_own() {
         let text = "prefix_rule(\n    pattern = [\"git\", [\"push\", \"fetch\"]],\n    decision = \"prompt\",\n    \
             justification = \"leaves this machine\",\n    match = [\"git push origin\", [\"git\", \"fetch\", \"a b\"]],\n    \
             not_match = [\"git status\"],\n)\nprefix_rule(pattern = [\"ls\"])\n";
-        let (rules, skipped) = read(text).unwrap();
+        let (rules, skipped) = parse_codex(text).unwrap();
         assert!(skipped.is_empty());
         let seen: Vec<_> = rules
             .iter()
@@ -221,7 +225,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_said_is_left_out_and_what_is_wrong_refused() {
-        let (rules, skipped) = read("prefix_rule(pattern = [\"echo\", \"a b\"])\nhost_executable(name = \"git\", paths = [])").unwrap();
+        let (rules, skipped) = parse_codex("prefix_rule(pattern = [\"echo\", \"a b\"])\nhost_executable(name = \"git\", paths = [])").unwrap();
         assert!(rules.is_empty());
         assert_eq!(skipped.len(), 2);
         for (text, error) in [
@@ -231,14 +235,17 @@ mod tests {
             ("prefix_rule(patern = [\"git\"])", "unknown key `patern`, did you mean `pattern`?"),
             (
                 "prefix_rule(pattern = [\"a\"], decision = \"deny\")",
-                "`deny` is no decision; known are allow, prompt, forbidden",
+                "`deny` is not a decision; use allow, prompt or forbidden",
             ),
             ("other(pattern = [\"a\"])", "`other` is not known; rules are calls of prefix_rule(…)"),
         ] {
-            assert_eq!(read(text).unwrap_err(), (1, error.to_owned()), "{text}");
+            assert_eq!(parse_codex(text).unwrap_err(), (1, error.to_owned()), "{text}");
         }
         let ten = format!("[{}]", "\"a\",".repeat(10));
         let many = format!("prefix_rule(pattern = [{}])", format!("{ten},").repeat(9));
-        assert_eq!(read(&many).unwrap_err().1, "the pattern stands for more than 1000 rules");
+        assert_eq!(
+            parse_codex(&many).unwrap_err().1,
+            "the pattern expands to more than 1000 rules"
+        );
     }
 }

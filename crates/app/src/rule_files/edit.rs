@@ -1,4 +1,4 @@
-//! Changes files of rules, and leaves alone what is not changed: comments and order stay.
+//! Edits rule files in place: comments and order stay.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs;
@@ -7,53 +7,59 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use toml_edit::{DocumentMut, Item, Value};
-use toolcrib_engine::rules::{Layer, RuleSet, RuleText, Written};
+use toolcrib_engine::rules::{Layer, RuleSet, RuleSource, RuleText};
 
-use super::anchor;
+use super::anchor_paths;
 use super::error::RulesError;
-use super::place::Place;
-use super::read::{identity, parse};
+use super::parser::{identity, parse_rules};
+use super::rule_file::RuleFile;
 use crate::LockedFile;
 
 /// A file before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct FileChange {
     /// The file.
     pub path: PathBuf,
-    /// Its text before; empty = there was none.
+    /// The former text; empty if the file did not exist.
     pub before: String,
     /// Its text after.
     pub after: String,
 }
 
-/// The text of a file with these rules at its end. Those that it has already are left out.
+/// Appends rules to the text of a file, without those that it already has.
 ///
 /// # Errors
-/// [`RulesError`]: the file is broken, or it would be one that cannot be used.
-pub fn append(place: &Place, text: &str, rules: &[RuleText]) -> Result<String, RulesError> {
-    let known: Vec<_> =
-        parse(&place.path, text, place.layer)?.iter().map(|rule| identity(&rule.text)).collect();
+/// [`RulesError`]: the file is invalid, or would become so.
+pub fn append_rules(
+    place: &RuleFile,
+    text: &str,
+    rules: &[RuleText],
+) -> Result<String, RulesError> {
+    let known: Vec<_> = parse_rules(&place.path, text, place.layer)?
+        .iter()
+        .map(|rule| identity(&rule.text))
+        .collect();
     let mut document = document(&place.path, text)?;
     let mut after = text.to_owned();
     for rule in rules.iter().filter(|rule| !known.contains(&identity(rule))) {
         match document.get_mut("rules").and_then(Item::as_array_mut) {
             Some(array) => {
-                let table = document_of(rule)?;
+                let table = rule_table(rule)?;
                 array.push(Value::InlineTable(table.into_inline_table()));
                 after = document.to_string();
             }
             None => {
-                after = format!("{}{}", ended(after), to_toml(rule));
+                after = format!("{}{}", with_trailing_blank_line(after), to_toml(rule));
             }
         }
     }
-    let written = parse(&place.path, &after, place.layer)?;
+    let written = parse_rules(&place.path, &after, place.layer)?;
     RuleSet::compile(written).map_err(RulesError::Refused)?;
     Ok(after)
 }
 
-/// A text that ends with an empty line, unless it is empty.
-fn ended(mut text: String) -> String {
+/// Adds an empty line at the end of a text that is not empty.
+fn with_trailing_blank_line(mut text: String) -> String {
     if text.is_empty() {
         return text;
     }
@@ -66,18 +72,18 @@ fn ended(mut text: String) -> String {
     text
 }
 
-/// A rule as a file has it.
+/// A rule in the format of a file.
 #[must_use]
 pub fn to_toml(rule: &RuleText) -> String {
     #[derive(Serialize)]
     struct One<'a> {
         rules: [&'a RuleText; 1],
     }
-    // Text, lists of text and a truth value: there is nothing that TOML cannot say.
+    // Strings, lists of strings and booleans only, so serialization cannot fail.
     toml::to_string(&One { rules: [rule] }).unwrap_or_default()
 }
 
-fn document_of(rule: &RuleText) -> Result<toml_edit::Table, RulesError> {
+fn rule_table(rule: &RuleText) -> Result<toml_edit::Table, RulesError> {
     let document = document(Path::new(""), &to_toml(rule))?;
     let table =
         document.get("rules").and_then(Item::as_array_of_tables).and_then(|rules| rules.get(0));
@@ -87,17 +93,17 @@ fn document_of(rule: &RuleText) -> Result<toml_edit::Table, RulesError> {
 fn document(path: &Path, text: &str) -> Result<DocumentMut, RulesError> {
     text.parse().map_err(|error: toml_edit::TomlError| RulesError::Malformed {
         path: path.to_path_buf(),
-        line: super::read::line_of(text, error.span().map_or(0, |span| span.start)),
+        line: super::parser::line_of(text, error.span().map_or(0, |span| span.start)),
         what: error.message().to_owned(),
     })
 }
 
-/// The text of a file without the rule at this place, from 0; the comments directly above it go with it. A file that stays broken may be
-/// written: that is how it is repaired.
+/// Removes the rule with this index, from 0, and the comments directly above it. The remaining file
+/// may still be invalid, so that invalid files can be repaired.
 ///
 /// # Errors
-/// [`RulesError`]: it is no TOML, or there is no such rule.
-pub fn remove(place: &Place, text: &str, index: usize) -> Result<String, RulesError> {
+/// [`RulesError`]: not TOML, or no such rule.
+pub fn remove_rule(place: &RuleFile, text: &str, index: usize) -> Result<String, RulesError> {
     let mut document = document(&place.path, text)?;
     let gone = match document.get_mut("rules") {
         Some(Item::ArrayOfTables(tables)) if index < tables.len() => {
@@ -119,28 +125,28 @@ pub fn remove(place: &Place, text: &str, index: usize) -> Result<String, RulesEr
     Ok(document.to_string())
 }
 
-/// Changes a file, and nobody else does at the same time. It is written beside its place and put there whole; a new one is for its owner
-/// alone (mode 0600).
+/// Changes a file under its lock. It is replaced atomically; a new one gets mode 0600.
 ///
 /// # Errors
-/// [`RulesError`]; the file is then as it was.
-pub fn store(
-    place: &Place,
+/// [`RulesError`]; the file is then unchanged.
+pub fn write_rules(
+    place: &RuleFile,
     change: impl FnOnce(&str) -> Result<String, RulesError>,
-) -> Result<Change, RulesError> {
+) -> Result<FileChange, RulesError> {
     let unwritable = |error| RulesError::Unwritable { path: place.path.clone(), error };
-    let path = real(place).map_err(unwritable)?;
+    let path = link_target(place).map_err(unwritable)?;
     let file = LockedFile::wait(path).map_err(unwritable)?;
     let before = place.text()?;
     let after = change(&before)?;
     if before != after {
         file.replace(&after).map_err(unwritable)?;
     }
-    Ok(Change { path: place.path.clone(), before, after })
+    Ok(FileChange { path: place.path.clone(), before, after })
 }
 
-/// The file itself: a person may keep theirs elsewhere and link to it. A link that a workspace brings along could lead to anything.
-fn real(place: &Place) -> io::Result<PathBuf> {
+/// Resolves a link to the file itself: users may keep their rule file elsewhere and link to it.
+/// Links in a workspace are not followed, since they could lead anywhere.
+fn link_target(place: &RuleFile) -> io::Result<PathBuf> {
     let is_own = matches!(place.layer, Layer::Managed | Layer::User);
     let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|meta| meta.is_symlink());
     if !is_own && (is_link(&place.path) || place.path.parent().is_some_and(is_link)) {
@@ -155,19 +161,22 @@ fn real(place: &Place) -> io::Result<PathBuf> {
     }
 }
 
-/// A rule that means the same in a file anywhere.
+/// A rule with the same meaning in any file.
 #[must_use]
-pub fn portable(rule: &Written) -> RuleText {
+pub fn to_portable(rule: &RuleSource) -> RuleText {
     let file = rule.origin.rsplit_once(':').map_or("", |(file, _)| file);
-    RuleText { rule: anchor::at_home(&rule.text.rule, Path::new(file), None), ..rule.text.clone() }
+    RuleText {
+        rule: anchor_paths::rebase_pattern(&rule.text.rule, Path::new(file), None),
+        ..rule.text.clone()
+    }
 }
 
 /// Adds rules to a file.
 ///
 /// # Errors
-/// [`RulesError`]: the file cannot be used as it is, or could not be with them; it is then as it was.
-pub fn add(place: &Place, rules: &[RuleText]) -> Result<Change, RulesError> {
-    store(place, |text| append(place, text, rules))
+/// [`RulesError`]: the file is invalid, or would become so; it is then unchanged.
+pub fn add_rules(place: &RuleFile, rules: &[RuleText]) -> Result<FileChange, RulesError> {
+    write_rules(place, |text| append_rules(place, text, rules))
 }
 
 #[cfg(test)]
@@ -178,52 +187,52 @@ mod tests {
     use toolcrib_core::Verdict;
     use toolcrib_engine::rules::Layer;
 
-    use super::super::foreign::plain;
-    use super::{Place, add, append, remove, store, to_toml};
+    use super::super::rule_import::plain_rule;
+    use super::{RuleFile, add_rules, append_rules, remove_rule, to_toml, write_rules};
 
-    fn place(folder: &tempfile::TempDir) -> Place {
-        Place::new(Layer::User, folder.path().join("home/rules.toml"))
+    fn place(folder: &tempfile::TempDir) -> RuleFile {
+        RuleFile::new(Layer::User, folder.path().join("home/rules.toml"))
     }
 
     #[test]
     fn comments_and_order_stay() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(&folder);
-        let mut rule = plain(Verdict::Deny, "Edit(./a \"b\"/**)");
+        let mut rule = plain_rule(Verdict::Deny, "Edit(./a \"b\"/**)");
         rule.reason = Some("two\nlines".to_owned());
-        add(&place, &[rule.clone()]).unwrap();
+        add_rules(&place, &[rule.clone()]).unwrap();
         let mode = fs::metadata(&place.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let text = format!("# mine\n{}\n# the end", fs::read_to_string(&place.path).unwrap());
         fs::write(&place.path, &text).unwrap();
-        let second = plain(Verdict::Ask, "Edit");
-        let change = add(&place, &[rule.clone(), second.clone()]).unwrap();
+        let second = plain_rule(Verdict::Ask, "Edit");
+        let change = add_rules(&place, &[rule.clone(), second.clone()]).unwrap();
         assert_eq!(change.before, text);
         assert_eq!(change.after, format!("{text}\n\n{}", to_toml(&second)));
         assert_eq!(fs::read_to_string(&place.path).unwrap(), change.after);
         assert_eq!(place.rules().unwrap()[0].text, rule);
-        let change = store(&place, |text| remove(&place, text, 1)).unwrap();
+        let change = write_rules(&place, |text| remove_rule(&place, text, 1)).unwrap();
         assert!(
             change.after.starts_with("# mine\n[[rules]]\neffect = \"deny\""),
             "{}",
             change.after
         );
         assert_eq!(place.rules().unwrap().len(), 1);
-        assert!(store(&place, |text| remove(&place, text, 1)).is_err());
-        store(&place, |text| remove(&place, text, 0)).unwrap();
+        assert!(write_rules(&place, |text| remove_rule(&place, text, 1)).is_err());
+        write_rules(&place, |text| remove_rule(&place, text, 0)).unwrap();
         assert!(place.rules().unwrap().is_empty());
-        // Nothing is left beside it.
+        // No temporary file is left.
         assert_eq!(fs::read_dir(folder.path().join("home")).unwrap().count(), 1);
     }
 
     #[test]
     fn an_inline_list_stays_one() {
-        let place = Place::new(Layer::User, "r.toml");
+        let place = RuleFile::new(Layer::User, "r.toml");
         let text = "rules = [{ effect = \"deny\", rule = \"Edit\" }] # all\n";
-        let after = append(&place, text, &[plain(Verdict::Ask, "Read")]).unwrap();
+        let after = append_rules(&place, text, &[plain_rule(Verdict::Ask, "Read")]).unwrap();
         assert!(after.starts_with("rules = [{ effect = \"deny\", rule = \"Edit\" }, {"), "{after}");
         assert!(after.ends_with("] # all\n"), "{after}");
-        let after = remove(&place, &after, 0).unwrap();
+        let after = remove_rule(&place, &after, 0).unwrap();
         assert!(!after.contains("Edit") && after.contains("Read"), "{after}");
     }
 
@@ -234,11 +243,11 @@ mod tests {
         fs::write(&target, "").unwrap();
         let link = folder.path().join("rules.toml");
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let rule = [plain(Verdict::Deny, "Edit")];
+        let rule = [plain_rule(Verdict::Deny, "Edit")];
         for (layer, works) in
             [(Layer::Untrusted, false), (Layer::Project, false), (Layer::User, true)]
         {
-            assert_eq!(add(&Place::new(layer, &link), &rule).is_ok(), works, "{layer:?}");
+            assert_eq!(add_rules(&RuleFile::new(layer, &link), &rule).is_ok(), works, "{layer:?}");
         }
         assert!(link.is_symlink());
         assert!(fs::read_to_string(&target).unwrap().contains("Edit"));
@@ -252,7 +261,8 @@ mod tests {
             for at in 0..8 {
                 let place = &place;
                 scope.spawn(move || {
-                    add(place, &[plain(Verdict::Deny, format!("Read(./{at})"))]).unwrap();
+                    add_rules(place, &[plain_rule(Verdict::Deny, format!("Read(./{at})"))])
+                        .unwrap();
                 });
             }
         });

@@ -1,45 +1,45 @@
-//! Why rules cannot be taken.
+//! Errors of rule files.
 
 use std::io;
 use std::path::PathBuf;
 
-use toolcrib_engine::rules::Fault;
+use toolcrib_engine::rules::RuleError;
 
-/// Why files of rules cannot be taken, or written.
+/// Why rule files cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
-    /// The file is there and cannot be read.
+    /// The file exists but cannot be read.
     #[error("the rules {} cannot be read: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         error: io::Error,
     },
-    /// The file cannot be written; it is as it was.
+    /// The file cannot be written; it is unchanged.
     #[error("the rules {} cannot be written: {error}", path.display())]
     Unwritable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Error of the system.
         error: io::Error,
     },
-    /// What is in the file is not the form of rules.
+    /// The file is not a valid rule file.
     #[error("{}:{line}: {what}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
         /// Line, from 1.
         line: usize,
-        /// What is wrong, and what was probably meant.
+        /// The problem, with a suggestion where possible.
         what: String,
     },
     /// Rules that can never match, are dangerous, or fail their own examples.
     #[error("{}", lines(.0))]
-    Refused(Vec<Fault>),
+    Refused(Vec<RuleError>),
 }
 
-/// One line for each: a person who corrects a file wants to see all of them.
-fn lines(faults: &[Fault]) -> String {
+/// One line per problem, so that an author can fix all at once.
+fn lines(faults: &[RuleError]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

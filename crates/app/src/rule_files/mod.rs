@@ -1,25 +1,28 @@
-//! Rules as files: where they stand, how they are read and changed, and how the rule files of other programs become ours.
+//! Rule files: paths, parsing, editing, and import from other programs.
 //!
 //! Invariants
-//! - A file is taken as a whole or not at all: an unknown key, a wrong type or a rule that cannot work stops everything, with file and line.
-//! - A file that is not there has no rules; one that cannot be read is an error, never "no rules".
+//! - A file is loaded as a whole or not at all: an unknown key, a wrong type or an unusable rule is
+//!   an error with file and line.
+//! - A missing file has no rules; an unreadable one is an error, never "no rules".
 //! - Files of other programs are only read.
 //!
-//! Absent on purpose: what a rule means (the engine's), and where a person's files are (the caller's).
+//! Out of scope: the meaning of rules (`engine`), and the paths of a user's files (the caller).
 
-mod anchor;
+mod anchor_paths;
 mod claude;
 mod codex;
 mod edit;
 mod error;
-mod foreign;
-mod place;
-mod read;
+mod parser;
+mod rule_file;
+mod rule_import;
 mod starlark;
 
 pub use claude::to_claude;
-pub use edit::{Change, add, append, portable, remove, store, to_toml};
+pub use edit::{
+    FileChange, add_rules, append_rules, remove_rule, to_portable, to_toml, write_rules,
+};
 pub use error::RulesError;
-pub use foreign::{Foreign, ForeignFormat, Imported, Skipped, import};
-pub use place::{Place, compile, read_all};
-pub use read::{parse, parse_judged};
+pub use parser::{parse_any_format, parse_rules};
+pub use rule_file::{RuleFile, compile_files, read_rules};
+pub use rule_import::{ImportFormat, ImportResult, ImportedFile, Skipped, import_rules};

@@ -1,30 +1,31 @@
-//! The small part of Starlark that rule files use: calls with named values, which are strings and lists.
+//! Parser for the subset of Starlark that rule files use: calls with keyword arguments that are
+//! strings and lists.
 #![deny(clippy::indexing_slicing)]
 
 use std::iter::Peekable;
 use std::str::CharIndices;
 
-/// How deep lists may be nested.
+/// Deepest nesting of lists.
 const DEPTH: usize = 8;
 
 /// A value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Datum {
+pub(super) enum StarlarkValue {
     /// A string.
     Text(String),
     /// A list.
     List(Vec<Self>),
 }
 
-/// `name(key = value, …)` at the top of a file.
+/// `name(key = value, …)` at the top level.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// The byte at which it begins.
+    /// Byte offset of its beginning.
     pub(super) at: usize,
-    /// What is called.
+    /// Name of the called function.
     pub(super) name: String,
-    /// Its named values, in their order.
-    pub(super) args: Vec<(String, Datum)>,
+    /// Its keyword arguments, in order.
+    pub(super) args: Vec<(String, StarlarkValue)>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +38,7 @@ enum Token {
 /// The calls of a file.
 ///
 /// # Errors
-/// The byte and what is not understood there: anything else than such calls.
+/// Byte offset and message for anything but such calls.
 pub(super) fn read(text: &str) -> Result<Vec<Call>, (usize, String)> {
     let tokens = tokens(text)?;
     let mut reader = Reader { rest: tokens.into_iter().peekable(), end: text.len() };
@@ -91,7 +92,7 @@ fn tokens(text: &str) -> Result<Vec<(usize, Token)>, (usize, String)> {
     Ok(tokens)
 }
 
-/// A string, its quotes undone. Three quotes are one string over several lines.
+/// Parses a string literal; triple quotes may span lines.
 fn string(
     text: &str,
     chars: &mut Peekable<CharIndices<'_>>,
@@ -146,14 +147,14 @@ impl Reader {
             .ok_or_else(|| (self.end, "the file ends in the middle of a call".to_owned()))
     }
 
-    fn sign(&mut self, sign: char) -> Result<usize, (usize, String)> {
+    fn expect_sign(&mut self, sign: char) -> Result<usize, (usize, String)> {
         match self.next()? {
             (at, Token::Sign(found)) if found == sign => Ok(at),
             (at, _) => Err((at, format!("`{sign}` is expected here"))),
         }
     }
 
-    fn takes(&mut self, sign: char) -> bool {
+    fn accept(&mut self, sign: char) -> bool {
         self.rest.next_if(|(_, token)| *token == Token::Sign(sign)).is_some()
     }
 
@@ -168,9 +169,9 @@ impl Reader {
                 format!("`{name}` is not understood: only calls are, such as prefix_rule(…)"),
             ));
         }
-        self.sign('(')?;
-        let mut args: Vec<(String, Datum)> = Vec::new();
-        while !self.takes(')') {
+        self.expect_sign('(')?;
+        let mut args: Vec<(String, StarlarkValue)> = Vec::new();
+        while !self.accept(')') {
             let (at, token) = self.next()?;
             let Token::Name(key) = token else {
                 return Err((at, "values are named here: key = value".to_owned()));
@@ -178,30 +179,30 @@ impl Reader {
             if args.iter().any(|(known, _)| *known == key) {
                 return Err((at, format!("`{key}` is given twice")));
             }
-            self.sign('=')?;
+            self.expect_sign('=')?;
             args.push((key, self.datum(0)?));
-            if !self.takes(',') {
-                self.sign(')')?;
+            if !self.accept(',') {
+                self.expect_sign(')')?;
                 break;
             }
         }
         Ok(Call { at, name, args })
     }
 
-    fn datum(&mut self, depth: usize) -> Result<Datum, (usize, String)> {
+    fn datum(&mut self, depth: usize) -> Result<StarlarkValue, (usize, String)> {
         let (at, token) = self.next()?;
         match token {
-            Token::Text(text) => Ok(Datum::Text(text)),
+            Token::Text(text) => Ok(StarlarkValue::Text(text)),
             Token::Sign('[') if depth < DEPTH => {
                 let mut list = Vec::new();
-                while !self.takes(']') {
+                while !self.accept(']') {
                     list.push(self.datum(depth + 1)?);
-                    if !self.takes(',') {
-                        self.sign(']')?;
+                    if !self.accept(',') {
+                        self.expect_sign(']')?;
                         break;
                     }
                 }
-                Ok(Datum::List(list))
+                Ok(StarlarkValue::List(list))
             }
             _ => Err((at, "a string or a list of strings is expected here".to_owned())),
         }
@@ -212,13 +213,13 @@ impl Reader {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Datum, read};
+    use super::{StarlarkValue, read};
 
     #[test]
     fn calls_with_strings_and_lists() {
         let text = "# rules\nprefix_rule(\n  pattern = [\"git\", ['push', r\"p\\d\"],],\n  justification = \"\"\"two\nlines\"\"\",\n)\nx()\n";
         let calls = read(text).unwrap();
-        let word = |text: &str| Datum::Text(text.to_owned());
+        let word = |text: &str| StarlarkValue::Text(text.to_owned());
         assert_eq!(calls.len(), 2);
         assert_eq!(calls[0].name, "prefix_rule");
         assert_eq!(
@@ -226,7 +227,10 @@ mod tests {
             [
                 (
                     "pattern".to_owned(),
-                    Datum::List(vec![word("git"), Datum::List(vec![word("push"), word("p\\d")])])
+                    StarlarkValue::List(vec![
+                        word("git"),
+                        StarlarkValue::List(vec![word("push"), word("p\\d")])
+                    ])
                 ),
                 ("justification".to_owned(), word("two\nlines")),
             ]

@@ -1,46 +1,48 @@
-//! Running agents: the loop of `agent` over this Toolcrib's door, store and library.
+//! Runner: runs agents with the agent loop over this Toolcrib's invoker, stores and library.
 
-mod approver;
-mod job;
-mod labels;
-mod library;
-mod limits;
-mod masked;
-mod summaries;
+mod conversation_summaries;
+mod event_masking;
+mod job_builder;
+mod library_loader;
+mod restored_labels;
+mod run_limits;
+mod wait_for_decision;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_agent::context::{CompactionRules, Price, Prices, Windows};
-use toolcrib_agent::drive::{Control, DriveError, Driven, Driver, Job, Person, RestoreError};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Price, Prices};
+use toolcrib_agent::driver::{
+    DriveError, DriveOutcome, Driver, HumanInput, RestoreError, RunControl, RunJob,
+};
 use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
-use toolcrib_agent::machine::{ActiveSkill, End, Machine};
+use toolcrib_agent::machine::{ActiveSkill, Machine, RunEnd};
 use toolcrib_core::{
-    Checkpoints, Clock, Context, Conversation, ConversationId, Labels, RunId, RunStatus, RunUsage,
-    StoreError, StoredRun, SystemClock,
+    Clock, Context, Conversation, ConversationAndRunStore, ConversationId, Labels, RunId,
+    RunStatus, RunUsage, StoreError, StoredRun, SystemClock,
 };
-use toolcrib_providers::chat::{Message, UserMessage};
+use toolcrib_providers::conversation::{Message, UserMessage};
 use toolcrib_providers::model::Model;
 
-use crate::kept::MaskedApprovals;
+use crate::sealed_stores::MaskedApprovalStore;
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
-use summaries::Summaries;
+use conversation_summaries::Summaries;
 
-pub use approver::{AskLater, WaitForDecision};
-pub use labels::of_run as labels_of_run;
-pub use limits::{LimitError, RunnerLimits};
+pub use restored_labels::run_labels as labels_of_run;
+pub use run_limits::{LimitError, RunnerLimits};
+pub use wait_for_decision::{DeferApproval, WaitForDecision};
 
-/// What a runner is set up with.
+/// Settings of a runner.
 #[derive(Debug, Clone)]
 pub struct RunnerSettings {
-    /// Where agents, skills, kits and guides are read from.
+    /// Folders of agents, skills, kits and guides.
     pub folders: Folders,
     /// Workspace folder, for `AGENTS.md` and the system prompt.
     pub workspace: Option<PathBuf>,
-    /// Window sizes of models.
-    pub windows: Arc<Windows>,
+    /// Context window sizes of models.
+    pub windows: Arc<ContextWindows>,
     /// Prices of models.
     pub prices: Arc<Prices>,
     /// When older messages are replaced by a summary.
@@ -48,80 +50,130 @@ pub struct RunnerSettings {
 }
 
 /// Runs agents. Cheap to clone.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use toolcrib_app::agent::context::{ContextWindows, Prices};
+/// use toolcrib_app::agent::driver::{NoHumanInput, RunControl};
+/// use toolcrib_app::agent::library::GENERAL_ASSISTANT;
+/// use toolcrib_app::core::{Context, ConversationId};
+/// use toolcrib_app::providers::conversation::UserMessage;
+/// use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+/// use toolcrib_app::runner::{RunHandles, Runner, RunnerSettings, StartRequest};
+/// use toolcrib_app::{Settings, Toolcrib};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let home = tempfile::tempdir()?;
+/// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+/// # std::fs::create_dir(&workspace)?;
+/// let settings = Settings::new(&workspace, &state);
+/// let toolcrib = Toolcrib::builder(settings).for_agents().build().await?;
+/// let runner = Runner::new(toolcrib, RunnerSettings {
+///     folders: Default::default(),
+///     workspace: Some(workspace),
+///     windows: Arc::new(ContextWindows::builtin()?),
+///     prices: Arc::new(Prices::builtin()?),
+///     compaction: Default::default(),
+/// })?;
+/// let agent = runner.library().agent(GENERAL_ASSISTANT)?.clone();
+/// let model = ScriptedModel::from_turns("demo", [ScriptTurn::say("Hello.")])?;
+/// let start = StartRequest {
+///     message: UserMessage { text: "Say hello".to_owned(), ..UserMessage::default() },
+///     agent,
+///     models: vec![Arc::new(model)],
+///     conversation: ConversationId::fresh(),
+///     context: Context::default(),
+///     limits: Default::default(),
+///     skill: None,
+///     stream: false,
+///     setup: serde_json::Value::Null,
+/// };
+/// let handles = RunHandles {
+///     control: RunControl::new(),
+///     events: Arc::new(|event| println!("{event:?}")),
+///     person: Arc::new(NoHumanInput),
+/// };
+/// let report = runner.start(start, &handles).await?;
+/// assert_eq!(report.text, "Hello.");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Runner {
     toolcrib: Toolcrib,
-    store: Arc<dyn Checkpoints>,
+    store: Arc<dyn ConversationAndRunStore>,
     clock: Arc<dyn Clock>,
     library: LibraryHandle,
     settings: Arc<RunnerSettings>,
     summaries: Arc<Summaries>,
 }
 
-/// A run to be started.
-pub struct Start {
-    /// What is said.
+/// A run to start.
+pub struct StartRequest {
+    /// The user's message.
     pub message: UserMessage,
-    /// Who answers.
+    /// The agent.
     pub agent: Agent,
-    /// The models, in the order in which they are asked.
+    /// The models, in order of preference.
     pub models: Vec<Arc<dyn Model>>,
     /// The conversation; a new id begins one.
     pub conversation: ConversationId,
-    /// Whose run it is; agent and conversation are filled in.
+    /// The context of the run; agent and conversation are filled in.
     pub context: Context,
-    /// What it may use; the agent's own limits hold where these say nothing.
+    /// Limits of the run; where unset, those of the agent apply.
     pub limits: RunnerLimits,
-    /// A skill that is active from the start, beside the agent's own.
+    /// A skill that is active from the start, in addition to the agent's own.
     pub skill: Option<String>,
     /// Whether answers are streamed.
     pub stream: bool,
-    /// What another process needs to make this run's surroundings again; kept as it is.
+    /// Opaque data that another process needs to continue this run.
     pub setup: serde_json::Value,
 }
 
-/// How a run ended, or where it waits.
+/// How a run ended, or what it waits for.
 #[derive(Debug, Clone)]
-pub struct Finished {
+pub struct RunReport {
     /// The run.
     pub run: RunId,
     /// Its conversation.
     pub conversation: ConversationId,
     /// How it ended, or what it waits for.
-    pub driven: Driven,
-    /// Text of the newest answer.
+    pub driven: DriveOutcome,
+    /// Text of the last answer.
     pub text: String,
-    /// Messages that came too late for it.
+    /// Messages that arrived too late for it.
     pub left_over: Vec<UserMessage>,
 }
 
-/// Who looks on and who answers while a run works.
+/// The connections of a run to the outside.
 #[derive(Clone)]
-pub struct Surfaces {
-    /// Stops it, and takes messages for it.
-    pub control: Control,
-    /// Is told what happens.
+pub struct RunHandles {
+    /// Stops it, and passes messages to it.
+    pub control: RunControl,
+    /// Receives its events.
     pub events: EventSink,
     /// Answers questions of the model.
-    pub person: Arc<dyn Person>,
+    pub person: Arc<dyn HumanInput>,
 }
 
-/// Why a run could not be started or taken up.
+/// Why a run could not be started or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
-    /// There is no such run.
+    /// The run does not exist.
     #[error("there is no run {0}; `toolcrib resume --list` shows those that wait")]
     UnknownRun(RunId),
-    /// It does not wait for anybody.
+    /// The run does not wait for a decision.
     #[error("{0}")]
     NotPaused(String),
-    /// The stored form cannot be read.
+    /// The stored state cannot be read.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// The agent or a skill of it cannot be used.
+    /// The agent or one of its skills cannot be used.
     #[error("{0}")]
     Agent(String),
-    /// The loop could not begin or go on.
+    /// The loop could not start or continue.
     #[error(transparent)]
     Drive(#[from] DriveError),
     /// The store failed.
@@ -130,7 +182,8 @@ pub enum RunnerError {
 }
 
 impl Runner {
-    /// A runner over a Toolcrib that was built [`for_agents`](crate::Builder::for_agents); reads the library's folders.
+    /// A runner over a Toolcrib that was built [`for_agents`](crate::Builder::for_agents); reads
+    /// the library folders.
     ///
     /// # Errors
     /// [`SetupError::NotForAgents`].
@@ -148,31 +201,31 @@ impl Runner {
         Ok(runner)
     }
 
-    /// The library as it is now.
+    /// The present library.
     #[must_use]
     pub fn library(&self) -> Arc<Library> {
         self.library.current()
     }
 
-    /// Reads the library's folders again, and says what is wrong with them.
+    /// Reads the library folders again; returns the problems found.
     pub fn reload(&self) -> Vec<Problem> {
-        let library = library::load(&self.toolcrib, &self.settings.folders);
+        let library = library_loader::load_library(&self.toolcrib, &self.settings.folders);
         let problems = library.problems.clone();
         self.library.replace(library);
         problems
     }
 
-    /// The library as it would be if its agents were those of this folder; nothing is put into force.
+    /// The library with the agents of another folder; does not change the present one.
     #[must_use]
     pub fn library_with(&self, agents: Folder) -> Library {
         let folders = Folders { agents: vec![agents], ..self.settings.folders.clone() };
-        library::load(&self.toolcrib, &folders)
+        library_loader::load_library(&self.toolcrib, &folders)
     }
 
-    /// The names of all tools, enabled or not, as lists of tools mean them.
+    /// The names of all tools, enabled or not, for checking tool lists.
     #[must_use]
     pub fn tool_names(&self) -> Vec<ToolNames> {
-        library::tool_names(&self.toolcrib)
+        library_loader::tool_names(&self.toolcrib)
     }
 
     /// The handle of the library, for the tool that loads skills.
@@ -181,65 +234,69 @@ impl Runner {
         self.library.clone()
     }
 
-    /// The price of a model; `None` = nobody knows it.
+    /// The price of a model; `None` if it is unknown.
     #[must_use]
     pub fn price(&self, provider: &str, model: &str) -> Option<Price> {
-        self.settings.prices.of(provider, model)
+        self.settings.prices.find(provider, model)
     }
 
-    /// Where conversations and runs are kept.
+    /// The store of conversations and runs.
     #[must_use]
-    pub fn store(&self) -> &Arc<dyn Checkpoints> {
+    pub fn store(&self) -> &Arc<dyn ConversationAndRunStore> {
         &self.store
     }
 
-    /// Starts a run and drives it until it is over or waits.
+    /// Starts a run and drives it until it ends or pauses.
     ///
     /// # Errors
-    /// [`RunnerError`] when it cannot begin, or cannot be stored.
-    pub async fn start(&self, start: Start, on: &Surfaces) -> Result<Finished, RunnerError> {
+    /// [`RunnerError`] when it cannot start, or cannot be stored.
+    pub async fn start(
+        &self,
+        start: StartRequest,
+        on: &RunHandles,
+    ) -> Result<RunReport, RunnerError> {
         self.start_as(RunId::fresh(), start, on).await
     }
 
-    /// The same under an id that the caller has made.
+    /// Starts a run under an id chosen by the caller.
     ///
     /// # Errors
-    /// [`RunnerError`] when it cannot begin, or cannot be stored.
+    /// [`RunnerError`] when it cannot start, or cannot be stored.
     pub async fn start_as(
         &self,
         id: RunId,
-        start: Start,
-        on: &Surfaces,
-    ) -> Result<Finished, RunnerError> {
+        start: StartRequest,
+        on: &RunHandles,
+    ) -> Result<RunReport, RunnerError> {
         let skills = self.first_skills(&start.agent, start.skill.as_deref())?;
-        let Opened { history, topic, labels } = self.open(&start).await?;
+        let ConversationStart { history, topic, labels } = self.open(&start).await?;
         let rounds = start.limits.rounds(&start.agent);
         let mut machine =
             Machine::begin(id, start.conversation, history, start.message.clone(), rounds);
-        machine.summarised(self.summaries.of(start.conversation));
-        machine.labelled(&labels);
+        machine.set_summary(self.summaries.get(start.conversation));
+        machine.add_labels(&labels);
         for skill in skills {
             machine.activate(skill);
         }
-        let start = Start { context: Context { topic, ..start.context.clone() }, ..start };
+        let start = StartRequest { context: Context { topic, ..start.context.clone() }, ..start };
         let job = self.job(&start, RunUsage::default(), None);
         self.drive(machine, job, on).await
     }
 
-    /// Takes up a run that waits, or whose process has died: `start` says again what another process said at first, its message is not used.
-    /// Whoever calls has made sure that a `running` one is worked on by nobody; of its calls that were under way, the door
-    /// looks up what is recorded (DESIGN 4, Crash rule).
+    /// Resumes a run that is paused, or whose process has died. `start` repeats the original
+    /// request; its message is ignored. The caller must make sure that no other process works on a
+    /// run in state `running`. For calls in flight, the engine continues from their records.
     ///
     /// # Errors
-    /// [`RunnerError`] when there is no such run, it does not wait, or cannot be stored.
+    /// [`RunnerError`] when the run does not exist, is not paused, or cannot be stored.
     pub async fn resume(
         &self,
         run: StoredRun,
-        start: Start,
-        on: &Surfaces,
-    ) -> Result<Finished, RunnerError> {
-        // Under the epoch at which it was read: of two that found it left behind, one takes it.
-        let taken = self.store.take_run(run.id, run.epoch).await;
+        start: StartRequest,
+        on: &RunHandles,
+    ) -> Result<RunReport, RunnerError> {
+        // Claimed under the epoch that was read, so only one of two processes wins.
+        let taken = self.store.claim_run(run.id, run.epoch).await;
         let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
@@ -248,23 +305,27 @@ impl Runner {
             )),
             error => RunnerError::Store(error),
         })?;
-        let (machine, used) = match self.restored(&taken).await {
+        let (machine, used) = match self.restore_machine(&taken).await {
             Ok(restored) => restored,
-            Err(error) => return Err(self.give_back(taken, error).await?),
+            Err(error) => return Err(self.release_run(taken, error).await?),
         };
         let job = self.job(&start, used, Some(&taken));
         self.drive(machine, job, on).await
     }
 
-    async fn restored(&self, run: &StoredRun) -> Result<(Machine, RunUsage), RunnerError> {
+    async fn restore_machine(&self, run: &StoredRun) -> Result<(Machine, RunUsage), RunnerError> {
         let messages = self.store.messages(run.conversation, 0).await?;
-        let (machine, used, _) = toolcrib_agent::drive::restore(run, messages)?;
+        let (machine, used, _) = toolcrib_agent::driver::restore(run, messages)?;
         Ok((machine, used))
     }
 
-    /// A run that was taken and cannot be driven waits again, for a version that can read it; one whose conversation has gone on without it
-    /// is over.
-    async fn give_back(&self, run: StoredRun, why: RunnerError) -> Result<RunnerError, StoreError> {
+    /// Releases a claimed run that cannot be driven: it is paused again, for a version that can
+    /// read it. If its conversation has continued without it, it ends.
+    async fn release_run(
+        &self,
+        run: StoredRun,
+        why: RunnerError,
+    ) -> Result<RunnerError, StoreError> {
         let (status, why) = match why {
             RunnerError::Restore(moved_on @ RestoreError::MovedOn(_)) => {
                 (RunStatus::Ended, RunnerError::NotPaused(moved_on.to_string()))
@@ -278,52 +339,55 @@ impl Runner {
     async fn drive(
         &self,
         mut machine: Machine,
-        job: Job,
-        on: &Surfaces,
-    ) -> Result<Finished, RunnerError> {
+        job: RunJob,
+        on: &RunHandles,
+    ) -> Result<RunReport, RunnerError> {
         let driver = Driver {
             invoker: Arc::new(self.toolcrib.engine().clone()),
             catalog: self.toolcrib.engine().shared_catalog(),
             store: Arc::clone(&self.store),
-            approvals: Arc::new(MaskedApprovals {
+            approvals: Arc::new(MaskedApprovalStore {
                 inner: Arc::clone(self.toolcrib.approvals()),
                 sealing: self.toolcrib.engine().sealing().clone(),
             }),
             usage: Arc::clone(&self.toolcrib.stores().usage),
             clock: Arc::clone(&self.clock),
-            person: Arc::clone(&on.person),
+            human_input: Arc::clone(&on.person),
             windows: Arc::clone(&self.settings.windows),
             prices: Arc::clone(&self.settings.prices),
             compaction: self.settings.compaction,
-            offer: self.toolcrib.settings().discovery.offer,
-            exposed: Arc::clone(&self.toolcrib.discovery.exposed),
+            tool_selection: self.toolcrib.settings().discovery.offer,
+            request_tools: Arc::clone(&self.toolcrib.discovery.exposed),
             refresh: self.toolcrib.reload(),
-            events: masked::masked(&on.events, &self.toolcrib.engine().sealing().secrets),
+            events: event_masking::mask_events(
+                &on.events,
+                &self.toolcrib.engine().sealing().secrets,
+            ),
         };
         let driven = driver.drive(&mut machine, &job, &on.control).await?;
         let conversation = machine.state().conversation;
-        if let Driven::Ended(end) = &driven {
+        if let DriveOutcome::Ended(end) = &driven {
             self.toolcrib.end_run(machine.state().run);
-            // Whoever stops a run means what it has started, too (DESIGN 9, Background processes).
-            if *end == End::Stopped {
+            // Stopping a run also stops the background processes that it started.
+            if *end == RunEnd::Stopped {
                 let Context { owner, conversation, .. } = &*job.context;
                 self.toolcrib.end_conversation(owner, conversation);
             }
         }
         if let Some(summary) = &machine.state().summary {
-            self.summaries.keep(conversation, summary.clone());
+            self.summaries.insert(conversation, summary.clone());
         }
-        Ok(Finished {
+        Ok(RunReport {
             run: machine.state().run,
             conversation,
             driven,
             text: self.toolcrib.engine().sealing().secrets.mask(machine.answer().to_owned()),
-            left_over: on.control.take(),
+            left_over: on.control.take_messages(),
         })
     }
 
-    /// The conversation so far; a new one is begun.
-    async fn open(&self, start: &Start) -> Result<Opened, RunnerError> {
+    /// Loads the conversation; creates a new one.
+    async fn open(&self, start: &StartRequest) -> Result<ConversationStart, RunnerError> {
         let now = self.clock.now_ms();
         let known = self.store.conversation(start.conversation).await?;
         let is_new = known.is_none();
@@ -346,18 +410,18 @@ impl Runner {
         let topic = conversation.title.clone();
         if is_new {
             self.store.put_conversation(conversation).await?;
-            return Ok(Opened { history: Vec::new(), topic, labels: Labels::default() });
+            return Ok(ConversationStart { history: Vec::new(), topic, labels: Labels::default() });
         }
-        // One that was deleted since then does not come back.
+        // A conversation deleted in the meantime is not created again.
         self.store.change_conversation(conversation).await?;
         let messages = self.store.messages(start.conversation, 0).await?;
-        let labels = labels::of_conversation(&*self.store, &messages).await?;
+        let labels = restored_labels::conversation_labels(&*self.store, &messages).await?;
         let broken = |error| RunnerError::Restore(RestoreError::Broken(error));
         let history: Result<_, _> = messages
             .into_iter()
             .map(|message| serde_json::from_value(message.body).map(Arc::new).map_err(broken))
             .collect();
-        Ok(Opened { history: history?, topic, labels })
+        Ok(ConversationStart { history: history?, topic, labels })
     }
 
     fn first_skills(
@@ -381,17 +445,17 @@ impl Runner {
     }
 }
 
-/// A conversation that a run begins in.
-struct Opened {
-    /// Its messages so far.
+/// The conversation at the start of a run.
+struct ConversationStart {
+    /// Its messages.
     history: Vec<Arc<Message>>,
-    /// What it is about.
+    /// Its topic.
     topic: String,
-    /// What was read in it.
+    /// Its taint labels.
     labels: Labels,
 }
 
-/// The first words of a message, for lists of conversations.
+/// The first words of a message, as the title of a conversation.
 fn title(text: &str) -> String {
     const CHARS: usize = 60;
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();

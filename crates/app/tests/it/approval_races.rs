@@ -1,5 +1,5 @@
-//! Several deciders at once on one question (A2), decisions at the very deadline (A1), and two processes that go on with one decided call
-//! (A3): one decision, at most one run.
+//! Approval races: several deciders on one question, decisions at the deadline, and two processes
+//! that continue one decided call. There is one decision and at most one run.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,21 +7,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{
     Answer, ApprovalRequest, Batch, Call, Clock, Decision, DecisionRecord, Effect, Invoker as _,
     Origin, OutcomeKind, Risk, SystemClock, ToolOutput,
 };
-use toolcrib_app::runner::AskLater;
+use toolcrib_app::runner::DeferApproval;
 use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, Stores};
-use toolcrib_testkit::{FakeClock, ScriptedTool, source_of};
+use toolcrib_testkit::{FakeClock, ScriptedTool, fixed_source};
 
-/// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of everything else shares.
+/// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of
+/// everything else shares.
 const RACES: usize = 2_000;
 const RACES_ON_DISK: usize = 250;
 const DEADLINES: usize = 1_000;
 const DEADLINES_ON_DISK: usize = 250;
-/// Says how many of each there are instead: `TOOLCRIB_RACES=10000 cargo test --release -p toolcrib-app approval_races` is the whole number.
+/// Says how many of each there are instead: `TOOLCRIB_RACES=10000 cargo test --release -p
+/// toolcrib-app approval_races` is the whole number.
 const VARIABLE: &str = "TOOLCRIB_RACES";
 /// Calls that race at once: their writes share commits.
 const AT_ONCE: usize = 250;
@@ -66,9 +68,9 @@ async fn process(
         .approvals(Arc::clone(&stores.approvals))
         .grants(Arc::clone(&stores.grants))
         .clock(Arc::clone(clock))
-        .approver(Arc::new(AskLater))
+        .approver(Arc::new(DeferApproval))
         .build();
-    engine.catalog().attach(&source_of("test", &[tool])).await.unwrap();
+    engine.catalog().attach(&fixed_source("test", &[tool])).await.unwrap();
     engine
 }
 
@@ -89,7 +91,8 @@ fn record(decision: Decision, by: &str) -> DecisionRecord {
 
 type Decided = Result<Option<Answer>, DecideError>;
 
-/// Two processes decide, a third writes a decision down, and a fourth goes on with whatever is decided.
+/// Two processes decide, a third writes a decision down, and a fourth goes on with whatever is
+/// decided.
 async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest, runs: &Runs) {
     let id = request.id;
     let n = number(&request.args);
@@ -109,7 +112,7 @@ async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest,
     };
     let follows = {
         let engine = engines[1].clone();
-        tokio::spawn(async move { engine.go_on(id).await })
+        tokio::spawn(async move { engine.resume(id).await })
     };
     let decided: [Decided; 2] = [ann.await.unwrap(), ben.await.unwrap()];
     let written = written.await.unwrap();

@@ -1,5 +1,6 @@
-//! The tables of the five seeds, of the failure classes seen in their origins, and of the providers' edge cases: every row goes through a
-//! real Toolcrib, with its built-in tools on real files and a real server on loopback.
+//! Integration tests of the facade: tables of cases for tools, failure classes and provider
+//! formats. Every row runs in a real Toolcrib, with the built-in tools on real files and a server
+//! on loopback.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,26 +9,26 @@
 
 mod agent_loop;
 mod approval_races;
-mod bodies;
+mod audit_tampering;
+mod builtin_tools;
+mod dispatch_and_artifacts;
 mod failure_classes;
-mod folder;
-mod keyed;
-mod looking_back;
-mod operating;
+mod fixture;
+mod folder_tools;
+mod history_tools;
+mod hooks_and_retries;
+mod idempotency;
+mod kill_switch_and_reconfigure;
 mod permissions;
 mod provider_edges;
+mod recorded_streams_cut;
+mod recorded_streams_cut_on_wire;
+mod recorded_traffic;
+mod recorded_traffic_loop;
 mod regressions;
-mod row;
-mod seed_000;
-mod seed_001;
-mod seed_002;
-mod seed_003;
-mod seed_004;
+mod response_bodies;
 mod taint;
-mod tampering;
-mod traffic_cuts;
-mod traffic_files;
-mod traffic_live_cuts;
-mod traffic_loop;
-mod web;
-mod world;
+mod test_case;
+mod tiers_and_secrets;
+mod tool_execution;
+mod web_server;

@@ -1,4 +1,4 @@
-//! The host's permissions as the settings have them: what tools declare, and what is refused where.
+//! The permission table: what tools declare, and what is refused where.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,7 +53,8 @@ async fn every_tool_declares_what_it_needs() {
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);
-        // What a tool does and what it asks leave for go together; a provider's own tools run elsewhere.
+        // What a tool does and what it asks leave for go together; a provider's own tools run
+        // elsewhere.
         if info.source != "provider" {
             let has = |permission| spec.permissions.contains(&permission);
             assert_eq!(spec.reach.outbound, has(Network), "{}", spec.name);
@@ -76,7 +77,7 @@ async fn a_workspaces_permission_holds_for_calls_by_hand_and_for_a_models_respon
         let args = json!({"path": "a.txt", "content": "x"});
         let by_hand = toolcrib.call("write_file", args.clone().into(), Origin::Cli).await.unwrap();
         assert_eq!(error_of(&by_hand), expected, "{place}");
-        let once = toolcrib.call_once("write_file", args.clone().into(), Origin::Cli, &place);
+        let once = toolcrib.call_with_key("write_file", args.clone().into(), Origin::Cli, &place);
         assert_eq!(error_of(&once.await.unwrap().unwrap()), expected, "{place}");
         let body = json!({"choices": [{"message": {"role": "assistant", "content": null, "tool_calls": [
             {"id": "c1", "type": "function", "function": {"name": "write_file", "arguments": args.to_string()}}

@@ -1,6 +1,4 @@
-//! The edge cases of the providers' formats, from a response to the messages that go back.
-//!
-//! Belonging to later work: what a request says besides its tools (`store`, tool choice), repair turns, remembering that a model has no tools.
+//! Edge cases of provider formats, from a response to the messages that are returned.
 
 use std::sync::Arc;
 
@@ -9,23 +7,23 @@ use toolcrib_app::core::ToolOutput;
 use toolcrib_app::providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
-use crate::bodies::{anthropic, chat, gemini, responses, sse};
-use crate::row::{Row, check, row};
-use crate::world::{Start, World};
+use crate::fixture::{Fixture, FixtureBuilder};
+use crate::response_bodies::{anthropic, chat, gemini, responses, sse};
+use crate::test_case::{TestCase, case, run_cases};
 
 #[test]
 fn provider_edges() {
     let tables = [openai(), anthropic_rows(), gemini_rows(), compatible(), bad_input()];
-    check(tables.into_iter().flatten().collect());
+    run_cases(tables.into_iter().flatten().collect());
 }
 
 /// Two files, and a tool that remembers what it was called with.
-async fn world(start: Start) -> (World, Arc<ScriptedTool>) {
+async fn world(start: FixtureBuilder) -> (Fixture, Arc<ScriptedTool>) {
     let tool = Arc::new(ScriptedTool::new("work"));
     (start.file("a.txt", "A").file("b.txt", "B").tool(&tool).open().await, tool)
 }
 
-async fn exec(start: Start, format: Format, body: impl AsRef<[u8]>) -> Value {
+async fn exec(start: FixtureBuilder, format: Format, body: impl AsRef<[u8]>) -> Value {
     world(start).await.0.exec(format, body).await
 }
 
@@ -67,9 +65,9 @@ fn with_finish(body: &str, from: &str, to: &str) -> String {
     changed
 }
 
-fn openai() -> Vec<Row> {
+fn openai() -> Vec<TestCase> {
     vec![
-        row(
+        case(
             "OpenAI: fragments of calls interleaved by index",
             async |s| exec(s, Format::OpenAiChat, sse(&interleaved()) + "data: [DONE]\n\n").await,
             json!({
@@ -78,7 +76,7 @@ fn openai() -> Vec<Row> {
                 "messages": [{"tool_call_id": "c0"}, {"tool_call_id": "c1"}],
             }),
         ),
-        row(
+        case(
             "OpenAI: empty arguments \"\" mean {}",
             async |s| {
                 let (w, tool) = world(s).await;
@@ -87,7 +85,7 @@ fn openai() -> Vec<Row> {
             },
             json!([{}]),
         ),
-        row(
+        case(
             "OpenAI: two different calls with one id: the second is answered, not run",
             async |s| {
                 exec(
@@ -108,7 +106,7 @@ fn openai() -> Vec<Row> {
                 "messages": [{"tool_call_id": "1"}, {"tool_call_id": "1"}],
             }),
         ),
-        row(
+        case(
             "OpenAI: the same call twice under one id counts once, also in the replayed turn",
             async |s| {
                 let (w, tool) = world(s).await;
@@ -126,7 +124,7 @@ fn openai() -> Vec<Row> {
             },
             json!({"runs": 1, "messages": [{"tool_call_id": "1"}], "replayed": 1}),
         ),
-        row(
+        case(
             "OpenAI: finish_reason length inside arguments: an error result, and the complete call before it runs",
             async |s| {
                 let (w, tool) = world(s).await;
@@ -156,7 +154,7 @@ fn openai() -> Vec<Row> {
                 },
             ], 0]),
         ),
-        row(
+        case(
             "OpenAI: strict mode needs all-required, and null comes back as absent",
             async |s| {
                 let schema = json!({
@@ -185,7 +183,7 @@ fn openai() -> Vec<Row> {
             },
             json!([["a", "b"], "success", null]),
         ),
-        row(
+        case(
             "OpenAI Responses: results carry call_id, not the item's id; the items are replayed with theirs",
             async |s| {
                 exec(
@@ -202,7 +200,7 @@ fn openai() -> Vec<Row> {
                 "assistant": [{"id": "fc_call_a", "call_id": "call_a"}],
             }),
         ),
-        row(
+        case(
             "OpenAI Responses: a reasoning item is replayed as it came",
             async |s| {
                 let body = json!({"object": "response", "status": "completed", "output": [
@@ -219,7 +217,7 @@ fn openai() -> Vec<Row> {
     ]
 }
 
-fn anthropic_rows() -> Vec<Row> {
+fn anthropic_rows() -> Vec<TestCase> {
     let body = |content: Value, stop: &str| {
         json!({
             "id": "m",
@@ -232,7 +230,7 @@ fn anthropic_rows() -> Vec<Row> {
         .to_string()
     };
     vec![
-        row(
+        case(
             "Anthropic: all results of a batch in one user message, first in the content, is_error on failures only",
             async |s| {
                 exec(
@@ -253,7 +251,7 @@ fn anthropic_rows() -> Vec<Row> {
                 {"type": "tool_result", "tool_use_id": "t3", "is_error": true},
             ]}]),
         ),
-        row(
+        case(
             "Anthropic: thinking blocks with their signature are echoed",
             async move |s| {
                 let content = json!([
@@ -271,7 +269,7 @@ fn anthropic_rows() -> Vec<Row> {
                 }, {"type": "redacted_thinking", "data": "Zm9v"}, {"type": "tool_use", "id": "t1"},
             ]}),
         ),
-        row(
+        case(
             "Anthropic: empty assistant text blocks are not sent back",
             async move |s| {
                 let content = json!([
@@ -283,7 +281,7 @@ fn anthropic_rows() -> Vec<Row> {
             },
             json!([{"type": "tool_use", "id": "t1"}]),
         ),
-        row(
+        case(
             "Anthropic: max_tokens inside tool_use: that call is never run",
             async move |s| {
                 let (w, tool) = world(s).await;
@@ -307,8 +305,8 @@ fn anthropic_rows() -> Vec<Row> {
     ]
 }
 
-fn gemini_rows() -> Vec<Row> {
-    let function = async |s: Start, schema: Value| {
+fn gemini_rows() -> Vec<TestCase> {
+    let function = async |s: FixtureBuilder, schema: Value| {
         let tool = Arc::new(ScriptedTool::new("shaped").takes(schema));
         let w = s.tool(&tool).open().await;
         let declared = w.toolcrib.declare(Format::Gemini, &Arc::default(), false);
@@ -317,7 +315,7 @@ fn gemini_rows() -> Vec<Row> {
         json!({"tool": tools.iter().find(|t| t["name"] == "shaped"), "warned": warned})
     };
     vec![
-        row(
+        case(
             "Gemini: upper-case types, items default, no additionalProperties",
             async move |s| {
                 function(
@@ -343,7 +341,7 @@ fn gemini_rows() -> Vec<Row> {
                 },
             }),
         ),
-        row(
+        case(
             "Gemini: unsupported keywords go into the description, with a warning",
             async move |s| {
                 let got = function(
@@ -358,7 +356,7 @@ fn gemini_rows() -> Vec<Row> {
             },
             json!({"warned": true, "n": {"multipleOf": null, "description": "…5…"}}),
         ),
-        row(
+        case(
             "Gemini: thoughtSignature round trip, with the call and with its result",
             async |s| {
                 let body = json!({"candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
@@ -381,7 +379,7 @@ fn gemini_rows() -> Vec<Row> {
                 ],
             }),
         ),
-        row(
+        case(
             "Gemini: missing call ids: paired by name and order",
             async |s| {
                 exec(
@@ -400,7 +398,7 @@ fn gemini_rows() -> Vec<Row> {
                 {"functionResponse": {"id": null, "name": "read_file", "response": {"result": "B"}}},
             ]}]),
         ),
-        row(
+        case(
             "Gemini: the function response is an object, whatever the tool returned",
             async |s| {
                 let list = Arc::new(
@@ -415,7 +413,7 @@ fn gemini_rows() -> Vec<Row> {
             },
             json!([{"parts": [{"functionResponse": {"response": {"status": "success", "result": [1, 2]}}}]}]),
         ),
-        row(
+        case(
             "Gemini: MALFORMED_FUNCTION_CALL runs nothing",
             async |s| {
                 let (w, tool) = world(s).await;
@@ -431,12 +429,12 @@ fn gemini_rows() -> Vec<Row> {
     ]
 }
 
-fn compatible() -> Vec<Row> {
+fn compatible() -> Vec<TestCase> {
     let message = |message: Value| {
         json!({"choices": [{"finish_reason": "tool_calls", "message": message}]}).to_string()
     };
     vec![
-        row(
+        case(
             "Compatible: arguments as object instead of string, missing ids",
             async move |s| {
                 let calls = json!([
@@ -458,7 +456,7 @@ fn compatible() -> Vec<Row> {
                 "assistant": {"tool_calls": [{"id": "call_1"}, {"id": "call_2"}]},
             }),
         ),
-        row(
+        case(
             "Compatible: reasoning content is kept for vendors that want it back",
             async move |s| {
                 let calls = json!([
@@ -479,7 +477,7 @@ fn compatible() -> Vec<Row> {
             },
             json!({"reasoning_content": "Hm."}),
         ),
-        row(
+        case(
             "Compatible: arguments that are no JSON cannot break the next request",
             async |s| exec(s, Format::OpenAiChat, chat(&[("1", "work", json!("{path: }}"))])).await,
             json!({
@@ -487,14 +485,14 @@ fn compatible() -> Vec<Row> {
                 "assistant": {"tool_calls": [{"function": {"arguments": "{\"INVALID_JSON\":…}"}}]},
             }),
         ),
-        row(
+        case(
             "Compatible: a model without tools support: the server's words, and nothing runs",
             async |s| {
                 exec(s, Format::OpenAiChat, r#"{"error":{"message":"this model does not support tools","type":"invalid_request_error"}}"#).await
             },
             json!({"error": "…this model does not support tools…"}),
         ),
-        row(
+        case(
             "Ollama: arguments are objects, there are no ids",
             async |s| {
                 let calls =
@@ -522,7 +520,7 @@ fn compatible() -> Vec<Row> {
                 },
             ]),
         ),
-        row(
+        case(
             "names longer than a provider takes come back to their tool",
             async |s| {
                 let name = toolcrib_app::core::remote_name(
@@ -547,32 +545,32 @@ fn compatible() -> Vec<Row> {
     ]
 }
 
-fn bad_input() -> Vec<Row> {
+fn bad_input() -> Vec<TestCase> {
     let cut = |events: usize| sse(&interleaved()[..events]);
     vec![
-        row(
+        case(
             "no body at all",
             async |s| exec(s, Format::OpenAiChat, "  \n").await,
             json!({"error": "the response body is empty"}),
         ),
-        row(
+        case(
             "a body of another provider",
             async |s| exec(s, Format::Gemini, anthropic(&[("t1", "work", json!({}))])).await,
             json!({"error": "the response body is not gemini: it looks like anthropic…"}),
         ),
-        row(
+        case(
             "a page of a gateway",
             async |s| {
                 exec(s, Format::Anthropic, "<!doctype html><title>502 Bad Gateway</title>").await
             },
             json!({"error": "…HTML page…502 Bad Gateway…"}),
         ),
-        row(
+        case(
             "a body that nobody's format fits",
             async |s| world(s).await.0.exec(None, r#"{"hello": "world"}"#).await,
             json!({"error": "the format of this response is not recognised…"}),
         ),
-        row(
+        case(
             "every format is detected",
             async |s| {
                 let (w, _) = world(s).await;
@@ -584,7 +582,7 @@ fn bad_input() -> Vec<Row> {
                     anthropic(&calls),
                     gemini(&calls),
                     sse(&interleaved()),
-                    crate::bodies::tagged(&calls),
+                    crate::response_bodies::tagged(&calls),
                 ] {
                     found.push(w.exec(None, body).await["format"].clone());
                 }
@@ -599,7 +597,7 @@ fn bad_input() -> Vec<Row> {
                 "text"
             ]),
         ),
-        row(
+        case(
             "a stream cut inside a call's arguments: that call is never run",
             async move |s| {
                 let (w, tool) = world(s).await;
@@ -615,7 +613,7 @@ fn bad_input() -> Vec<Row> {
                 0,
             ]),
         ),
-        row(
+        case(
             "half a stream: calls that look complete are not run either",
             async move |s| {
                 let (w, tool) = world(s).await;
@@ -624,7 +622,7 @@ fn bad_input() -> Vec<Row> {
             },
             json!([false, [{"message": "…not run…"}, {"message": "…not run…"}], 0]),
         ),
-        row(
+        case(
             "a result too large for any format arrives bounded",
             async |s| {
                 let tool = Arc::new(

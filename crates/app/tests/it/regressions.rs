@@ -1,4 +1,4 @@
-//! Bugs that were found by hand, one row each, so that they stay gone.
+//! Regressions: bugs found by hand, one row each.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,13 +9,13 @@ use toolcrib_app::providers::Format;
 use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_testkit::{Recorder, ScriptedApprover, ScriptedTool};
 
-use crate::bodies::anthropic;
-use crate::row::{check, row};
+use crate::response_bodies::anthropic;
+use crate::test_case::{case, run_cases};
 
 #[test]
 fn bugs_that_stay_gone() {
-    check(vec![
-        row(
+    run_cases(vec![
+        case(
             "a refused permission is permission_denied in the words of the seed",
             async |s| {
                 let no = Arc::new(ScriptedApprover::deciding([Decision::Deny { note: None }]));
@@ -24,20 +24,20 @@ fn bugs_that_stay_gone() {
             },
             json!({"error_type": "permission_denied", "message": "Permission fs_write was denied by the user…"}),
         ),
-        row(
+        case(
             "a stream is counted whole, not by its preview",
             async |s| {
                 let tool = Arc::new(ScriptedTool::new("build").does(|ctx, _| {
                     let mut stream = ctx.stream("text/plain");
                     (0..1000).for_each(|_| stream.write(&[b'x'; 100]));
                     let block = stream.finish();
-                    Box::pin(std::future::ready(Ok(ToolOutput::of(vec![block]))))
+                    Box::pin(std::future::ready(Ok(ToolOutput::from_blocks(vec![block]))))
                 }));
                 s.tool(&tool).call("build", json!({})).await
             },
             json!({"result": "[Showing … of 100000 bytes…"}),
         ),
-        row(
+        case(
             "an unknown tool is refused the third time",
             async |s| {
                 let w = s.open().await;
@@ -52,7 +52,7 @@ fn bugs_that_stay_gone() {
             },
             json!(["tool_not_found", "tool_not_found", "repeated_call", "repeated_call"]),
         ),
-        row(
+        case(
             "invalid arguments are refused the third time",
             async |s| {
                 let w = s.open().await;
@@ -65,7 +65,7 @@ fn bugs_that_stay_gone() {
             },
             json!(["validation_error", "validation_error", "repeated_call", "repeated_call"]),
         ),
-        row(
+        case(
             "settings show a tool whose feature is off",
             async |s| {
                 let tool = Arc::new(
@@ -78,13 +78,13 @@ fn bugs_that_stay_gone() {
             },
             json!({"status": "disabled", "enabled": false}),
         ),
-        row(
+        case(
             "a read after a move in one batch finds the file",
             async |s| {
                 let w = s.file("a.txt", "A").open().await;
                 let mut odd = 0;
                 for n in 0..40 {
-                    std::fs::write(w.at("a.txt"), "A").unwrap();
+                    std::fs::write(w.file_path("a.txt"), "A").unwrap();
                     let to = format!("b{n}.txt");
                     let said = w
                         .all(Batch::new(
@@ -103,7 +103,7 @@ fn bugs_that_stay_gone() {
             },
             json!(0),
         ),
-        row(
+        case(
             "a reported failure is recorded as failed",
             async |s| {
                 let tool = Arc::new(
@@ -116,7 +116,7 @@ fn bugs_that_stay_gone() {
             },
             json!({"outcome": "failed"}),
         ),
-        row(
+        case(
             "observers get the words of a reported failure",
             async |s| {
                 let rec = Arc::new(Recorder::default());
@@ -132,7 +132,7 @@ fn bugs_that_stay_gone() {
             },
             json!({"kind": "tool_error", "error": "No."}),
         ),
-        row(
+        case(
             "a secret in an error is masked",
             async |s| {
                 let tool = Arc::new(
@@ -146,7 +146,7 @@ fn bugs_that_stay_gone() {
             },
             json!(false),
         ),
-        row(
+        case(
             "control tokens in an error are escaped",
             async |s| {
                 let tool = Arc::new(
@@ -162,7 +162,7 @@ fn bugs_that_stay_gone() {
             },
             json!(false),
         ),
-        row(
+        case(
             "a hostile file name in an error is escaped",
             async |s| {
                 json!(
@@ -176,7 +176,7 @@ fn bugs_that_stay_gone() {
             },
             json!(false),
         ),
-        row(
+        case(
             "control tokens in a reported failure are escaped",
             async |s| {
                 let tool = Arc::new(ScriptedTool::new("work").returns(ToolOutput {
@@ -192,7 +192,7 @@ fn bugs_that_stay_gone() {
             },
             json!(false),
         ),
-        row(
+        case(
             "a long error is bounded",
             async |s| {
                 let tool = Arc::new(
@@ -204,7 +204,7 @@ fn bugs_that_stay_gone() {
             },
             json!(3989),
         ),
-        row(
+        case(
             "a method in lower case is understood",
             async |s| {
                 let w = s.open().await;
@@ -212,7 +212,7 @@ fn bugs_that_stay_gone() {
             },
             json!({"status": "success"}),
         ),
-        row(
+        case(
             "a secret in an address is masked",
             async |s| {
                 let s = s.settings(|x| {
@@ -226,7 +226,7 @@ fn bugs_that_stay_gone() {
             },
             json!(false),
         ),
-        row(
+        case(
             "large data is not inlined beside a short text",
             async |s| {
                 let tool = Arc::new(
@@ -250,7 +250,7 @@ fn bugs_that_stay_gone() {
             },
             json!(null),
         ),
-        row(
+        case(
             "a parameter under two names with two values is refused",
             async |s| {
                 s.file("a.txt", "A")
@@ -260,7 +260,7 @@ fn bugs_that_stay_gone() {
             },
             json!({"error_type": "validation_error"}),
         ),
-        row(
+        case(
             "arguments that are no object are refused",
             async |s| {
                 let w = s.file("a.txt", "x").open().await;
@@ -271,7 +271,7 @@ fn bugs_that_stay_gone() {
             },
             json!([{"error_type": "validation_error"}]),
         ),
-        row(
+        case(
             "a call of a closed run is refused",
             async |s| {
                 let tool = Arc::new(
@@ -284,7 +284,7 @@ fn bugs_that_stay_gone() {
             },
             json!({"status": "error", "message": "The run … is not open."}),
         ),
-        row(
+        case(
             "a call of a closed run is recorded",
             async |s| {
                 let w = s.open().await;
@@ -295,12 +295,12 @@ fn bugs_that_stay_gone() {
             },
             json!(1),
         ),
-        row(
+        case(
             "an expired question is pending no more",
             async |s| {
                 struct Never;
                 impl Approver for Never {
-                    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Asked> {
+                    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
                         Box::pin(std::future::pending())
                     }
                 }
@@ -312,7 +312,7 @@ fn bugs_that_stay_gone() {
             },
             json!(["approval_expired", 0]),
         ),
-        row(
+        case(
             "a question to nobody is pending no more",
             async |s| {
                 let tool = Arc::new(ScriptedTool::new("pay").spec(|s| s.risk = Risk::High));
@@ -322,14 +322,14 @@ fn bugs_that_stay_gone() {
             },
             json!(["approval_denied", 0]),
         ),
-        row(
+        case(
             "a question to nobody cannot be decided later",
             async |s| {
                 struct Never(std::sync::Mutex<Option<ApprovalId>>);
                 impl Approver for Never {
-                    fn ask<'a>(&'a self, r: &'a ApprovalRequest) -> BoxFuture<'a, Asked> {
+                    fn ask<'a>(&'a self, r: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
                         *self.0.lock().unwrap() = Some(r.id);
-                        Box::pin(std::future::ready(Asked::Nobody))
+                        Box::pin(std::future::ready(ApproverReply::Unavailable))
                     }
                 }
                 let tool = Arc::new(ScriptedTool::new("pay").spec(|s| s.risk = Risk::High));
@@ -358,7 +358,7 @@ fn bugs_that_stay_gone() {
 
 /// Keeps a secret in a vault of these settings.
 fn keep(settings: &mut toolcrib_app::Settings, value: &str) {
-    let vault = Vault::at(settings.state.join("vault"));
+    let vault = Vault::in_folder(settings.state.join("vault"));
     let value = Secret::new(value).ok().unwrap();
     vault.set(&"k".parse().unwrap(), &value, 1).unwrap();
     settings.vault = Some(vault);

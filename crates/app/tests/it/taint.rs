@@ -1,5 +1,6 @@
-//! What a run may still do unasked after it has read a page: realistic calls that are to stay free, harmful ones that must be asked about
-//! whatever else allows them, through the door, with the built-in tools and tools from folders.
+//! Taint: what a run may do without approval after it has read untrusted text. Harmless calls stay
+//! free; harmful ones need approval whatever else allows them. Uses the pipeline with built-in and
+//! external tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,15 +10,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use toolcrib_app::core::{
-    Answer, Batch, Call, Decider, Decision, Effect, Gate, GrantScope, Invoker as _, Label, Origin,
-    Outcome, OutcomeKind, Proposal, Reach, ReasonKind, Risk, RuleRef, RunId, RunLimits, RunSpec,
-    ToolOutput, Trust, Verdict, Vote,
+    Answer, Batch, Call, Decider, Decision, Effect, Gate, GateInput, GrantScope, Invoker as _,
+    Label, Origin, Outcome, OutcomeKind, Reach, ReasonKind, Risk, RuleRef, RunId, RunLimits,
+    RunSpec, ToolOutput, Trust, Verdict, Vote,
 };
-use toolcrib_app::folder::FolderSource;
+use toolcrib_app::external_tools::ExternalToolSource;
 use toolcrib_app::{Preset, ToolSettings};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
-use crate::world::{Start, World};
+use crate::fixture::{Fixture, FixtureBuilder};
 
 /// Allows every call, as an owner does who wants no questions.
 struct AllowAll;
@@ -31,14 +32,14 @@ impl Gate for AllowAll {
         Decider::Rule
     }
 
-    fn judge(&self, _: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, _: &GateInput<'_>) -> Result<Vote, String> {
         let (rule, origin) = ("*".to_owned(), "rules.toml:1".to_owned());
         Ok(Vote::Allow { rule: RuleRef { effect: Verdict::Allow, rule, origin, reason: None } })
     }
 }
 
 /// Everything is allowed that can be: by a rule, the mildest preset and the settings of the tools.
-fn permissive(start: Start) -> Start {
+fn permissive(start: FixtureBuilder) -> FixtureBuilder {
     start
         .settings(|settings| {
             settings.engine.preset = Preset::Auto;
@@ -63,14 +64,14 @@ const FILES: &[(&str, &str)] = &[
     ("draft.md", "a draft\n"),
 ];
 
-fn workspace(start: Start) -> Start {
+fn workspace(start: FixtureBuilder) -> FixtureBuilder {
     FILES.iter().fold(start, |start, (path, text)| start.file(path, text))
 }
 
 /// Tools that read what is private, as an owner's own program declares them.
 fn own_tools() -> Vec<Arc<ScriptedTool>> {
     let reading = |name: &str| {
-        let words = ToolOutput::text("the oats are from Ann").from(Trust::Workspace, "own");
+        let words = ToolOutput::text("the oats are from Ann").with_origin(Trust::Workspace, "own");
         ScriptedTool::new(name).spec(|s| s.effect = Effect::Read).returns(words)
     };
     let remembers = ScriptedTool::new("save_memory").spec(|s| s.effect = Effect::Idempotent);
@@ -83,11 +84,11 @@ fn own_tools() -> Vec<Arc<ScriptedTool>> {
     ]
 }
 
-async fn fetches(w: &World, run: RunId, path: &str) -> Outcome {
+async fn fetches(w: &Fixture, run: RunId, path: &str) -> Outcome {
     done(w, run, "fetch_url", json!({"url": w.web.url(path)})).await
 }
 
-async fn done(w: &World, run: RunId, name: &str, args: Value) -> Outcome {
+async fn done(w: &Fixture, run: RunId, name: &str, args: Value) -> Outcome {
     let batch = Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new(name, args)]) };
     match w.engine().invoke(batch).await.remove(0) {
         Answer::Done(outcome) => *outcome,
@@ -95,12 +96,12 @@ async fn done(w: &World, run: RunId, name: &str, args: Value) -> Outcome {
     }
 }
 
-fn labels(w: &World, run: RunId) -> Vec<Label> {
+fn labels(w: &Fixture, run: RunId) -> Vec<Label> {
     w.engine().labels(run).unwrap().iter().map(|(label, _)| label).collect()
 }
 
 /// A run that has read a page.
-async fn after_a_page(w: &World) -> RunId {
+async fn after_a_page(w: &Fixture) -> RunId {
     let run = w.run(RunLimits::default());
     assert_eq!(fetches(w, run, "/orders").await.kind, OutcomeKind::Succeeded);
     assert_eq!(labels(w, run), [Label::Untrusted]);
@@ -177,20 +178,21 @@ fn follow_ups() -> Vec<(&'static str, Value)> {
         ("load_skill", json!({"name": "none-of-this-name"})),
         ("review_tool_calls", json!({"date_time": "2026-11-21T15:04:05Z"})),
         ("introspect", json!({})),
-        // What it made itself and does not need is deleted, and a search that is sent as a form: these are asked about.
+        // What it made itself and does not need is deleted, and a search that is sent as a form:
+        // these are asked about.
         ("delete_file", json!({"path": "data/rates.json"})),
         ("http_request", json!({"url": "WEB/echo", "method": "POST", "body": "{\"query\": \"{ price }\"}"})),
     ]
 }
 
-fn at(w: &World, args: Value) -> Value {
+fn at(w: &Fixture, args: Value) -> Value {
     serde_json::from_str(&args.to_string().replace("WEB", &w.web.url(""))).unwrap()
 }
 
 #[tokio::test]
 async fn of_harmless_follow_ups_at_most_one_in_twenty_asks() {
     let approver = Arc::new(ScriptedApprover::approving(100));
-    let start = own_tools().iter().fold(workspace(Start::new()), Start::tool);
+    let start = own_tools().iter().fold(workspace(FixtureBuilder::new()), FixtureBuilder::tool);
     let w = permissive(start).asking(&approver).open().await;
     let run = after_a_page(&w).await;
     let calls = follow_ups();
@@ -318,9 +320,9 @@ fn harmful() -> Vec<(&'static str, Value)> {
 #[tokio::test]
 async fn every_harmful_call_is_asked_about_whatever_allows_it() {
     let (folder, sending) = (folder(), sending_tools());
-    let source = FolderSource::new("mine", folder.path());
+    let source = ExternalToolSource::new("mine", folder.path());
     let approver = Arc::new(ScriptedApprover::default());
-    let start = sending.iter().fold(workspace(Start::new()), Start::tool);
+    let start = sending.iter().fold(workspace(FixtureBuilder::new()), FixtureBuilder::tool);
     let w = permissive(start)
         .with(move |builder| builder.source(source))
         .asking(&approver)
@@ -347,7 +349,7 @@ async fn every_harmful_call_is_asked_about_whatever_allows_it() {
         assert_eq!(outcome.kind, OutcomeKind::Denied, "{name} {args}: nobody is there to approve");
     }
     // None of it was carried out.
-    assert_eq!(w.web.seen(), ["GET /orders"]);
+    assert_eq!(w.web.requests(), ["GET /orders"]);
     assert!(sending.iter().all(|tool| tool.runs() == 0));
     for (path, text) in FILES {
         assert_eq!(w.text(path), json!(text), "{path}");
@@ -360,9 +362,9 @@ async fn every_harmful_call_is_asked_about_whatever_allows_it() {
 #[tokio::test]
 async fn the_same_calls_run_unasked_in_a_run_that_has_read_nothing() {
     let (folder, sending) = (folder(), sending_tools());
-    let source = FolderSource::new("mine", folder.path());
+    let source = ExternalToolSource::new("mine", folder.path());
     let approver = Arc::new(ScriptedApprover::default());
-    let start = sending.iter().fold(workspace(Start::new()), Start::tool);
+    let start = sending.iter().fold(workspace(FixtureBuilder::new()), FixtureBuilder::tool);
     let w = permissive(start)
         .with(move |builder| builder.source(source))
         .asking(&approver)
@@ -378,7 +380,7 @@ async fn the_same_calls_run_unasked_in_a_run_that_has_read_nothing() {
 #[tokio::test]
 async fn a_plain_fetch_asks_only_where_private_data_was_read_too() {
     let approver = Arc::new(ScriptedApprover::default());
-    let start = own_tools().iter().fold(workspace(Start::new()), Start::tool);
+    let start = own_tools().iter().fold(workspace(FixtureBuilder::new()), FixtureBuilder::tool);
     let w = permissive(start).asking(&approver).open().await;
     let asks = async |run: RunId, name: &str, args: Value| {
         let before = approver.asked().len();
@@ -423,7 +425,10 @@ async fn a_plain_fetch_asks_only_where_private_data_was_read_too() {
 
 #[tokio::test]
 async fn a_stored_result_is_as_untrusted_when_it_is_read_back() {
-    let w = permissive(Start::new()).asking(&Arc::new(ScriptedApprover::default())).open().await;
+    let w = permissive(FixtureBuilder::new())
+        .asking(&Arc::new(ScriptedApprover::default()))
+        .open()
+        .await;
     let run = w.run(RunLimits::default());
     let outcome = fetches(&w, run, "/long").await;
     let artifact = outcome.result.unwrap().artifact.unwrap();
@@ -439,7 +444,7 @@ async fn an_owner_may_free_one_address_by_a_remembered_approval_that_says_so() {
     let only = BTreeMap::from([("url".to_owned(), "*/echo".to_owned())]);
     let always = Decision::Approve { scope: GrantScope::Always, only, taint: true };
     let approver = Arc::new(ScriptedApprover::deciding([always]));
-    let w = permissive(Start::new()).asking(&approver).open().await;
+    let w = permissive(FixtureBuilder::new()).asking(&approver).open().await;
     let run = after_a_page(&w).await;
     for n in 0..2 {
         let args = json!({"url": w.web.url("/echo"), "method": "POST", "body": n.to_string()});
@@ -453,7 +458,7 @@ async fn an_owner_may_free_one_address_by_a_remembered_approval_that_says_so() {
 #[tokio::test]
 async fn a_child_run_begins_with_what_its_parent_has_read() {
     let approver = Arc::new(ScriptedApprover::default());
-    let w = permissive(Start::new()).asking(&approver).open().await;
+    let w = permissive(FixtureBuilder::new()).asking(&approver).open().await;
     let parent = after_a_page(&w).await;
     let spec = RunSpec { parent: Some(parent), ..RunSpec::default() };
     let child = w.engine().open_run(spec).unwrap();

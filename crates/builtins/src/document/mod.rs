@@ -1,20 +1,21 @@
-//! Documents as text: PDF, Word, Excel, CSV, HTML.
+//! Documents as text: PDF, Word, Excel, CSV, HTML, read in a sandboxed worker process.
 //!
-//! Their formats are large, their files come from anywhere, and the libraries that read them panic, recurse and allocate as a file makes
-//! them. So each document is read by a [worker](worker_entry): this executable in another role, in a sandbox that sees nothing but the
-//! executable, reaches nothing, and has bounded memory and time. It gets the bytes on its standard input and answers part by part, so
-//! that what was read before it died is kept.
+//! These formats are large, the files are untrusted, and the libraries that parse them can panic,
+//! recurse deeply and allocate without bound on a crafted file. Each document is therefore read by
+//! a [worker](worker_entry): this executable in another role, in a sandbox that contains nothing
+//! but the executable, has no network, and has bounded memory and time. The worker gets the bytes
+//! on its standard input and answers part by part, so the parts read before a crash are kept.
 #![deny(clippy::indexing_slicing)]
 
-mod format;
-mod frame;
-mod office;
-mod pages;
+mod csv_text;
+mod detect_format;
+mod detect_office_format;
+mod docx_text;
+mod page_ranges;
 mod pdf;
-mod sheet;
-mod table;
-mod word;
 mod worker;
+mod worker_protocol;
+mod xlsx_text;
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -24,61 +25,64 @@ use std::time::{Duration, Instant};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::process::End;
-use toolcrib_sandbox::{Resources, Stop};
+use toolcrib_sandbox::{LimitHit, Resources};
 
-use crate::workbench::{Finished, Needs, Program, Room, Workbench};
-use frame::{Failure, Frame, MAX_TEXT, Request, Why};
-pub(crate) use frame::{Format, Part};
-pub(crate) use pages::Pages;
+use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
+pub(crate) use page_ranges::PageRanges;
 pub use worker::worker_entry;
+use worker_protocol::{FailureReason, MAX_TEXT, ReadFailure, WorkerMessage, WorkerRequest};
+pub(crate) use worker_protocol::{Format, Part};
 
-/// Bytes of a document that are read at most. A book of scanned pages is about that large.
+/// Largest document, in bytes; a scanned book is about this large.
 pub(crate) const MAX_BYTES: u64 = 64 << 20;
-/// Memory of the worker: the document, what its streams unpack to, and the text.
+/// Memory limit of the worker: the document, its unpacked streams, and the text.
 const MEMORY: u64 = 1 << 30;
-/// Processes and threads of the worker: it has two threads.
+/// Process and thread limit of the worker, which runs two threads.
 const PROCESSES: u32 = 16;
-/// Time that is kept back for the answer.
+/// Part of the time limit reserved for sending the answer.
 const MARGIN: Duration = Duration::from_millis(500);
-/// Bytes of the worker's answer: its text as JSON, twice because both ends of a long answer are kept and only the first is wanted.
+/// Capture limit of the worker's output, in bytes: the text as JSON, doubled because the capture
+/// keeps both ends of a long output and only the beginning is used.
 const ANSWER: usize = 2 * 8 * MAX_TEXT;
 
-/// Reads documents.
+/// Reads documents in worker processes.
 #[derive(Debug, Clone)]
 pub(crate) struct Documents {
-    workbench: Arc<Workbench>,
+    workbench: Arc<ProgramRunner>,
     program: PathBuf,
 }
 
-/// What was read of a document.
+/// The parts read from a document.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) format: Format,
-    /// How many parts the whole has.
+    /// Number of parts in the whole document.
     pub(crate) count: u32,
     pub(crate) parts: Vec<Part>,
-    /// Why there is no more of what was wanted, as the end of a sentence, and the part to go on with.
+    /// Why reading ended early, as the end of a sentence, and the part to continue with.
     pub(crate) ended: Option<(String, u32)>,
 }
 
 impl Documents {
-    /// A reader whose worker is this executable (its `main` calls [`worker_entry`] first), on this bench.
-    pub(crate) fn new(workbench: Arc<Workbench>, program: &Path) -> Self {
+    /// A reader whose worker is this executable (its `main` must call [`worker_entry`] first),
+    /// started by this program runner.
+    pub(crate) fn new(workbench: Arc<ProgramRunner>, program: &Path) -> Self {
         Self { workbench, program: program.to_owned() }
     }
 
     /// Reads a document.
     ///
     /// # Errors
-    /// `execution_error` for what is no document, needs a password or is broken; those of [`Workbench::run`]; `cancelled` and `timeout`.
+    /// `execution_error` for files that are not documents, need a password or are damaged; the
+    /// errors of [`ProgramRunner::run`]; `cancelled` and `timeout`.
     pub(crate) async fn read(
         &self,
         ctx: &CallCtx,
         path: &str,
         bytes: Vec<u8>,
-        pages: Pages,
+        pages: PageRanges,
     ) -> Result<Document, ToolError> {
-        let request = Request { format: format::of(path, &bytes)?, pages };
+        let request = WorkerRequest { format: detect_format::detect(path, &bytes)?, pages };
         let title = request.format.title();
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let program = self.worker(&request).stdin(bytes).time(left.saturating_sub(MARGIN));
@@ -86,28 +90,28 @@ impl Documents {
         if ctx.cancel.is_cancelled() {
             return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped."));
         }
-        let answer = Answer::of(&finished.stdout.head);
+        let answer = WorkerOutput::parse(&finished.stdout.head);
         if let Some(failure) = answer.failure {
-            return Err(explain(path, title, &failure));
+            return Err(to_tool_error(path, title, &failure));
         }
         let ended = match (answer.done, answer.next) {
             (true, None) => None,
             (true, Some(next)) => {
                 Some((format!("at most {MAX_TEXT} characters are given back at once"), next))
             }
-            (false, _) => Some((because(&finished).to_owned(), answer.after)),
+            (false, _) => Some((stop_reason(&finished).to_owned(), answer.after)),
         };
         match answer.opened {
             Some((format, count)) if answer.done || !answer.parts.is_empty() => {
                 Ok(Document { format, count, parts: answer.parts, ended })
             }
-            _ => Err(died(path, title, &finished)),
+            _ => Err(worker_died(path, title, &finished)),
         }
     }
 
-    fn worker(&self, request: &Request) -> Program {
+    fn worker(&self, request: &WorkerRequest) -> Program {
         let needs = Needs {
-            workspace: Room::Hidden,
+            workspace: WorkspaceAccess::Hidden,
             readable: vec![self.program.clone()],
             resources: Some(Resources {
                 memory: Some(MEMORY),
@@ -123,31 +127,34 @@ impl Documents {
     }
 }
 
-/// What a worker said, as far as it came.
+/// The messages of a worker, up to its end.
 #[derive(Default)]
-struct Answer {
+struct WorkerOutput {
     opened: Option<(Format, u32)>,
     parts: Vec<Part>,
-    failure: Option<Failure>,
+    failure: Option<ReadFailure>,
     done: bool,
     next: Option<u32>,
-    /// The part after the last one that came.
+    /// Number of the part after the last one received.
     after: u32,
 }
 
-impl Answer {
-    /// A worker that a document took over may say anything: lines that are no frames are passed over.
-    fn of(said: &[u8]) -> Self {
+impl WorkerOutput {
+    /// Parses the output leniently: a worker compromised by its document may write anything, so
+    /// lines that are not messages are skipped.
+    fn parse(said: &[u8]) -> Self {
         let mut answer = Self { after: 1, ..Self::default() };
         for line in said.split_inclusive(|byte| *byte == b'\n') {
             match serde_json::from_slice(line) {
-                Ok(Frame::Opened { format, parts }) => answer.opened = Some((format, parts)),
-                Ok(Frame::Part(part)) => {
+                Ok(WorkerMessage::Opened { format, parts }) => {
+                    answer.opened = Some((format, parts));
+                }
+                Ok(WorkerMessage::Part(part)) => {
                     answer.after = part.number.saturating_add(1);
                     answer.parts.push(part);
                 }
-                Ok(Frame::Done { next }) => (answer.done, answer.next) = (true, next),
-                Ok(Frame::Failed(failure)) => answer.failure = Some(failure),
+                Ok(WorkerMessage::Done { next }) => (answer.done, answer.next) = (true, next),
+                Ok(WorkerMessage::Failed(failure)) => answer.failure = Some(failure),
                 Err(_) => {}
             }
         }
@@ -156,39 +163,39 @@ impl Answer {
 }
 
 /// Why the worker ended before it was done, as the end of a sentence.
-fn because(finished: &Finished) -> &'static str {
+fn stop_reason(finished: &ProgramOutput) -> &'static str {
     match (finished.stopped, finished.end) {
-        (Some(Stop::Time), _) | (_, End::TimedOut) => "the time for this call was over",
-        (Some(stop), _) => stop.because(),
+        (Some(LimitHit::Time), _) | (_, End::TimedOut) => "the time for this call was over",
+        (Some(stop), _) => stop.message(),
         (None, _) => "the document made the reader crash",
     }
 }
 
-/// A worker that gave nothing.
-fn died(path: &str, title: &str, finished: &Finished) -> ToolError {
+/// The error for a worker that ended without a single part.
+fn worker_died(path: &str, title: &str, finished: &ProgramOutput) -> ToolError {
     let kind = match finished.end {
         End::TimedOut => ErrorType::Timeout,
         _ => ErrorType::ExecutionError,
     };
     let text = format!(
         "Nothing of {path} could be read as a {title}: {}. Ask for single pages, or convert it with another program.",
-        because(finished)
+        stop_reason(finished)
     );
     ToolError::new(kind, text)
         .with_detail(String::from_utf8_lossy(&finished.stderr.head))
         .transient(false)
 }
 
-fn explain(path: &str, title: &str, failure: &Failure) -> ToolError {
+fn to_tool_error(path: &str, title: &str, failure: &ReadFailure) -> ToolError {
     let message = match failure.why {
-        Why::Encrypted => format!(
+        FailureReason::Encrypted => format!(
             "{path} is protected with a password, so its text cannot be read. Ask for a copy without protection (for a PDF: qpdf --password=… --decrypt in.pdf out.pdf)."
         ),
-        Why::Broken => format!(
+        FailureReason::Broken => format!(
             "{path} is damaged or no {title}: {}. Get the file anew, or convert it with another program.",
             failure.detail.trim_end_matches('.')
         ),
-        Why::OtherOffice => format!(
+        FailureReason::OtherOffice => format!(
             "{path} is {}, which cannot be read. Save it as PDF, docx or xlsx and read that.",
             failure.detail
         ),
@@ -196,7 +203,7 @@ fn explain(path: &str, title: &str, failure: &Failure) -> ToolError {
     ToolError::execution(message).with_detail(failure.detail.clone()).transient(false)
 }
 
-/// Text in UTF-8 or UTF-16 with its mark, in Windows-1252 where it is neither.
+/// Decodes UTF-8 or UTF-16 with a byte order mark, otherwise Windows-1252.
 fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match (Encoding::for_bom(bytes), std::str::from_utf8(bytes)) {
         (Some((encoding, _)), _) => encoding.decode(bytes).0,
@@ -205,8 +212,8 @@ fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-fn html_text(bytes: &[u8]) -> Result<String, Failure> {
-    crate::html::to_markdown(&text_of(bytes), None).map_err(Failure::broken)
+fn html_text(bytes: &[u8]) -> Result<String, ReadFailure> {
+    crate::html_to_markdown::to_markdown(&text_of(bytes), None).map_err(ReadFailure::damaged)
 }
 
 #[cfg(test)]

@@ -1,37 +1,37 @@
-//! What is read of documents, without the worker around it.
+//! Document readers, tested without the worker process.
 
-#[path = "../../tests/it/made.rs"]
+#[path = "../../tests/it/document_fixtures.rs"]
 mod made;
 
-use super::frame::{Frame, Request, Why};
-use super::pages::Pages;
-use super::worker::{Sink, read};
+use super::page_ranges::PageRanges;
+use super::worker::{PartWriter, read};
+use super::worker_protocol::{FailureReason, WorkerMessage, WorkerRequest};
 use super::*;
 use made::{docx, line, pdf, pdf_of, pdf_with, stream, xlsx, zipped};
 
-fn frames(format: Format, bytes: &[u8], pages: &str) -> Vec<Frame> {
-    let pages = if pages.is_empty() { Pages::default() } else { pages.parse().unwrap() };
-    let mut sink = Sink::new(Vec::new());
-    read(bytes, &Request { format, pages }, &mut sink).unwrap();
+fn frames(format: Format, bytes: &[u8], pages: &str) -> Vec<WorkerMessage> {
+    let pages = if pages.is_empty() { PageRanges::default() } else { pages.parse().unwrap() };
+    let mut sink = PartWriter::new(Vec::new());
+    read(bytes, &WorkerRequest { format, pages }, &mut sink).unwrap();
     let text = String::from_utf8(sink.out).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 fn parts(format: Format, bytes: &[u8], pages: &str) -> Vec<Part> {
     let frames = frames(format, bytes, pages);
-    assert!(matches!(frames.last(), Some(Frame::Done { .. })), "{frames:?}");
-    let part = |frame| if let Frame::Part(part) = frame { Some(part) } else { None };
+    assert!(matches!(frames.last(), Some(WorkerMessage::Done { .. })), "{frames:?}");
+    let part = |frame| if let WorkerMessage::Part(part) = frame { Some(part) } else { None };
     frames.into_iter().filter_map(part).collect()
 }
 
-fn failure(format: Format, bytes: &[u8]) -> Failure {
+fn failure(format: Format, bytes: &[u8]) -> ReadFailure {
     match frames(format, bytes, "").pop() {
-        Some(Frame::Failed(failure)) => failure,
+        Some(WorkerMessage::Failed(failure)) => failure,
         other => panic!("{other:?}"),
     }
 }
 
-/// The text of the only page with this content.
+/// The text of a one-page document with this content stream.
 fn page(content: &[u8]) -> String {
     parts(Format::Pdf, &pdf(&[content]), "").pop().unwrap().text
 }
@@ -45,7 +45,7 @@ fn pages_of_a_pdf() {
     assert_eq!(texts("2-"), [(2, "two\n".to_owned()), (3, "three\n".to_owned())]);
     assert_eq!(texts("").len(), 3);
     assert_eq!(texts("9"), []);
-    let opened = Frame::Opened { format: Format::Pdf, parts: 3 };
+    let opened = WorkerMessage::Opened { format: Format::Pdf, parts: 3 };
     assert_eq!(frames(Format::Pdf, &bytes, "9")[0], opened);
 }
 
@@ -66,7 +66,7 @@ fn operators_of_text() {
     check("(a) Tj 1 2 (b) \"", "a\nb\n");
     check("[(Generativ) -20 (e artif) 15 (icial)] TJ", "Generative artificial\n");
     check("[(two) -400 (words)] TJ", "two words\n");
-    // Letters that stand apart are one word.
+    // Letters with wide spacing are still one word.
     check("1.5 Tc (wide) Tj (r) Tj", "wider\n");
     check("(\\(caf\\351\\) \\200) Tj", "(café) €\n");
     check("(left) Tj 200 0 Td (right) Tj", "left\tright\n");
@@ -123,7 +123,7 @@ fn a_page_that_cannot_be_read_costs_no_other() {
 fn what_is_no_pdf_is_told() {
     for bytes in [&b"%PDF-1.7\n"[..], b"%PDF-1.4\ntrailer << /Root 9 0 R >>", b"%PDF-garbage\0\x01"]
     {
-        assert_eq!(failure(Format::Pdf, bytes).why, Why::Broken, "{bytes:?}");
+        assert_eq!(failure(Format::Pdf, bytes).why, FailureReason::Broken, "{bytes:?}");
     }
     let mut cut = pdf(&[&line("one")]);
     cut.truncate(cut.len() / 2);
@@ -149,8 +149,8 @@ fn protected_pdfs_ask_for_another_copy() {
         document.save_to(&mut bytes).unwrap();
         bytes
     };
-    assert_eq!(failure(Format::Pdf, &encrypted("user")).why, Why::Encrypted);
-    // Anybody may open this one; only changes are protected.
+    assert_eq!(failure(Format::Pdf, &encrypted("user")).why, FailureReason::Encrypted);
+    // This file opens without a password; only changes are protected.
     assert_eq!(parts(Format::Pdf, &encrypted(""), "")[0].text, "secret\n");
 }
 
@@ -160,7 +160,7 @@ fn long_documents_end_at_a_page() {
     let pages: Vec<Vec<u8>> = (0..15).map(|_| line(&long)).collect();
     let pages: Vec<&[u8]> = pages.iter().map(Vec::as_slice).collect();
     let frames = frames(Format::Pdf, &pdf(&pages), "");
-    assert_eq!(frames.last(), Some(&Frame::Done { next: Some(11) }));
+    assert_eq!(frames.last(), Some(&WorkerMessage::Done { next: Some(11) }));
     assert_eq!(frames.len(), 12);
 }
 
@@ -191,7 +191,7 @@ fn word_documents() {
     check(&format!("<w:tbl>{row}</w:tbl>{}", p("after")), "| a | b c |\n\nafter\n");
     check("<w:p><w:r><w:drawing/><w:delText>gone</w:delText></w:r></w:p>", "[image]\n");
     let bad = failure(Format::Office, &docx("<w:p></w:x>"));
-    assert_eq!(bad.why, Why::Broken);
+    assert_eq!(bad.why, FailureReason::Broken);
 }
 
 #[test]
@@ -208,22 +208,22 @@ fn workbooks() {
 
 #[test]
 fn other_archives_are_named() {
-    let check = |name: &str, why: Why| {
+    let check = |name: &str, why: FailureReason| {
         assert_eq!(failure(Format::Office, &zipped(&[(name, b"x")])).why, why, "{name}");
     };
-    check("ppt/presentation.xml", Why::OtherOffice);
-    check("a.txt", Why::OtherOffice);
-    check("xl/workbook.xml", Why::Broken);
-    assert_eq!(failure(Format::Office, b"PK\x03\x04junk").why, Why::Broken);
+    check("ppt/presentation.xml", FailureReason::OtherOffice);
+    check("a.txt", FailureReason::OtherOffice);
+    check("xl/workbook.xml", FailureReason::Broken);
+    assert_eq!(failure(Format::Office, b"PK\x03\x04junk").why, FailureReason::Broken);
 }
 
 #[test]
 fn answers_of_a_worker_that_was_taken_over_are_only_text() {
     let said = b"garbage\n{\"opened\":{\"format\":\"pdf\",\"parts\":4}}\n{\"part\":{\"number\":2,\"text\":\"x\"}}\n{\"part\":{\"numb";
-    let answer = Answer::of(said);
+    let answer = WorkerOutput::parse(said);
     assert_eq!((answer.opened, answer.after, answer.done), (Some((Format::Pdf, 4)), 3, false));
     assert_eq!(answer.parts.len(), 1);
-    assert_eq!(Answer::of(&[0xff; 300]).after, 1);
+    assert_eq!(WorkerOutput::parse(&[0xff; 300]).after, 1);
 }
 
 mod any {

@@ -1,93 +1,93 @@
-//! Why a file operation was refused or failed, and the sentence that the model reads.
+//! Errors of file operations, and the sentences that the model reads.
 
 use rustix::io::Errno;
 use toolcrib_core::{ErrorType, ToolError};
 
-/// A failed file operation: the path as the caller wrote it, and what was wrong with it.
+/// A failed file operation: the path as the caller wrote it, and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {fault}")]
 pub struct FsError {
     /// The path as the caller wrote it; never a resolved path of the machine.
     pub path: String,
-    /// What was wrong.
-    pub fault: Fault,
+    /// The cause.
+    pub fault: FsErrorKind,
 }
 
-/// What was wrong with a path, a file or a change.
+/// Why a path, a file or a change was refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Fault {
-    /// The text is no usable path: empty, with NUL, too long or too deep.
+pub enum FsErrorKind {
+    /// The path text is unusable: empty, with NUL, too long or too deep.
     #[error("not a usable path: {0}")]
     BadPath(&'static str),
-    /// Outside every root, through a link that leads outside, or Toolcrib's own state. One fault for all of them, whether
-    /// the target exists or not.
+    /// Outside every root, reached through a link that leads outside, or in Toolcrib's own state.
+    /// One error for all of them, so that it does not reveal whether the target exists.
     #[error("not inside the roots")]
     Outside,
     /// Beyond a mount point inside a root.
     #[error("on another file system")]
     OtherMount,
-    /// More than [`crate::fs::beneath::MAX_LINKS`] symbolic links.
+    /// More than [`crate::fs::resolve::MAX_LINKS`] symbolic links.
     #[error("too many symbolic links")]
     Loop,
     /// A FIFO, socket or device.
     #[error("not a plain file: {0}")]
     Special(&'static str),
-    /// Nothing there.
+    /// The path does not exist.
     #[error("not found")]
     NotFound,
     /// A folder where a file is needed.
     #[error("is a folder")]
     IsDir,
-    /// No folder where one is needed.
+    /// Not a folder where one is needed.
     #[error("is not a folder")]
     NotDir,
-    /// Something is there already.
+    /// The target exists already.
     #[error("exists")]
     Exists,
-    /// A folder with something in it.
+    /// The folder is not empty.
     #[error("folder not empty")]
     NotEmpty,
-    /// Not writable, or in a folder that is not.
+    /// Read-only, or in a read-only folder.
     #[error("read-only")]
     ReadOnly,
     /// Appending would change the file under its other names.
     #[error("has {0} hard links")]
     HardLinks(u64),
-    /// More than a tool takes; the text says what to do.
+    /// Over a limit; the text says what to do.
     #[error("too large: {0}")]
     TooLarge(String),
-    /// Changed by somebody else while it was worked on.
+    /// Another process changed the file during the operation.
     #[error("changed meanwhile")]
     Changed,
-    /// Source and target are, or lie in, each other.
+    /// Source and target are the same, or one lies in the other.
     #[error("source and target overlap")]
     Overlap,
     /// Source and target are on different file systems.
     #[error("different file systems")]
     CrossDevice,
-    /// Somebody stopped the call.
+    /// The call was cancelled.
     #[error("cancelled")]
     Cancelled,
-    /// Another change holds the workspace for too long.
+    /// Another change holds the workspace lock for too long.
     #[error("workspace is busy")]
     Busy,
-    /// The journal cannot record the change, so it was not made.
+    /// The undo journal cannot record the change, so it was not made.
     #[error("undo journal: {0}")]
     Journal(String),
-    /// The operating system says no.
+    /// An error of the operating system.
     #[error("{0}")]
     Os(Errno),
 }
 
-impl Fault {
-    /// The same with the path it belongs to.
+impl FsErrorKind {
+    /// Adds the path that the error belongs to.
     pub fn at(self, path: impl Into<String>) -> FsError {
         FsError { path: path.into(), fault: self }
     }
 }
 
-impl From<Errno> for Fault {
+impl From<Errno> for FsErrorKind {
     fn from(errno: Errno) -> Self {
         match errno {
             Errno::NOENT => Self::NotFound,
@@ -104,7 +104,7 @@ impl From<Errno> for Fault {
     }
 }
 
-impl From<std::io::Error> for Fault {
+impl From<std::io::Error> for FsErrorKind {
     fn from(error: std::io::Error) -> Self {
         Errno::from_io_error(&error).map_or(Self::Os(Errno::IO), Self::from)
     }
@@ -116,91 +116,91 @@ impl From<FsError> for ToolError {
             Cancelled, ExecutionError, FileNotFound, FileTooLarge, PathNotAllowed, ValidationError,
         };
         let (kind, text) = match fault {
-            Fault::BadPath(why) => (
+            FsErrorKind::BadPath(why) => (
                 ValidationError,
                 format!("The path cannot be used: {why}. Give a path like notes/today.md."),
             ),
-            Fault::Outside => (
+            FsErrorKind::Outside => (
                 PathNotAllowed,
                 format!(
                     "The path {p} is not allowed: it is not inside the folders that file tools may use. Use a path relative to the workspace folder."
                 ),
             ),
-            Fault::OtherMount => (
+            FsErrorKind::OtherMount => (
                 PathNotAllowed,
                 format!(
                     "The path {p} is not allowed: it lies on another file system that is mounted inside the workspace. Use a path that is not below a mount point."
                 ),
             ),
-            Fault::Loop => (
+            FsErrorKind::Loop => (
                 PathNotAllowed,
                 format!("The path {p} runs through a loop of symbolic links. Use another path."),
             ),
-            Fault::Special(what) => (
+            FsErrorKind::Special(what) => (
                 PathNotAllowed,
                 format!("{p} is a {what}, not a plain file. File tools work on plain files only."),
             ),
-            Fault::NotFound => (FileNotFound, format!("File not found: {p}")),
-            Fault::IsDir => (
+            FsErrorKind::NotFound => (FileNotFound, format!("File not found: {p}")),
+            FsErrorKind::IsDir => (
                 ValidationError,
                 format!(
                     "{p} is a folder, not a file. Use list_dir to see what is in it, or give the path of a file."
                 ),
             ),
-            Fault::NotDir => (
+            FsErrorKind::NotDir => (
                 ValidationError,
                 format!("{p} is not a folder, or a part of its path is a file. Check the path with list_dir."),
             ),
-            Fault::Exists => (
+            FsErrorKind::Exists => (
                 ExecutionError,
                 format!("{p} exists already. Choose another path, or set overwrite to true to replace a file."),
             ),
-            Fault::NotEmpty => (
+            FsErrorKind::NotEmpty => (
                 ExecutionError,
                 format!("The folder {p} is not empty. Set recursive to true to delete it with everything in it."),
             ),
-            Fault::ReadOnly => (
+            FsErrorKind::ReadOnly => (
                 ExecutionError,
                 format!("{p} is read-only, or its folder is. Nothing was changed. Write to another path."),
             ),
-            Fault::HardLinks(n) => (
+            FsErrorKind::HardLinks(n) => (
                 ExecutionError,
                 format!(
                     "{p} has {n} hard links: appending would change the file under its other names too. Nothing was changed. Use write_file with mode overwrite, which leaves the other names as they are."
                 ),
             ),
-            Fault::TooLarge(why) => (FileTooLarge, format!("{p} is too large: {why}")),
-            Fault::Changed => (
+            FsErrorKind::TooLarge(why) => (FileTooLarge, format!("{p} is too large: {why}")),
+            FsErrorKind::Changed => (
                 ExecutionError,
                 format!("{p} was changed by somebody else at the same moment. Nothing was written. Read it again and repeat the call."),
             ),
-            Fault::Overlap => (
+            FsErrorKind::Overlap => (
                 ValidationError,
                 format!("Source and target of {p} are the same, or one lies inside the other. Choose another target."),
             ),
-            Fault::CrossDevice => (
+            FsErrorKind::CrossDevice => (
                 ExecutionError,
                 format!("{p} cannot be moved to another file system. Use copy_path, then delete_file."),
             ),
-            Fault::Cancelled => (Cancelled, "The call was stopped.".to_owned()),
-            Fault::Busy => (
+            FsErrorKind::Cancelled => (Cancelled, "The call was stopped.".to_owned()),
+            FsErrorKind::Busy => (
                 ExecutionError,
                 "Another change in this workspace takes long. Nothing was changed. Try again later.".to_owned(),
             ),
-            Fault::Journal(why) => {
+            FsErrorKind::Journal(why) => {
                 return Self::execution(
                     "The change could not be recorded for undo, so it was not made. Tell the person that the undo journal cannot be written.",
                 )
                 .with_detail(format!("undo journal: {why}"));
             }
-            Fault::Os(Errno::ACCESS | Errno::PERM) => (
+            FsErrorKind::Os(Errno::ACCESS | Errno::PERM) => (
                 ExecutionError,
                 format!("The operating system does not permit this access to {p}. Use another path."),
             ),
-            Fault::Os(Errno::NOSPC | Errno::DQUOT) => {
+            FsErrorKind::Os(Errno::NOSPC | Errno::DQUOT) => {
                 (ExecutionError, format!("There is no space left to write {p}. Nothing was changed."))
             }
-            Fault::Os(errno) => (
+            FsErrorKind::Os(errno) => (
                 ExecutionError,
                 format!("The operation on {p} failed: {errno}. Check the path with file_info."),
             ),

@@ -1,28 +1,30 @@
-//! Files inside roots: opens confined by the kernel, atomic writes, bounded walks, and the journal that undoes changes.
+//! File access inside roots: opens confined by the kernel, atomic writes, bounded walks, and the
+//! undo journal.
 //!
-//! Everything works on descriptors: a path is resolved once, below a root that was opened once, and what follows uses the
-//! descriptor of the parent folder and one name. No path text is ever resolved a second time.
+//! Everything works on descriptors: a path is resolved once, below a root that was opened once. All
+//! later operations use the descriptor of the parent folder and one name. No path text is resolved
+//! twice.
 
-mod batch;
-pub mod beneath;
-pub mod change;
+mod atomic_write;
+pub mod bounded_read;
+mod dir_tree;
 pub mod error;
-mod ignored;
-pub mod journal;
-mod lexical;
-pub mod read;
+mod gitignore;
+mod lexical_path;
+mod multi_file_edit;
+pub mod parallel_walk;
+pub mod resolve;
 pub mod roots;
-mod session;
 mod snapshot;
-pub mod sweep;
-mod tree;
+mod transaction;
 mod undo;
+pub mod undo_journal;
 pub mod walk;
-mod write;
+pub mod workspace;
 
-pub use beneath::{Last, Node, Spot, Via};
-pub use change::Workspace;
-pub use error::{Fault, FsError};
-pub use journal::{Entry as JournalEntry, Journal, JournalError};
+pub use error::{FsError, FsErrorKind};
+pub use resolve::{LinkPolicy, NodeKind, OpenMethod, ResolvedPath};
 pub use roots::{RootError, Roots};
-pub use undo::{UndoReport, Undone};
+pub use undo::{UndoReport, UndoneEntry};
+pub use undo_journal::{Entry as JournalEntry, Journal, JournalError};
+pub use workspace::Workspace;

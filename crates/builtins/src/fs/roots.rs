@@ -1,4 +1,4 @@
-//! The folders that file tools may use, opened once, and what is out of reach inside them.
+//! Roots: the folders that file tools may use, opened once, and the protected paths inside them.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use super::beneath::{self, Identity, Last, Node, Spot, Via};
-use super::error::{Fault, FsError};
-use super::lexical;
+use super::error::{FsError, FsErrorKind};
+use super::lexical_path;
+use super::resolve::{self, Identity, LinkPolicy, NodeKind, OpenMethod, ResolvedPath};
 
 /// Why a set of roots cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
-    /// No folder was given.
+    /// The list is empty.
     #[error("no root folder was given")]
     None,
     /// The folder cannot be opened.
@@ -22,13 +22,13 @@ pub enum RootError {
     Unreadable {
         /// The folder.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         source: std::io::Error,
     },
-    /// `/` or the home folder, without having been named by the caller (DESIGN 9, Files).
-    #[error("{0} is used as a root only when it is named: change the folder or name it")]
+    /// `/` or the home folder as the implicit root. They are too wide unless the caller names them.
+    #[error("{0} is too wide for a default root: change to another folder, or name it as the root")]
     TooWide(PathBuf),
-    /// The folder is one of those that are out of reach, or lies in one.
+    /// The folder is protected or lies in a protected one.
     #[error(
         "root {0} lies in a folder that file tools must not change: toolcrib's own state, its configuration, or a folder of tools; name another folder"
     )]
@@ -39,13 +39,13 @@ pub enum RootError {
 #[derive(Debug)]
 pub struct Root {
     pub(super) path: PathBuf,
-    /// The path as the caller wrote it, when that is absolute and different from the real one.
+    /// The path as the caller wrote it, if it is absolute and differs from the real one.
     given: Option<PathBuf>,
     pub(super) fd: OwnedFd,
     pub(super) identity: Identity,
 }
 
-/// The folders that file tools may use. Cheap to clone; the first root is where relative paths begin.
+/// The folders that file tools may use. Cheap to clone; relative paths start at the first root.
 #[derive(Debug, Clone)]
 pub struct Roots {
     inner: Arc<Inner>,
@@ -54,39 +54,43 @@ pub struct Roots {
 #[derive(Debug)]
 struct Inner {
     roots: Vec<Arc<Root>>,
-    guard: Guard,
-    via: Via,
+    guard: ProtectedPaths,
+    via: OpenMethod,
     cross_mounts: bool,
 }
 
-/// What no path may lead to: Toolcrib's own state, by identity and by name.
+/// Protected paths: Toolcrib's own state, by device and inode and by name.
 #[derive(Debug, Default)]
-pub(super) struct Guard {
+pub(super) struct ProtectedPaths {
     protected: Vec<PathBuf>,
 }
 
-/// Name of the folder that holds a project's own Toolcrib state; no path may have it as a part.
+/// Name of the folder with a project's Toolcrib state; no path may contain it.
 const STATE_FOLDER: &str = ".toolcrib";
 
-impl Guard {
-    /// Whether a part of a path has the name of the state folder; also where the file system does not tell case apart.
-    pub(super) fn bars_name(&self, name: &OsStr) -> bool {
+impl ProtectedPaths {
+    /// Whether a component is named like the state folder. Ignores case, because some file systems
+    /// do.
+    pub(super) fn protects_name(&self, name: &OsStr) -> bool {
         name.eq_ignore_ascii_case(STATE_FOLDER)
     }
 
-    /// The device and inode of what is protected now. Asked anew for each path: files of a store are replaced as it works.
+    /// Device and inode of all protected paths. Computed anew for each path, since stores replace
+    /// their files at run time.
     pub(super) fn identities(&self) -> Vec<Identity> {
-        self.protected.iter().filter_map(|path| Identity::of(path)).collect()
+        self.protected.iter().filter_map(|path| Identity::from_path(path)).collect()
     }
 
-    /// Whether a real path is protected, or lies in something that is, by text; for what does not exist yet.
-    pub(super) fn bars_path(&self, path: &Path) -> bool {
+    /// Whether a real path is protected or lies in a protected one, compared as text; for paths
+    /// that do not exist yet.
+    pub(super) fn protects_path(&self, path: &Path) -> bool {
         self.protected.iter().any(|protected| path.starts_with(protected))
     }
 }
 
 impl Roots {
-    /// The current folder as the only root. `/` and the home folder are refused: they are roots only when named (DESIGN 9, Files).
+    /// The current folder as the only root. `/` and the home folder are refused here: they may be
+    /// roots only if the caller names them.
     ///
     /// # Errors
     /// [`RootError`] when the folder is one of these, or cannot be opened.
@@ -100,10 +104,10 @@ impl Roots {
         Self::open([here])
     }
 
-    /// These folders as roots, opened now: a folder that is renamed later stays the root.
+    /// Opens these folders as roots; a folder that is renamed later stays the root.
     ///
     /// # Errors
-    /// [`RootError`] when there is none, or one is no folder that can be opened.
+    /// [`RootError`] when the list is empty, or an entry is not a folder that can be opened.
     pub fn open<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Result<Self, RootError> {
         let roots = paths
             .into_iter()
@@ -112,15 +116,20 @@ impl Roots {
         if roots.is_empty() {
             return Err(RootError::None);
         }
-        let inner = Inner { roots, guard: Guard::default(), via: Via::best(), cross_mounts: false };
+        let inner = Inner {
+            roots,
+            guard: ProtectedPaths::default(),
+            via: OpenMethod::detect(),
+            cross_mounts: false,
+        };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// The same with Toolcrib's own state out of reach: folders, stores, keys and sockets, whether they exist already or not.
-    /// A `.toolcrib` part is refused in any case.
+    /// Protects Toolcrib's own state: folders, stores, keys and sockets, whether they exist already
+    /// or not. A `.toolcrib` component is always refused.
     ///
     /// # Errors
-    /// [`RootError::InsideState`] when a root is one of them or lies in one.
+    /// [`RootError::InsideState`] when a root is a protected path or lies in one.
     pub fn protect<P: AsRef<Path>>(
         self,
         paths: impl IntoIterator<Item = P>,
@@ -131,16 +140,16 @@ impl Roots {
                 return Err(RootError::InsideState(root.path.clone()));
             }
         }
-        Ok(self.with(|inner| inner.guard = Guard { protected }))
+        Ok(self.with(|inner| inner.guard = ProtectedPaths { protected }))
     }
 
-    /// The same with the given way of opening; the default is the best one that this system has.
+    /// Sets the open method; the default is [`OpenMethod::detect`].
     #[must_use]
-    pub fn via(self, via: Via) -> Self {
+    pub fn with_open_method(self, via: OpenMethod) -> Self {
         self.with(|inner| inner.via = via)
     }
 
-    /// The same, going on below mount points inside a root, which are refused by default (`RESOLVE_NO_XDEV`).
+    /// Allows crossing mount points inside a root, which is refused by default (`RESOLVE_NO_XDEV`).
     #[must_use]
     pub fn cross_mounts(self, cross: bool) -> Self {
         self.with(|inner| inner.cross_mounts = cross)
@@ -150,7 +159,7 @@ impl Roots {
         let old = self.inner;
         let mut inner = Inner {
             roots: old.roots.clone(),
-            guard: Guard { protected: old.guard.protected.clone() },
+            guard: ProtectedPaths { protected: old.guard.protected.clone() },
             via: old.via,
             cross_mounts: old.cross_mounts,
         };
@@ -163,53 +172,61 @@ impl Roots {
         self.inner.roots.iter().map(|root| root.path.as_path())
     }
 
-    /// Resolves a path of the caller: relative to the first root, or absolute inside one of them.
+    /// Resolves a path of the caller: relative to the first root, or absolute inside any of them.
     ///
     /// # Errors
-    /// [`FsError`]: [`Fault::Outside`] for everything outside, whether it exists or not; otherwise what stands in the way.
-    pub fn resolve(&self, path: &str, last: Last) -> Result<Spot, FsError> {
+    /// [`FsError`]: [`FsErrorKind::Outside`] for everything outside, whether it exists or not;
+    /// otherwise the obstacle.
+    pub fn resolve(&self, path: &str, last: LinkPolicy) -> Result<ResolvedPath, FsError> {
         let found = self.split(Path::new(path)).and_then(|(root, rest)| {
-            let spot = self.beneath(root).resolve(&rest, last)?;
-            if lexical::wants_dir(Path::new(path)) && matches!(spot.node, Some(n) if n != Node::Dir)
+            let spot = self.resolver(root).resolve(&rest, last)?;
+            if lexical_path::wants_dir(Path::new(path))
+                && matches!(spot.node, Some(n) if n != NodeKind::Dir)
             {
-                return Err(Fault::NotDir);
+                return Err(FsErrorKind::NotDir);
             }
             Ok(spot)
         });
         found.map_err(|fault| fault.at(path))
     }
 
-    /// Resolves a path that the journal kept: the real path of a root, and a real path below it.
-    pub(super) fn resolve_kept(&self, root: &Path, path: &Path) -> Result<Spot, Fault> {
-        let root = self.inner.roots.iter().find(|r| r.path == root).ok_or(Fault::Outside)?;
-        self.beneath(root).resolve(path, Last::Real)
+    /// Resolves a path from the journal: the real path of a root, and a real path below it.
+    pub(super) fn resolve_in_root(
+        &self,
+        root: &Path,
+        path: &Path,
+    ) -> Result<ResolvedPath, FsErrorKind> {
+        let root = self.inner.roots.iter().find(|r| r.path == root).ok_or(FsErrorKind::Outside)?;
+        self.resolver(root).resolve(path, LinkPolicy::Real)
     }
 
-    /// The real path of a plain file that is there, for telling a program that sees the same files. Nothing of ours is opened by it.
+    /// The real path of an existing regular file, for passing to a program that sees the same
+    /// files. The file is not opened.
     ///
     /// # Errors
-    /// [`FsError`], as [`Self::resolve`]; [`Fault::NotFound`] when nothing is there.
+    /// [`FsError`], as [`Self::resolve`]; [`FsErrorKind::NotFound`] when the file does not exist.
     pub(crate) fn real_path(&self, path: &str) -> Result<PathBuf, FsError> {
-        let spot = self.resolve(path, Last::Follow)?;
+        let spot = self.resolve(path, LinkPolicy::Follow)?;
         match spot.node {
-            None => Err(Fault::NotFound.at(path)),
+            None => Err(FsErrorKind::NotFound.at(path)),
             Some(_) => Ok(spot.root.path.join(&spot.real)),
         }
     }
 
-    /// What two paths have in common when they name the same file: for locks. Made of text alone; links are not looked at.
+    /// A key that is equal for paths that name the same file, for locks. Purely lexical: links are
+    /// not resolved.
     #[must_use]
     pub fn lock_key(&self, path: &str) -> Option<String> {
         let (root, rest) = self.split(Path::new(path)).ok()?;
-        Some(format!("file:{}", root.path.join(lexical::normalise(&rest)).display()))
+        Some(format!("file:{}", root.path.join(lexical_path::normalise(&rest)).display()))
     }
 
-    pub(super) fn guard(&self) -> &Guard {
+    pub(super) fn protected_paths(&self) -> &ProtectedPaths {
         &self.inner.guard
     }
 
-    fn beneath<'a>(&'a self, root: &'a Arc<Root>) -> beneath::Beneath<'a> {
-        beneath::Beneath {
+    fn resolver<'a>(&'a self, root: &'a Arc<Root>) -> resolve::Resolver<'a> {
+        resolve::Resolver {
             root,
             guard: &self.inner.guard,
             via: self.inner.via,
@@ -217,11 +234,17 @@ impl Roots {
         }
     }
 
-    /// The root that a path belongs to and the rest of it. Compared part by part, so `/root2` never lies in `/root`.
-    fn split(&self, path: &Path) -> Result<(&Arc<Root>, PathBuf), Fault> {
-        lexical::parts(path)?;
+    /// The root that contains a path, and the rest of the path. Compared by components, so `/root2`
+    /// never lies in `/root`.
+    fn split(&self, path: &Path) -> Result<(&Arc<Root>, PathBuf), FsErrorKind> {
+        lexical_path::path_steps(path)?;
         if path.is_relative() {
-            return self.inner.roots.first().map(|r| (r, path.to_owned())).ok_or(Fault::Outside);
+            return self
+                .inner
+                .roots
+                .first()
+                .map(|r| (r, path.to_owned()))
+                .ok_or(FsErrorKind::Outside);
         }
         let candidates = self.inner.roots.iter().flat_map(|root| {
             let names = std::iter::once(root.path.as_path()).chain(root.given.as_deref());
@@ -230,7 +253,7 @@ impl Roots {
         candidates
             .max_by_key(|(_, name, _)| name.components().count())
             .map(|(root, _, rest)| (root, Path::new(".").join(rest)))
-            .ok_or(Fault::Outside)
+            .ok_or(FsErrorKind::Outside)
     }
 }
 
@@ -253,7 +276,7 @@ impl Root {
     }
 }
 
-/// The real path of something that need not exist yet: its longest existing part made real.
+/// The real path of a possibly missing file: its longest existing prefix is resolved.
 fn real(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let found = absolute.ancestors().find_map(|head| Some((head, head.canonicalize().ok()?)));

@@ -1,4 +1,5 @@
-//! What stands at a place, as the journal keeps it: enough to tell whether it changed, and to put it back.
+//! Snapshot of a path for the undo journal: enough to detect a later change and to restore the
+//! former state.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -8,24 +9,24 @@ use std::path::PathBuf;
 use rustix::fs::{AtFlags, Mode, Stat};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use toolcrib_core::{CancellationToken, canonical};
+use toolcrib_core::{CancellationToken, canonical_json};
 
-use super::beneath::{Node, Spot};
-use super::error::Fault;
-use super::read;
-use super::write::{Temp, read_only};
+use super::atomic_write::{TempFile, read_only};
+use super::bounded_read;
+use super::error::FsErrorKind;
+use super::resolve::{NodeKind, ResolvedPath};
 
-/// A place: a root by its real path, and the real path below it.
+/// A path inside a root: the root's real path, and the real path below it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub(super) struct Place {
+pub(super) struct RootedPath {
     #[serde(with = "path_text")]
     pub(super) root: PathBuf,
     #[serde(with = "path_text")]
     pub(super) path: PathBuf,
 }
 
-impl Place {
-    pub(super) fn of(spot: &Spot) -> Self {
+impl RootedPath {
+    pub(super) fn from_resolved(spot: &ResolvedPath) -> Self {
         Self { root: spot.root.path.clone(), path: spot.real.clone() }
     }
 
@@ -34,42 +35,45 @@ impl Place {
     }
 }
 
-/// What stands at a place.
+/// The state of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(super) enum Snapshot {
-    /// A plain file; its content is the blob of this name.
+    /// A regular file; `sha256` names the blob with its content.
     File { sha256: String, mode: u32 },
     /// A symbolic link.
     Link {
         #[serde(with = "path_text")]
         target: PathBuf,
     },
-    /// A folder, without what is in it.
+    /// A folder, without its content.
     Dir { mode: u32 },
 }
 
 impl Snapshot {
-    /// A plain file with this content.
+    /// A regular file with this content.
     pub(super) fn file(content: &[u8], mode: u32) -> Self {
-        Self::File { sha256: canonical::hex(&Sha256::digest(content)), mode }
+        Self::File { sha256: canonical_json::hex(&Sha256::digest(content)), mode }
     }
 
-    /// What stands at the spot; `None` = nothing.
-    pub(super) fn take(spot: &Spot, cancel: &CancellationToken) -> Result<Option<Self>, Fault> {
+    /// Captures the state of a resolved path; `None` if it does not exist.
+    pub(super) fn capture(
+        spot: &ResolvedPath,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Self>, FsErrorKind> {
         let Some(node) = spot.node else { return Ok(None) };
         Ok(Some(match node {
-            Node::File => {
-                let (file, stat) = read::open_at(spot)?;
+            NodeKind::File => {
+                let (file, stat) = bounded_read::open_regular_file(spot)?;
                 Self::File { sha256: hash(file, cancel, &mut |_| Ok(()))?, mode: mode_of(&stat) }
             }
-            Node::Dir => Self::Dir { mode: mode_of(&spot.stat()?) },
-            Node::Link => Self::Link { target: link_text(spot)? },
-            Node::Special(what) => return Err(Fault::Special(what)),
+            NodeKind::Dir => Self::Dir { mode: mode_of(&spot.stat()?) },
+            NodeKind::Link => Self::Link { target: link_text(spot)? },
+            NodeKind::Special(what) => return Err(FsErrorKind::Special(what)),
         }))
     }
 
-    /// Whether the two mean the same: content of files, text of links; modes are not compared.
+    /// Whether both have the same content or link text; modes are not compared.
     pub(super) fn matches(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File { sha256: a, .. }, Self::File { sha256: b, .. }) => a == b,
@@ -79,16 +83,17 @@ impl Snapshot {
         }
     }
 
-    /// Puts it where the spot stands; `content` gives the bytes of a file. What stands there is replaced, a folder only by itself.
+    /// Restores the state at a resolved path; `content` returns the bytes of a file. An existing
+    /// entry is replaced, except that a folder stays.
     pub(super) fn restore(
         &self,
-        spot: &Spot,
-        content: impl FnOnce(&str) -> Result<Vec<u8>, Fault>,
-    ) -> Result<(), Fault> {
+        spot: &ResolvedPath,
+        content: impl FnOnce(&str) -> Result<Vec<u8>, FsErrorKind>,
+    ) -> Result<(), FsErrorKind> {
         match self {
             Self::File { sha256, mode } => {
                 let bytes = content(sha256)?;
-                let temp = Temp::create(spot, None)?.fill(&bytes)?;
+                let temp = TempFile::create(spot, None)?.fill(&bytes)?;
                 rustix::fs::fchmod(&temp.file, Mode::from_raw_mode(*mode))?;
                 temp.commit(spot.name(), true)
             }
@@ -98,8 +103,9 @@ impl Snapshot {
                 }
                 rustix::fs::symlinkat(target, spot.dir(), spot.name()).map_err(read_only)
             }
-            Self::Dir { .. } if spot.node == Some(Node::Dir) => Ok(()),
-            // Its own mode comes last, by `restore_mode`: a read-only folder could not be filled again.
+            Self::Dir { .. } if spot.node == Some(NodeKind::Dir) => Ok(()),
+            // `restore_mode` sets the folder's own mode last: a read-only folder could not be
+            // filled.
             Self::Dir { .. } => {
                 let mode = Mode::from_raw_mode(0o700);
                 rustix::fs::mkdirat(spot.dir(), spot.name(), mode).map_err(read_only)
@@ -107,8 +113,8 @@ impl Snapshot {
         }
     }
 
-    /// Gives a restored folder its mode back, once everything in it is there again.
-    pub(super) fn restore_mode(&self, spot: &Spot) -> Result<(), Fault> {
+    /// Sets the mode of a restored folder once its content is complete.
+    pub(super) fn restore_mode(&self, spot: &ResolvedPath) -> Result<(), FsErrorKind> {
         match self {
             Self::Dir { mode } => Ok(rustix::fs::chmodat(
                 spot.dir(),
@@ -126,26 +132,26 @@ pub(super) fn mode_of(stat: &Stat) -> u32 {
     stat.st_mode & 0o7777
 }
 
-/// The text of the link at a spot.
-pub(super) fn link_text(spot: &Spot) -> Result<PathBuf, Fault> {
+/// The target text of the link.
+pub(super) fn link_text(spot: &ResolvedPath) -> Result<PathBuf, FsErrorKind> {
     let text = rustix::fs::readlinkat(spot.dir(), spot.name(), Vec::new())?;
     Ok(OsStr::from_bytes(text.as_bytes()).into())
 }
 
-/// SHA-256 of everything that can be read, each piece shown to `keep`.
+/// SHA-256 of everything that can be read; passes each chunk to `keep`.
 pub(super) fn hash(
     mut from: impl Read,
     cancel: &CancellationToken,
-    keep: &mut dyn FnMut(&[u8]) -> Result<(), Fault>,
-) -> Result<String, Fault> {
+    keep: &mut dyn FnMut(&[u8]) -> Result<(), FsErrorKind>,
+) -> Result<String, FsErrorKind> {
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 64 * 1024];
     loop {
         if cancel.is_cancelled() {
-            return Err(Fault::Cancelled);
+            return Err(FsErrorKind::Cancelled);
         }
         let n = match from.read(&mut buffer) {
-            Ok(0) => return Ok(canonical::hex(&hasher.finalize())),
+            Ok(0) => return Ok(canonical_json::hex(&hasher.finalize())),
             Ok(n) => n,
             Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
             Err(error) => return Err(error.into()),
@@ -156,7 +162,7 @@ pub(super) fn hash(
     }
 }
 
-/// Paths in JSON: text, or bytes where they are no UTF-8.
+/// Paths in JSON: text, or bytes if they are not UTF-8.
 mod path_text {
     use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
     use std::path::{Path, PathBuf};

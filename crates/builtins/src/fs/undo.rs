@@ -1,51 +1,53 @@
-//! Undoing: checks that nothing changed since, then puts back what stood there.
+//! Undo: verifies that the files have not changed since, then restores their former state.
 
 use std::collections::HashSet;
 
 use rustix::fs::AtFlags;
 use toolcrib_core::CancellationToken;
 
-use super::beneath::{Node, Spot};
-use super::error::Fault;
-use super::journal::{Entry, Journal, JournalError, Locked, Step};
+use super::error::FsErrorKind;
+use super::resolve::{NodeKind, ResolvedPath};
 use super::roots::Roots;
-use super::snapshot::{Place, Snapshot};
-use super::{tree, write};
+use super::snapshot::{RootedPath, Snapshot};
+use super::undo_journal::{Entry, Journal, JournalError, JournalLock, Step};
+use super::{atomic_write, dir_tree};
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UndoReport {
-    /// The changes that were undone, newest first.
-    pub undone: Vec<Undone>,
-    /// Why it went no further: the change that stands in the way, and the reason in a sentence.
+    /// The undone changes, newest first.
+    pub undone: Vec<UndoneEntry>,
+    /// The change at which undo stopped, and the reason as a sentence.
     pub refused: Option<(Entry, String)>,
 }
 
 /// One change that was undone.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Undone {
+pub struct UndoneEntry {
     /// The change.
     pub entry: Entry,
-    /// What was done to undo it, one line each; empty when it had never been made.
+    /// The steps taken, one line each; empty if the change had never been made.
     pub did: Vec<String>,
 }
 
 impl Journal {
-    /// Undoes the last `n` changes, newest first, and takes them out of the journal. It stops at the first change that cannot be undone:
-    /// something was changed since, or its former content was not kept. With `force`, later changes are overwritten, and a change
-    /// without kept content is passed over.
+    /// Undoes the last `n` changes, newest first, and removes them from the journal. It stops at
+    /// the first change that cannot be undone because a file was changed since or its former
+    /// content was not stored. With `force`, it overwrites later changes and skips a change without
+    /// stored content.
     ///
     /// # Errors
-    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the report.
+    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the
+    /// report.
     pub fn undo(&self, roots: &Roots, n: usize, force: bool) -> Result<UndoReport, JournalError> {
         let locked = self.lock(&CancellationToken::new())?;
         let mut report = UndoReport::default();
         for entry in locked.list()?.into_iter().take(n) {
-            let attempt = Attempt { roots, locked: &locked, entry: &entry, force };
+            let attempt = UndoAttempt { roots, locked: &locked, entry: &entry, force };
             match attempt.run() {
                 Ok(did) => {
                     locked.forget(entry.id)?;
-                    report.undone.push(Undone { entry, did });
+                    report.undone.push(UndoneEntry { entry, did });
                 }
                 Err(reason) => {
                     report.refused = Some((entry, reason));
@@ -57,8 +59,8 @@ impl Journal {
     }
 }
 
-/// What must be done for one step.
-enum Plan {
+/// How to undo one step.
+enum UndoAction {
     /// The step was never made, or is undone already.
     Nothing,
     Restore,
@@ -66,15 +68,15 @@ enum Plan {
     MoveBack,
 }
 
-struct Attempt<'a> {
+struct UndoAttempt<'a> {
     roots: &'a Roots,
-    locked: &'a Locked<'a>,
+    locked: &'a JournalLock<'a>,
     entry: &'a Entry,
     force: bool,
 }
 
-impl Attempt<'_> {
-    /// Checks every step, then undoes them in reverse; on a refusal nothing was changed.
+impl UndoAttempt<'_> {
+    /// Checks every step, then undoes them in reverse order; a refusal changes nothing.
     fn run(&self) -> Result<Vec<String>, String> {
         if let Some(reason) = &self.entry.not_undoable {
             return if self.force {
@@ -83,7 +85,7 @@ impl Attempt<'_> {
                 Err(format!("\"{}\" cannot be undone: {reason}.", self.entry.summary))
             };
         }
-        let made: HashSet<&Place> = self.entry.steps.iter().filter_map(made).collect();
+        let made: HashSet<&RootedPath> = self.entry.steps.iter().filter_map(made).collect();
         let mut plans = Vec::new();
         for step in self.entry.steps.iter().rev() {
             plans.push((step, self.plan(step, &made)?));
@@ -100,15 +102,15 @@ impl Attempt<'_> {
         Ok(did)
     }
 
-    fn plan(&self, step: &Step, made: &HashSet<&Place>) -> Result<Plan, String> {
+    fn plan(&self, step: &Step, made: &HashSet<&RootedPath>) -> Result<UndoAction, String> {
         match step {
             Step::Created { place, after, parent } => {
                 let now = self.now(place)?;
                 match now {
-                    None => Ok(Plan::Nothing),
+                    None => Ok(UndoAction::Nothing),
                     Some(now) if now.matches(after) || self.force => {
                         if *parent || self.force || self.holds_only(place, made)? {
-                            Ok(Plan::Remove)
+                            Ok(UndoAction::Remove)
                         } else {
                             Err(self.changed(place))
                         }
@@ -117,30 +119,30 @@ impl Attempt<'_> {
                 }
             }
             Step::Replaced { place, before, after } => match self.now(place)? {
-                Some(now) if now.matches(before) => Ok(Plan::Nothing),
-                Some(now) if now.matches(after) => Ok(Plan::Restore),
-                _ if self.force => Ok(Plan::Restore),
+                Some(now) if now.matches(before) => Ok(UndoAction::Nothing),
+                Some(now) if now.matches(after) => Ok(UndoAction::Restore),
+                _ if self.force => Ok(UndoAction::Restore),
                 _ => Err(self.changed(place)),
             },
             Step::Removed { place, before } => match self.now(place)? {
-                None => Ok(Plan::Restore),
-                Some(now) if now.matches(before) => Ok(Plan::Nothing),
-                Some(_) if self.force => Ok(Plan::Restore),
+                None => Ok(UndoAction::Restore),
+                Some(now) if now.matches(before) => Ok(UndoAction::Nothing),
+                Some(_) if self.force => Ok(UndoAction::Restore),
                 Some(_) => Err(self.changed(place)),
             },
             Step::Moved { from, to, ino, .. } => {
                 let is_moved = |place| -> Result<bool, String> {
-                    let spot = self.spot(place);
+                    let spot = self.resolve(place);
                     Ok(match spot {
                         Ok(spot) if spot.node.is_some() => {
                             spot.stat().is_ok_and(|stat| stat.st_ino == *ino)
                         }
-                        Ok(_) | Err(Fault::NotFound) => false,
+                        Ok(_) | Err(FsErrorKind::NotFound) => false,
                         Err(fault) => return Err(self.blocked(place, &fault)),
                     })
                 };
                 if is_moved(from)? {
-                    Ok(Plan::Nothing)
+                    Ok(UndoAction::Nothing)
                 } else if !is_moved(to)? {
                     Err(self.changed(to))
                 } else if self.now(from)?.is_some() {
@@ -150,25 +152,25 @@ impl Attempt<'_> {
                         from.path.display()
                     ))
                 } else {
-                    Ok(Plan::MoveBack)
+                    Ok(UndoAction::MoveBack)
                 }
             }
         }
     }
 
-    /// Whether a created folder holds nothing but what the same change created.
-    fn holds_only(&self, place: &Place, made: &HashSet<&Place>) -> Result<bool, String> {
-        let spot = self.spot(place).map_err(|fault| self.blocked(place, &fault))?;
-        if spot.node != Some(Node::Dir) {
+    /// Whether a created folder contains only what the same change created.
+    fn holds_only(&self, place: &RootedPath, made: &HashSet<&RootedPath>) -> Result<bool, String> {
+        let spot = self.resolve(place).map_err(|fault| self.blocked(place, &fault))?;
+        if spot.node != Some(NodeKind::Dir) {
             return Ok(true);
         }
         let cancel = CancellationToken::new();
-        let items = tree::entries(self.roots, &spot, &cancel)
+        let items = dir_tree::entries(self.roots, &spot, &cancel)
             .map_err(|fault| self.blocked(place, &fault))?;
         Ok(items.iter().all(|(path, _)| made.contains(&place.sibling(place.path.join(path)))))
     }
 
-    fn apply(&self, step: &Step, plan: &Plan) -> Result<Option<String>, Fault> {
+    fn apply(&self, step: &Step, plan: &UndoAction) -> Result<Option<String>, FsErrorKind> {
         let place = match step {
             Step::Created { place, .. }
             | Step::Replaced { place, .. }
@@ -177,11 +179,11 @@ impl Attempt<'_> {
         };
         let shown = place.path.display();
         match (plan, step) {
-            (Plan::Nothing, _) => Ok(None),
-            (Plan::Remove, Step::Created { parent, .. }) => {
-                match tree::remove(&self.spot(place)?) {
+            (UndoAction::Nothing, _) => Ok(None),
+            (UndoAction::Remove, Step::Created { parent, .. }) => {
+                match dir_tree::remove(&self.resolve(place)?) {
                     Ok(()) => Ok(Some(format!("removed {shown}"))),
-                    Err(Fault::NotEmpty | Fault::Exists) if *parent => {
+                    Err(FsErrorKind::NotEmpty | FsErrorKind::Exists) if *parent => {
                         Ok(Some(format!("kept {shown}: it holds other files")))
                     }
                     Err(fault) => Err(fault),
@@ -192,60 +194,60 @@ impl Attempt<'_> {
                 Ok(Some(format!("restored {shown}")))
             }
             (_, Step::Moved { from, to, replaced, .. }) => {
-                let (back, away) = (self.spot(from)?, self.spot(to)?);
-                write::rename(away.dir(), away.name(), back.dir(), back.name(), false)?;
+                let (back, away) = (self.resolve(from)?, self.resolve(to)?);
+                atomic_write::rename(away.dir(), away.name(), back.dir(), back.name(), false)?;
                 if let Some(before) = replaced {
                     self.restore(to, before)?;
                 }
                 Ok(Some(format!("moved {shown} back to {}", from.path.display())))
             }
-            (Plan::Restore | Plan::MoveBack, Step::Created { .. }) => Ok(None),
+            (UndoAction::Restore | UndoAction::MoveBack, Step::Created { .. }) => Ok(None),
         }
     }
 
-    fn restore(&self, place: &Place, before: &Snapshot) -> Result<(), Fault> {
-        let mut spot = self.spot(place)?;
+    fn restore(&self, place: &RootedPath, before: &Snapshot) -> Result<(), FsErrorKind> {
+        let mut spot = self.resolve(place)?;
         spot.make_parents()?;
-        if spot.node == Some(Node::Dir) && !matches!(before, Snapshot::Dir { .. }) {
-            return Err(Fault::IsDir);
+        if spot.node == Some(NodeKind::Dir) && !matches!(before, Snapshot::Dir { .. }) {
+            return Err(FsErrorKind::IsDir);
         }
-        if spot.node.is_some_and(|n| n != Node::Dir) && matches!(before, Snapshot::Dir { .. }) {
+        if spot.node.is_some_and(|n| n != NodeKind::Dir) && matches!(before, Snapshot::Dir { .. }) {
             rustix::fs::unlinkat(spot.dir(), spot.name(), AtFlags::empty())?;
             spot.node = None;
         }
-        before.restore(&spot, |sha256| Ok(self.locked.content(sha256)?))
+        before.restore(&spot, |sha256| Ok(self.locked.load_blob(sha256)?))
     }
 
-    fn restore_modes(&self) -> Result<(), Fault> {
+    fn restore_modes(&self) -> Result<(), FsErrorKind> {
         for step in &self.entry.steps {
             if let Step::Removed { place, before: before @ Snapshot::Dir { .. } } = step {
-                before.restore_mode(&self.spot(place)?)?;
+                before.restore_mode(&self.resolve(place)?)?;
             }
         }
         Ok(())
     }
 
-    fn spot(&self, place: &Place) -> Result<Spot, Fault> {
-        self.roots.resolve_kept(&place.root, &place.path)
+    fn resolve(&self, place: &RootedPath) -> Result<ResolvedPath, FsErrorKind> {
+        self.roots.resolve_in_root(&place.root, &place.path)
     }
 
-    fn now(&self, place: &Place) -> Result<Option<Snapshot>, String> {
-        let taken = self.spot(place).and_then(|spot| {
-            if matches!(spot.node, Some(Node::Special(_))) {
-                return Err(Fault::Changed);
+    fn now(&self, place: &RootedPath) -> Result<Option<Snapshot>, String> {
+        let taken = self.resolve(place).and_then(|spot| {
+            if matches!(spot.node, Some(NodeKind::Special(_))) {
+                return Err(FsErrorKind::Changed);
             }
-            Snapshot::take(&spot, &CancellationToken::new())
+            Snapshot::capture(&spot, &CancellationToken::new())
         });
         match taken {
             Ok(snapshot) => Ok(snapshot),
-            Err(Fault::NotFound) => Ok(None),
-            // A file stands where a folder of the path was; by force it gives way to that folder.
-            Err(Fault::NotDir) if self.force => Ok(None),
+            Err(FsErrorKind::NotFound) => Ok(None),
+            // A file has taken the place of a parent folder; with `force`, the folder replaces it.
+            Err(FsErrorKind::NotDir) if self.force => Ok(None),
             Err(fault) => Err(self.blocked(place, &fault)),
         }
     }
 
-    fn changed(&self, place: &Place) -> String {
+    fn changed(&self, place: &RootedPath) -> String {
         format!(
             "\"{}\" cannot be undone: {} was changed since. Undo with force to overwrite that change.",
             self.entry.summary,
@@ -253,14 +255,14 @@ impl Attempt<'_> {
         )
     }
 
-    fn blocked(&self, place: &Place, fault: &Fault) -> String {
+    fn blocked(&self, place: &RootedPath, fault: &FsErrorKind) -> String {
         match fault {
-            Fault::Outside => format!(
+            FsErrorKind::Outside => format!(
                 "\"{}\" cannot be undone: {} is not a root of this workspace now.",
                 self.entry.summary,
                 place.root.display()
             ),
-            Fault::Changed | Fault::NotDir => self.changed(place),
+            FsErrorKind::Changed | FsErrorKind::NotDir => self.changed(place),
             fault => format!(
                 "\"{}\" cannot be undone: {}: {fault}.",
                 self.entry.summary,
@@ -270,7 +272,7 @@ impl Attempt<'_> {
     }
 }
 
-fn made(step: &Step) -> Option<&Place> {
+fn made(step: &Step) -> Option<&RootedPath> {
     match step {
         Step::Created { place, .. } => Some(place),
         _ => None,

@@ -1,4 +1,5 @@
-//! A bounded walk over a folder and everything below it, following no link. It says when and why it stopped.
+//! Bounded walk over a folder and everything below it, without following links. The report says
+//! whether and why it stopped early.
 #![deny(clippy::indexing_slicing)]
 
 use std::ffi::{OsStr, OsString};
@@ -11,42 +12,42 @@ use rustix::fs::{AtFlags, Dir, OFlags, Stat};
 use rustix::io::Errno;
 use toolcrib_core::CancellationToken;
 
-use super::beneath::{Identity, Node, Spot, open_in};
-use super::error::Fault;
+use super::atomic_write;
+use super::error::FsErrorKind;
+use super::resolve::{Identity, NodeKind, ResolvedPath, open_confined_in};
 use super::roots::Roots;
-use super::write;
 
-/// What a walk may cost.
+/// Limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Entries that are looked at.
+    /// Most entries to visit.
     pub entries: usize,
-    /// Folders below the start that are entered, in depth; 0 = only the start's own entries.
+    /// Most levels below the start; 0 visits only the start's own entries.
     pub depth: usize,
-    /// How long it may take.
+    /// Time limit.
     pub time: Duration,
 }
 
-/// One entry on the walk.
+/// One entry of the walk.
 #[derive(Debug)]
-pub struct Item<'a> {
+pub struct WalkEntry<'a> {
     /// Path below the start.
     pub path: &'a Path,
-    /// Status; not of a link's target.
+    /// Status; of a link itself, not of its target.
     pub stat: &'a Stat,
-    /// What it is.
-    pub node: Node,
+    /// Kind of the entry.
+    pub node: NodeKind,
     dir: BorrowedFd<'a>,
 }
 
-impl Item<'_> {
-    /// The name, without the folder.
+impl WalkEntry<'_> {
+    /// The file name.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
 
-    /// The text of a link.
+    /// The target text of a link.
     #[must_use]
     pub fn target(&self) -> Option<String> {
         let text = rustix::fs::readlinkat(self.dir, self.name(), Vec::new()).ok()?;
@@ -54,40 +55,40 @@ impl Item<'_> {
     }
 }
 
-/// What the visitor of an entry wants next.
+/// What the walk does after an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
-    /// Go on, into the entry when it is a folder.
+pub enum WalkAction {
+    /// Continue, and enter the entry if it is a folder.
     Enter,
-    /// Go on, not into it.
+    /// Continue without entering it.
     Pass,
     /// End the walk.
     Stop,
 }
 
-/// How a walk ended, and what it did not look at.
+/// How a walk ended, and what it skipped.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Report {
-    /// Entries looked at.
+pub struct WalkReport {
+    /// Entries visited.
     pub seen: usize,
-    /// Why it ended early; `None` = everything was seen.
+    /// Why it ended early; `None` if it is complete.
     pub stopped: Option<&'static str>,
-    /// Folders that were not entered because of the depth.
+    /// Folders that were not entered because of the depth limit.
     pub too_deep: usize,
     /// Folders that could not be read, or lie beyond a mount point.
     pub unreadable: usize,
-    /// Entries of Toolcrib's own state, which are out of reach.
+    /// Entries of Toolcrib's own state, which tools may not read.
     pub barred: usize,
 }
 
-impl Report {
-    /// Whether everything was seen.
+impl WalkReport {
+    /// Whether everything was visited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.stopped.is_none() && self.too_deep == 0 && self.unreadable == 0 && self.barred == 0
     }
 
-    /// What was left out, as sentences for the model; `None` = nothing.
+    /// What was left out, as sentences for the model; `None` if nothing was.
     #[must_use]
     pub fn notes(&self) -> Option<String> {
         let mut notes = Vec::new();
@@ -112,38 +113,39 @@ impl Report {
 
 struct Walker<'a, F> {
     roots: &'a Roots,
-    spot: &'a Spot,
+    spot: &'a ResolvedPath,
     protected: Vec<Identity>,
     limits: Limits,
     until: Instant,
     cancel: &'a CancellationToken,
-    report: Report,
+    report: WalkReport,
     visit: F,
 }
 
-/// Visits everything below the folder at `spot`, in the order of names, a folder before what is in it.
+/// Visits everything below a folder in name order, each folder before its content.
 ///
 /// # Errors
-/// [`Fault`] when the folder itself cannot be read, or the call was stopped; otherwise what the visitor returned.
+/// [`FsErrorKind`] when the folder itself cannot be read, or the call was cancelled; otherwise the
+/// error of the visitor.
 pub fn walk<F>(
     roots: &Roots,
-    spot: &Spot,
+    spot: &ResolvedPath,
     limits: Limits,
     cancel: &CancellationToken,
     visit: F,
-) -> Result<Report, Fault>
+) -> Result<WalkReport, FsErrorKind>
 where
-    F: FnMut(&Item<'_>) -> Result<Next, Fault>,
+    F: FnMut(&WalkEntry<'_>) -> Result<WalkAction, FsErrorKind>,
 {
     let start = spot.open_dir()?;
     let mut walker = Walker {
         roots,
         spot,
-        protected: roots.guard().identities(),
+        protected: roots.protected_paths().identities(),
         limits,
         until: Instant::now() + limits.time,
         cancel,
-        report: Report::default(),
+        report: WalkReport::default(),
         visit,
     };
     walker.folder(&start, &mut PathBuf::new(), 0)?;
@@ -152,10 +154,16 @@ where
 
 impl<F> Walker<'_, F>
 where
-    F: FnMut(&Item<'_>) -> Result<Next, Fault>,
+    F: FnMut(&WalkEntry<'_>) -> Result<WalkAction, FsErrorKind>,
 {
-    /// Visits the entries of one folder; `false` = the walk is over. The depth of the recursion is bounded by the limits.
-    fn folder(&mut self, fd: &OwnedFd, path: &mut PathBuf, depth: usize) -> Result<bool, Fault> {
+    /// Visits the entries of one folder; `false` ends the walk. The depth limit bounds the
+    /// recursion.
+    fn folder(
+        &mut self,
+        fd: &OwnedFd,
+        path: &mut PathBuf,
+        depth: usize,
+    ) -> Result<bool, FsErrorKind> {
         for name in self.names(fd)? {
             if self.is_over()? {
                 return Ok(false);
@@ -176,23 +184,24 @@ where
         name: &OsStr,
         path: &mut PathBuf,
         depth: usize,
-    ) -> Result<bool, Fault> {
+    ) -> Result<bool, FsErrorKind> {
         let stat = match rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(true),
             Err(errno) => return Err(errno.into()),
         };
-        if self.roots.guard().bars_name(name) || self.protected.contains(&stat.into()) {
+        if self.roots.protected_paths().protects_name(name) || self.protected.contains(&stat.into())
+        {
             self.report.barred += 1;
             return Ok(true);
         }
         self.report.seen += 1;
-        let node = Node::of(&stat);
-        match (self.visit)(&Item { path, stat: &stat, node, dir: fd.as_fd() })? {
-            Next::Stop => return Ok(false),
-            Next::Pass => return Ok(true),
-            Next::Enter if node != Node::Dir => return Ok(true),
-            Next::Enter => {}
+        let node = NodeKind::from_stat(&stat);
+        match (self.visit)(&WalkEntry { path, stat: &stat, node, dir: fd.as_fd() })? {
+            WalkAction::Stop => return Ok(false),
+            WalkAction::Pass => return Ok(true),
+            WalkAction::Enter if node != NodeKind::Dir => return Ok(true),
+            WalkAction::Enter => {}
         }
         if depth >= self.limits.depth {
             self.report.too_deep += 1;
@@ -207,17 +216,17 @@ where
         }
     }
 
-    /// The names in a folder, sorted; at most as many as may still be looked at.
-    fn names(&mut self, fd: &OwnedFd) -> Result<Vec<OsString>, Fault> {
+    /// The names in a folder, sorted; at most as many as the entry limit leaves.
+    fn names(&mut self, fd: &OwnedFd) -> Result<Vec<OsString>, FsErrorKind> {
         let room = self.limits.entries.saturating_sub(self.report.seen);
         let mut names = Vec::new();
         for entry in Dir::read_from(fd)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
-            if name == b"." || name == b".." || write::is_temp_name(name) {
+            if name == b"." || name == b".." || atomic_write::is_temp_name(name) {
                 continue;
             }
-            // One more than there is room for, so that the walk sees that it had to stop.
+            // Reads one name beyond the limit, so that the walk notices that it is incomplete.
             if names.len() > room || (names.len() % 1024 == 1023 && self.is_over()?) {
                 break;
             }
@@ -227,9 +236,9 @@ where
         Ok(names)
     }
 
-    fn is_over(&mut self) -> Result<bool, Fault> {
+    fn is_over(&mut self) -> Result<bool, FsErrorKind> {
         if self.cancel.is_cancelled() {
-            return Err(Fault::Cancelled);
+            return Err(FsErrorKind::Cancelled);
         }
         if self.report.seen >= self.limits.entries {
             self.report.stopped = Some("that is the limit");
@@ -240,11 +249,11 @@ where
     }
 }
 
-impl Spot {
+impl ResolvedPath {
     fn open_entry(&self, dir: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let (via, cross_mounts) = self.way();
-        let fd = open_in(dir, name, flags, via, cross_mounts)?;
+        let (via, cross_mounts) = self.open_method();
+        let fd = open_confined_in(dir, name, flags, via, cross_mounts)?;
         let dev = Identity::from(rustix::fs::fstat(&fd)?).dev;
         if !cross_mounts && dev != self.root.identity.dev { Err(Errno::XDEV) } else { Ok(fd) }
     }

@@ -1,72 +1,74 @@
-//! Git, run so that nothing in a repository runs anything: in the sandbox, and with everything switched off that a configuration could start.
+//! Git, run so that a repository cannot start programs: in the sandbox, with every setting that
+//! could start one switched off.
 //!
-//! A repository is data that somebody else may have written, its configuration included. Most of what can start a program has a switch, which
-//! is set for every command ([`SWITCHES`]); filters have names of their own, so they are looked up first and switched off one by one.
-//! The configuration of the system and of the person is not read at all.
+//! A repository is untrusted data, including its configuration. Most settings that can start a
+//! program have a fixed override, which every command gets ([`safe_config::SAFE_CONFIG`]). Filters
+//! have arbitrary names, so they are listed first and disabled one by one. System and user
+//! configuration are not read.
 
-mod harmless;
+mod safe_config;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{CallCtx, ToolError};
 
-use crate::fs::{Fault, Last, Node, Workspace};
-use crate::workbench::{Finished, Needs, Program, Room, Workbench};
-use harmless::{SWITCHES, VARIABLES};
+use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace};
+use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
+use safe_config::{SAFE_CONFIG, SAFE_ENV};
 
-/// Bytes of output that are kept: what a diff may be before its middle goes.
+/// Bytes of output that are kept; of a larger diff, the middle is dropped.
 const KEEP: usize = 2 * 1024 * 1024;
-/// Bytes of configuration that are looked through.
+/// Largest configuration that is examined, in bytes.
 const MAX_CONFIG: usize = 4 * 1024 * 1024;
-/// Characters of what git says of a failure.
-const SAID: usize = 2000;
+/// Characters of git's error message that are kept.
+const MAX_MESSAGE: usize = 2000;
 
 /// Git on a workspace.
 #[derive(Clone)]
 pub(crate) struct Git {
     pub(crate) workspace: Arc<Workspace>,
-    pub(crate) workbench: Arc<Workbench>,
+    pub(crate) workbench: Arc<ProgramRunner>,
 }
 
 /// A git command.
-pub(crate) struct Command<'a> {
-    /// The folder of the workspace where it works, as the call names it.
+pub(crate) struct GitCommand<'a> {
+    /// The working folder inside the workspace, as the call names it.
     pub(crate) folder: &'a str,
     pub(crate) args: Vec<String>,
     /// Whether it may change the workspace.
-    pub(crate) room: Room,
-    /// Whether it talks to another repository.
+    pub(crate) room: WorkspaceAccess,
+    /// Whether it contacts another repository.
     pub(crate) network: bool,
 }
 
-impl<'a> Command<'a> {
-    /// One that only reads.
-    pub(crate) fn reading(folder: &'a str, args: &[&str]) -> Self {
+impl<'a> GitCommand<'a> {
+    /// A command that only reads.
+    pub(crate) fn read_only(folder: &'a str, args: &[&str]) -> Self {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Self { folder, args, room: Room::Read, network: false }
+        Self { folder, args, room: WorkspaceAccess::Read, network: false }
     }
 
-    /// One that changes the repository.
-    pub(crate) fn writing(folder: &'a str, args: &[&str]) -> Self {
-        Self { room: Room::Write, ..Self::reading(folder, args) }
+    /// A command that changes the repository.
+    pub(crate) fn read_write(folder: &'a str, args: &[&str]) -> Self {
+        Self { room: WorkspaceAccess::Write, ..Self::read_only(folder, args) }
     }
 
-    /// The same with more arguments.
-    pub(crate) fn and<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
+    /// Adds arguments.
+    pub(crate) fn with_args<S: Into<String>>(mut self, args: impl IntoIterator<Item = S>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 }
 
-/// What a repository's configuration says that matters before a command runs.
+/// The repository configuration that matters before a command runs.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Config {
-    /// All keys with their values, in their order.
+pub(crate) struct RepoConfig {
+    /// All keys with their values, in order.
     pub(crate) entries: Vec<(String, String)>,
 }
 
-impl Config {
+impl RepoConfig {
     fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         let entry = |entry: &str| {
@@ -82,54 +84,54 @@ impl Config {
 }
 
 impl Git {
-    /// Runs a command to its end. That git says no is not an error here.
+    /// Runs a command to its end. A failing exit status is not an error here.
     ///
     /// # Errors
-    /// The folder cannot be used, no git, no sandbox, or it was stopped.
+    /// The folder cannot be used, git or the sandbox is missing, or the call was cancelled.
     pub(crate) async fn run(
         &self,
         ctx: &CallCtx,
-        command: Command<'_>,
-    ) -> Result<Finished, ToolError> {
+        command: GitCommand<'_>,
+    ) -> Result<ProgramOutput, ToolError> {
         let folder = self.folder(command.folder)?;
         let config = self.config(ctx, &folder).await?;
-        if command.network && harmless::has_helper(&config) {
+        if command.network && safe_config::has_helper(&config) {
             return Err(ToolError::execution(
                 "A remote of this repository is reached by a program that its configuration names (remote.NAME.vcs), which is not run. Tell the user.",
             ));
         }
-        let settings = harmless::settings(&config);
+        let settings = safe_config::config_overrides(&config);
         let finished = self.start(ctx, &folder, &settings, command, KEEP).await?;
-        finished.was_stopped("git").map_or(Ok(finished), Err)
+        finished.stop_error("git").map_or(Ok(finished), Err)
     }
 
-    /// As [`Self::run`], and that git says no is an error too.
+    /// Same as [`Self::run`], but a failing exit status is an error.
     ///
     /// # Errors
-    /// As above, and what git said.
-    pub(crate) async fn done(
+    /// As above, and git's own error message.
+    pub(crate) async fn run_checked(
         &self,
         ctx: &CallCtx,
-        command: Command<'_>,
-    ) -> Result<Finished, ToolError> {
+        command: GitCommand<'_>,
+    ) -> Result<ProgramOutput, ToolError> {
         let finished = self.run(ctx, command).await?;
-        if finished.succeeded() { Ok(finished) } else { Err(refused(&finished)) }
+        if finished.succeeded() { Ok(finished) } else { Err(command_error(&finished)) }
     }
 
     /// The real path of a folder of the workspace.
     fn folder(&self, path: &str) -> Result<PathBuf, ToolError> {
-        let spot = self.workspace.roots().resolve(path, Last::Follow)?;
+        let spot = self.workspace.roots().resolve(path, LinkPolicy::Follow)?;
         match spot.node {
-            Some(Node::Dir) => Ok(spot.real_path()),
-            Some(_) => Err(Fault::NotDir.at(path).into()),
-            None => Err(Fault::NotFound.at(path).into()),
+            Some(NodeKind::Dir) => Ok(spot.real_path()),
+            Some(_) => Err(FsErrorKind::NotDir.at(path).into()),
+            None => Err(FsErrorKind::NotFound.at(path).into()),
         }
     }
 
-    async fn config(&self, ctx: &CallCtx, folder: &Path) -> Result<Config, ToolError> {
-        let list = Command::reading(".", &["config", "--list", "--null", "--includes"]);
+    async fn config(&self, ctx: &CallCtx, folder: &Path) -> Result<RepoConfig, ToolError> {
+        let list = GitCommand::read_only(".", &["config", "--list", "--null", "--includes"]);
         let finished = self.start(ctx, folder, &[], list, 2 * MAX_CONFIG).await?;
-        if let Some(stopped) = finished.was_stopped("git") {
+        if let Some(stopped) = finished.stop_error("git") {
             return Err(stopped);
         }
         if finished.stdout.total > MAX_CONFIG as u64 {
@@ -137,8 +139,8 @@ impl Git {
                 "The configuration of this repository is larger than 4 MB, so nothing was run there. Tell the user.",
             ));
         }
-        // Outside of a repository there is none, and the command itself says so.
-        Ok(Config::read(&finished.stdout.head))
+        // Outside of a repository this is empty, and the command itself reports the problem.
+        Ok(RepoConfig::read(&finished.stdout.head))
     }
 
     async fn start(
@@ -146,9 +148,9 @@ impl Git {
         ctx: &CallCtx,
         folder: &Path,
         settings: &[(String, String)],
-        command: Command<'_>,
+        command: GitCommand<'_>,
         keep: usize,
-    ) -> Result<Finished, ToolError> {
+    ) -> Result<ProgramOutput, ToolError> {
         let needs = Needs { workspace: command.room, network: command.network, ..Needs::default() };
         let mut program = Program::new("git")
             .args(["--no-pager", "--literal-pathspecs"])
@@ -156,7 +158,7 @@ impl Git {
             .folder(folder)
             .keep(keep)
             .needs(needs);
-        for (name, value) in VARIABLES {
+        for (name, value) in SAFE_ENV {
             program = program.env(*name, *value);
         }
         let protocols = if command.network { "https:ssh" } else { "none" };
@@ -165,7 +167,8 @@ impl Git {
         if let Ok(above) = std::env::join_paths(above) {
             program = program.env("GIT_CEILING_DIRECTORIES", above);
         }
-        let switches = SWITCHES.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        let switches =
+            SAFE_CONFIG.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
         let all: Vec<_> = switches.chain(settings.iter().cloned()).collect();
         program = program.env("GIT_CONFIG_COUNT", all.len().to_string());
         for (number, (key, value)) in all.into_iter().enumerate() {
@@ -177,10 +180,10 @@ impl Git {
     }
 }
 
-/// What git said when it said no.
-pub(crate) fn refused(finished: &Finished) -> ToolError {
+/// The error message of a failed git command.
+pub(crate) fn command_error(finished: &ProgramOutput) -> ToolError {
     let said = |bytes: &[u8]| -> String {
-        String::from_utf8_lossy(bytes).trim().chars().take(SAID).collect()
+        String::from_utf8_lossy(bytes).trim().chars().take(MAX_MESSAGE).collect()
     };
     let mut text = said(&finished.stderr.head);
     if text.is_empty() {
@@ -193,6 +196,7 @@ pub(crate) fn refused(finished: &Finished) -> ToolError {
     } else {
         ""
     };
-    let unreached = finished.unreached().map(|text| format!(" {text}")).unwrap_or_default();
+    let unreached =
+        finished.blocked_hosts_note().map(|text| format!(" {text}")).unwrap_or_default();
     ToolError::execution(format!("git said: {text}.{advice}{unreached}"))
 }

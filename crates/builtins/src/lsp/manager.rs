@@ -1,4 +1,4 @@
-//! The servers that are at work: which there are, who uses them, when they end.
+//! Manager of the running language servers: starts, shares, limits and ends them.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,28 +7,28 @@ use std::time::{Duration, Instant};
 use tokio::sync::OwnedMutexGuard;
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 
-use super::servers::Language;
-use super::session::{Session, Trouble, Until};
-use crate::workbench::Workbench;
+use super::languages::Language;
+use super::server_session::{Deadline, Session, SessionError};
+use crate::program_runner::ProgramRunner;
 
-/// Servers at work at one time; each of them may hold gigabytes. The one that was not asked for longest makes room.
+/// Most servers at a time; each may hold gigabytes. The least recently used one is ended first.
 const MAX_SERVERS: usize = 4;
-/// How long a server is kept that nobody asks.
+/// How long an unused server is kept.
 const IDLE: Duration = Duration::from_mins(15);
-/// Calls in a row without an answer after which a server is given up.
+/// Timeouts in a row after which a server is ended.
 const MAX_SLOW: u32 = 3;
-/// Time that is kept back for the answer to a call.
+/// Part of the time limit reserved for building the result.
 const MARGIN: Duration = Duration::from_millis(500);
 
-/// See the top of this file.
+/// The running language servers.
 pub(crate) struct Servers {
-    workbench: Arc<Workbench>,
+    workbench: Arc<ProgramRunner>,
     slots: Arc<Slots>,
 }
 
 type Slots = Mutex<Vec<Arc<Slot>>>;
 
-/// Room for a server; calls take turns.
+/// Slot of one server; calls use it in turn.
 struct Slot {
     language: &'static Language,
     root: PathBuf,
@@ -50,7 +50,7 @@ impl Slot {
     }
 }
 
-/// Ends servers that nobody asks, as long as there are any.
+/// Ends idle servers periodically while there are any.
 async fn sweep(slots: Weak<Slots>) {
     loop {
         tokio::time::sleep(IDLE).await;
@@ -64,30 +64,31 @@ async fn sweep(slots: Weak<Slots>) {
 }
 
 impl Servers {
-    pub(crate) fn new(workbench: Arc<Workbench>) -> Self {
+    pub(crate) fn new(workbench: Arc<ProgramRunner>) -> Self {
         Self { workbench, slots: Arc::default() }
     }
 
-    pub(crate) fn workbench(&self) -> &Workbench {
+    pub(crate) fn workbench(&self) -> &ProgramRunner {
         &self.workbench
     }
 
-    /// The server for a project, started if it is not at work. It is this call's alone until the result is dropped.
-    pub(super) async fn hold(
+    /// The server of a project, started if necessary. The lease gives exclusive use until it is
+    /// dropped.
+    pub(super) async fn acquire(
         &self,
         ctx: &CallCtx,
         language: &'static Language,
         root: &Path,
-    ) -> Result<Held, ToolError> {
-        let until = Until {
+    ) -> Result<SessionLease, ToolError> {
+        let until = Deadline {
             deadline: ctx.deadline.checked_sub(MARGIN).unwrap_or(ctx.deadline),
             cancel: ctx.cancel.clone(),
         };
         let slot = self.slot(language, root);
         let turn = until.wait(Arc::clone(&slot.session).lock_owned()).await;
         let mut guard = turn.map_err(|trouble| explain(language, &trouble, ""))?;
-        // One that died since the last call was no fault of this one.
-        if guard.as_ref().is_some_and(|session| session.dead().is_some()) {
+        // A server that died since the last call is replaced; this call did not cause the crash.
+        if guard.as_ref().is_some_and(|session| session.death_reason().is_some()) {
             *guard = None;
         }
         if guard.is_none() {
@@ -96,7 +97,7 @@ impl Servers {
                 begun.map_err(|(trouble, complaint)| explain(language, &trouble, &complaint))?;
             *guard = Some(session);
         }
-        Ok(Held { guard, language, until })
+        Ok(SessionLease { guard, language, until })
     }
 
     fn slot(&self, language: &'static Language, root: &Path) -> Arc<Slot> {
@@ -126,27 +127,28 @@ impl Servers {
     }
 }
 
-/// A server while a call asks it.
-pub(super) struct Held {
+/// Exclusive use of a server for one call.
+pub(super) struct SessionLease {
     guard: OwnedMutexGuard<Option<Session>>,
     language: &'static Language,
-    pub(super) until: Until,
+    pub(super) until: Deadline,
 }
 
-impl Held {
-    /// The server, and until when it may be waited for.
-    pub(super) fn session(&mut self) -> Result<(&mut Session, &Until), Trouble> {
-        let session = self.guard.as_mut().ok_or_else(|| Trouble::Dead("it ended".to_owned()))?;
+impl SessionLease {
+    /// The server, and the deadline of the call.
+    pub(super) fn session(&mut self) -> Result<(&mut Session, &Deadline), SessionError> {
+        let session =
+            self.guard.as_mut().ok_or_else(|| SessionError::Dead("it ended".to_owned()))?;
         Ok((session, &self.until))
     }
 
-    /// What the server says is wrong with itself; nothing = all is well.
-    pub(super) fn ailment(&self) -> Option<String> {
-        self.guard.as_ref().and_then(Session::ailment)
+    /// The problem that the server reports; `None` if it is healthy.
+    pub(super) fn health_warning(&self) -> Option<String> {
+        self.guard.as_ref().and_then(Session::health_warning)
     }
 
-    /// Takes note of how the call went: a server that is of no use any more ends here.
-    pub(super) fn done<T>(&mut self, result: Result<T, Trouble>) -> Result<T, ToolError> {
+    /// Records how the call went; an unusable server is ended here.
+    pub(super) fn finish<T>(&mut self, result: Result<T, SessionError>) -> Result<T, ToolError> {
         let trouble = match result {
             Ok(value) => {
                 if let Some(session) = self.guard.as_mut() {
@@ -156,10 +158,10 @@ impl Held {
             }
             Err(trouble) => trouble,
         };
-        let complaint = self.guard.as_ref().map(Session::complaint).unwrap_or_default();
+        let complaint = self.guard.as_ref().map(Session::last_stderr).unwrap_or_default();
         let give_up = match (&trouble, self.guard.as_mut()) {
-            (Trouble::Dead(_), _) => true,
-            (Trouble::Slow, Some(session)) => {
+            (SessionError::Dead(_), _) => true,
+            (SessionError::Slow, Some(session)) => {
                 session.slow += 1;
                 session.slow >= MAX_SLOW
             }
@@ -172,10 +174,10 @@ impl Held {
     }
 }
 
-fn explain(language: &Language, trouble: &Trouble, complaint: &str) -> ToolError {
+fn explain(language: &Language, trouble: &SessionError, complaint: &str) -> ToolError {
     let title = language.title;
     let error = match trouble {
-        Trouble::Dead(why) => {
+        SessionError::Dead(why) => {
             let last = complaint.lines().rev().map(str::trim).find(|line| !line.is_empty());
             let last: String = last.unwrap_or_default().chars().take(300).collect();
             let said = if last.is_empty() { last } else { format!(" Its last words: {last}") };
@@ -183,14 +185,14 @@ fn explain(language: &Language, trouble: &Trouble, complaint: &str) -> ToolError
                 "The language server for {title} cannot go on: {why}.{said}\nIt is started anew at the next call. If that fails too, tell the user, and use code_search and read_file."
             ))
         }
-        Trouble::Slow => ToolError::new(
+        SessionError::Slow => ToolError::new(
             ErrorType::Timeout,
             format!(
                 "The language server for {title} did not answer in time. It may still be loading the project, and goes on with that: call again in a while, or use code_search and read_file."
             ),
         ),
-        Trouble::Stopped => ToolError::new(ErrorType::Cancelled, "The call was stopped."),
-        Trouble::Refused(refusal) => {
+        SessionError::Stopped => ToolError::new(ErrorType::Cancelled, "The call was stopped."),
+        SessionError::Refused(refusal) => {
             let message: String = refusal.message.chars().take(500).collect();
             ToolError::execution(format!(
                 "The language server for {title} refuses: {message}. Check the file, the line and the character."

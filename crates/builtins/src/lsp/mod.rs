@@ -1,19 +1,21 @@
-//! Code intelligence: real language servers, one for each language and project, started when they are first asked and kept warm.
+//! Code intelligence: language servers, one per language and project, started on first use and kept
+//! running.
 //!
-//! A server is a program of somebody else that runs programs of the project (build scripts, macros, plug-ins). It runs in the sandbox, sees
-//! the workspace and cannot change it, and has no network. What it says is bounded and taken for data; one that dies, hangs, floods or
-//! talks nonsense costs the call that asked it, and is started anew at the next.
+//! A server is an external program that runs code of the project (build scripts, macros, plug-ins).
+//! It runs in the sandbox with a read-only workspace and no network. Its output is bounded and
+//! treated as untrusted data. A server that dies, hangs, floods or sends invalid messages fails the
+//! current call and is restarted by the next one.
 
-mod answer;
-mod asking;
-mod frame;
+mod connection;
+mod framing;
+mod languages;
 mod manager;
+mod parse_response;
 mod position;
-mod servers;
-mod session;
-mod shared;
-mod telling;
+mod query;
+mod render;
+mod server_session;
 
-pub(crate) use asking::{Action, Query};
 pub(crate) use manager::Servers;
-pub(crate) use telling::shown;
+pub(crate) use query::{Action, Query};
+pub(crate) use render::display_path;

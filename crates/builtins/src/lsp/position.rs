@@ -1,27 +1,29 @@
-//! Places in a text: lines and characters as people and models count them, UTF-16 units as the protocol does.
+//! Positions in a text: converts between characters, as models count them, and UTF-16 code units,
+//! as LSP counts them.
 #![deny(clippy::indexing_slicing)]
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::ToolError;
 
-/// A place as the protocol has it: line and UTF-16 unit, both from 0.
+/// An LSP position: line and UTF-16 code unit, both from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Position {
     pub(super) line: u32,
     pub(super) character: u32,
 }
 
-/// From one place to another.
+/// An LSP range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub(super) struct Range {
     pub(super) start: Position,
     pub(super) end: Position,
 }
 
-/// The place that a call means: a line and character from 0, or a name, in that line or in the whole text.
+/// Resolves the position that a call means: a line and character from 0, or a name in that line or
+/// in the whole text.
 ///
 /// # Errors
-/// `validation_error` when there is no such place, or nothing says which.
+/// `validation_error` when the position does not exist or the call is ambiguous.
 pub(super) fn find(
     text: &str,
     line: Option<u32>,
@@ -32,8 +34,8 @@ pub(super) fn find(
     let numbered = || (0_u32..).zip(text.lines());
     match (line, character, symbol) {
         (Some(line), Some(character), _) => {
-            let content = nth(text, line).ok_or_else(|| no_line(line, lines))?;
-            units(content, character).map(|character| Position { line, character }).ok_or_else(|| {
+            let content = nth_line(text, line).ok_or_else(|| no_line(line, lines))?;
+            chars_to_utf16(content, character).map(|character| Position { line, character }).ok_or_else(|| {
                 ToolError::validation(format!(
                     "Line {line} has {} characters, so there is none with number {character} (from 0). Give `symbol`, the name itself, instead of `character`.",
                     content.chars().count()
@@ -41,11 +43,12 @@ pub(super) fn find(
             })
         }
         (Some(line), None, Some(symbol)) => {
-            let content = nth(text, line).ok_or_else(|| no_line(line, lines))?;
-            // Lines count from 0 here and from 1 in most listings, so the neighbours are looked at too.
+            let content = nth_line(text, line).ok_or_else(|| no_line(line, lines))?;
+            // Lines count from 0 here but from 1 in most listings, so the neighboring lines are
+            // searched too.
             let near = [Some(line), line.checked_add(1), line.checked_sub(1)].into_iter().flatten();
             let mut found = near.filter_map(|line| {
-                let character = word(nth(text, line)?, symbol)?;
+                let character = word(nth_line(text, line)?, symbol)?;
                 Some(Position { line, character })
             });
             found.next().ok_or_else(|| {
@@ -56,7 +59,7 @@ pub(super) fn find(
             })
         }
         (Some(line), None, None) => {
-            let content = nth(text, line).ok_or_else(|| no_line(line, lines))?;
+            let content = nth_line(text, line).ok_or_else(|| no_line(line, lines))?;
             let blanks = content.chars().take_while(|c| c.is_whitespace()).count();
             Ok(Position { line, character: u32::try_from(blanks).unwrap_or(0) })
         }
@@ -83,12 +86,12 @@ fn no_line(line: u32, lines: usize) -> ToolError {
 }
 
 /// A line of a text.
-pub(super) fn nth(text: &str, line: u32) -> Option<&str> {
+pub(super) fn nth_line(text: &str, line: u32) -> Option<&str> {
     text.lines().nth(usize::try_from(line).ok()?)
 }
 
-/// UTF-16 units before this many characters; the end of the line is a place too.
-fn units(line: &str, characters: u32) -> Option<u32> {
+/// UTF-16 code units before this many characters; the end of the line is a valid position.
+fn chars_to_utf16(line: &str, characters: u32) -> Option<u32> {
     let mut units = 0;
     let mut chars = line.chars();
     for _ in 0..characters {
@@ -97,8 +100,8 @@ fn units(line: &str, characters: u32) -> Option<u32> {
     Some(units)
 }
 
-/// Characters before this many UTF-16 units; one inside a character counts as before it.
-pub(super) fn characters(line: &str, units: u32) -> u32 {
+/// Characters before this many UTF-16 code units; a unit inside a character counts as before it.
+pub(super) fn utf16_to_chars(line: &str, units: u32) -> u32 {
     let mut left = units as usize;
     let fit = line.chars().take_while(|c| {
         let fits = c.len_utf16() <= left;
@@ -108,7 +111,7 @@ pub(super) fn characters(line: &str, units: u32) -> u32 {
     u32::try_from(fit.count()).unwrap_or(u32::MAX)
 }
 
-/// Where a name stands in a line as a whole word, in UTF-16 units.
+/// UTF-16 position of a name as a whole word in a line.
 fn word(line: &str, name: &str) -> Option<u32> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if name.is_empty() {
@@ -123,8 +126,8 @@ fn word(line: &str, name: &str) -> Option<u32> {
     u32::try_from(before.encode_utf16().count()).ok()
 }
 
-/// The byte at which a place stands in a text; past the end of a line is its end (LSP 3.17, Position).
-pub(super) fn byte(text: &str, at: Position) -> Option<usize> {
+/// Byte offset of a position; past the end of a line means its end (LSP 3.17, Position).
+pub(super) fn byte_offset(text: &str, at: Position) -> Option<usize> {
     let mut begin = 0;
     for _ in 0..at.line {
         let rest = text.get(begin..)?;
@@ -132,7 +135,7 @@ pub(super) fn byte(text: &str, at: Position) -> Option<usize> {
     }
     let rest = text.get(begin..)?;
     let line = rest.lines().next().unwrap_or_default();
-    let characters = characters(line, at.character) as usize;
+    let characters = utf16_to_chars(line, at.character) as usize;
     let bytes: usize = line.chars().take(characters).map(char::len_utf8).sum();
     Some(begin + bytes)
 }
@@ -160,7 +163,7 @@ mod tests {
         check(Some(1), None, None, (1, 4));
         check(Some(1), None, Some("größe2"), (1, 22));
         check(None, None, Some("größe"), (1, 8));
-        // A line from a listing, where lines count from 1.
+        // A line number from a listing that counts from 1.
         check(Some(2), None, Some("größe"), (1, 8));
         check(Some(0), Some(11), None, (0, 11));
     }
@@ -183,7 +186,11 @@ mod tests {
     #[test]
     fn bytes_of_places() {
         let check = |line, character, expected: Option<usize>| {
-            assert_eq!(byte(TEXT, Position { line, character }), expected, "{line} {character}");
+            assert_eq!(
+                byte_offset(TEXT, Position { line, character }),
+                expected,
+                "{line} {character}"
+            );
         };
         check(0, 3, Some(3));
         check(0, 99, Some(11));
@@ -195,7 +202,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_place_is_one_or_none(text in "[ab😀\r\n]{0,20}", line in 0u32..6, character in 0u32..9) {
-            if let Some(byte) = byte(&text, Position { line, character }) {
+            if let Some(byte) = byte_offset(&text, Position { line, character }) {
                 prop_assert!(text.is_char_boundary(byte));
             }
             let _ = find(&text, Some(line), Some(character), Some("a"));

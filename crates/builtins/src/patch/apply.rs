@@ -1,28 +1,28 @@
-//! A content and hunks become a new content, or the hunk that does not fit.
+//! Applies the hunks of a diff to a file's content.
 #![deny(clippy::indexing_slicing)]
 
-use super::locate::{Locator, Misfit};
+use super::locate_hunk::{HunkMismatch, Locator};
 use super::{Hunk, Op};
 
-/// What applying did.
+/// The result of applying a diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Applied {
     /// The new content.
     pub content: String,
-    /// Lines that came.
+    /// Lines added.
     pub added: usize,
-    /// Lines that went.
+    /// Lines removed.
     pub removed: usize,
-    /// For each hunk: the line of the old content where it stood, from 1, and how far that is from where its header says (0 = there, or
-    /// the header does not say).
+    /// For each hunk: its first line in the old content, from 1, and the offset from the line in
+    /// its header (0 if it matches or the header has none).
     pub places: Vec<(usize, isize)>,
 }
 
-/// Applies hunks in their order; all of them, or none.
+/// Applies the hunks in order; all of them, or none.
 ///
 /// # Errors
-/// The number of the hunk that has no place, from 0, and why.
-pub fn apply(content: &str, hunks: &[Hunk]) -> Result<Applied, (usize, Misfit)> {
+/// The index of the hunk that does not fit, from 0, and why.
+pub fn apply(content: &str, hunks: &[Hunk]) -> Result<Applied, (usize, HunkMismatch)> {
     let whole: Vec<&str> = content.split_inclusive('\n').collect();
     let bare = whole.iter().map(|line| split_end(line).0).collect();
     let mut locator = Locator::new(bare);
@@ -44,14 +44,14 @@ pub fn apply(content: &str, hunks: &[Hunk]) -> Result<Applied, (usize, Misfit)> 
     Ok(applied)
 }
 
-/// A line and its end.
+/// Splits a line and its line end.
 fn split_end(line: &str) -> (&str, &str) {
     let bare = line.strip_suffix('\n').unwrap_or(line);
     let bare = bare.strip_suffix('\r').unwrap_or(bare);
     line.split_at(bare.len())
 }
 
-/// The end that most lines have.
+/// The most frequent line end.
 fn usual_end(lines: &[&str]) -> &'static str {
     let dos = lines.iter().filter(|line| line.ends_with("\r\n")).count();
     if dos * 2 > lines.len() { "\r\n" } else { "\n" }
@@ -59,12 +59,12 @@ fn usual_end(lines: &[&str]) -> &'static str {
 
 struct Output {
     text: String,
-    /// The line end of lines that come.
+    /// Line end of added lines.
     end: &'static str,
 }
 
 impl Output {
-    /// Adds lines of the old content; what comes behind a line without an end gets one before it.
+    /// Adds lines of the old content; a line end is inserted if the last line lacks one.
     fn keep(&mut self, lines: &[&str]) {
         if let Some(first) = lines.first() {
             self.end_line();
@@ -81,7 +81,7 @@ impl Output {
         }
     }
 
-    /// Adds what a hunk makes of its place, and gives the first old line behind it.
+    /// Applies a hunk at its position; returns the index of the first old line after it.
     fn hunk(&mut self, hunk: &Hunk, whole: &[&str], place: usize, applied: &mut Applied) -> usize {
         let mut at = place;
         let mut last_added = None;
@@ -111,7 +111,7 @@ impl Output {
         {
             let had_no_end = whole.last().is_some_and(|line| !line.ends_with('\n'));
             let says_so = hunk.lines.iter().any(|line| line.is_unended);
-            // Without a mark on either side the file keeps the way it ends.
+            // Without a marker on either side the file keeps its kind of ending.
             if line.is_unended || (had_no_end && !says_so) {
                 let bare = self.text.len() - self.end.len();
                 self.text.truncate(bare);
@@ -121,7 +121,7 @@ impl Output {
     }
 }
 
-/// Whether a line stands in the old content, and whether it stays.
+/// Whether a line is in the old content, and whether it stays.
 fn op_of(op: Op) -> (bool, bool) {
     match op {
         Op::Keep => (true, true),

@@ -1,86 +1,87 @@
-//! Diffs: from the text that somebody wrote to hunks, from hunks to the places where they fit, from there to a new content.
+//! Diffs: parse a text into hunks, locate the hunks in a file, and apply them.
 //!
-//! Nothing is believed: a hunk is applied only where every context and removed line stands, whatever the line numbers say.
+//! A hunk is applied only where every context and removed line matches, whatever line numbers its
+//! header claims.
 #![deny(clippy::indexing_slicing)]
 
 mod apply;
-mod locate;
+mod locate_hunk;
 mod parse;
-pub(crate) mod syntax;
+pub(crate) mod syntax_check;
 
 #[cfg(test)]
 mod tests;
 
 pub use apply::{Applied, apply};
-pub use locate::Misfit;
+pub use locate_hunk::HunkMismatch;
 pub use parse::parse;
 
-/// Bytes of a diff.
+/// Largest diff, in bytes.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// Hunks of a diff, of all files together.
+/// Most hunks of a diff, over all files.
 pub const MAX_HUNKS: usize = 2000;
-/// Files of a diff.
+/// Most files of a diff.
 pub const MAX_FILES: usize = 100;
-/// Lines by which a hunk may stand elsewhere than its header says while it also fits in other places (SPEC 6.6: 3 lines).
+/// How many lines a hunk may be away from the position in its header if it also fits elsewhere.
 pub const FUZZ: usize = 3;
 
-/// What a diff does with one file.
+/// The changes of a diff to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilePatch {
-    /// The file, as the diff names it, without `a/` and `b/`; `None` = the diff names none.
+    /// The file as the diff names it, without `a/` and `b/`; `None` if the diff has no name.
     pub path: Option<String>,
-    /// Whether the diff says that the file is new (`--- /dev/null`).
+    /// Whether the diff creates the file (`--- /dev/null`).
     pub is_new: bool,
-    /// The changes, in the order of the text.
+    /// The changes in order.
     pub hunks: Vec<Hunk>,
 }
 
-/// One changed place.
+/// One changed position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hunk {
-    /// First line of the old file that it is about, from 1, as its header says; `None` = not said.
+    /// First line in the old file, from 1, according to the header; `None` if the header has none.
     pub line: Option<usize>,
     /// The lines.
     pub lines: Vec<Line>,
-    /// Line of the diff where it begins, from 1.
+    /// Line of the diff where the hunk begins, from 1.
     pub at: usize,
 }
 
 /// A line of a hunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line {
-    /// What it says of the file.
+    /// The role of the line.
     pub op: Op,
-    /// The text, without its end.
+    /// The text without its line end.
     pub text: String,
-    /// Whether the diff says that the file ends behind it without a line end.
+    /// Whether the diff marks it as the last line of a file without a final line end.
     pub is_unended: bool,
 }
 
-/// What a line of a hunk says.
+/// The role of a line in a hunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
-    /// Stands there and stays.
+    /// Context: present before and after.
     Keep,
-    /// Stands there and goes.
+    /// Removed.
     Remove,
-    /// Comes.
+    /// Added.
     Add,
 }
 
 impl Hunk {
-    /// The lines that must stand in the file.
+    /// The lines that must be present in the old file.
     pub fn old(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.op != Op::Add)
     }
 }
 
-/// Why a text is no diff that can be read: the line, from 1, and a fragment.
+/// Why a text is not a readable diff: the line and a sentence fragment.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the diff: {what}")]
 pub struct ParseError {
-    /// The line of the text.
+    /// Line in the text, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The problem.
     pub what: String,
 }

@@ -1,21 +1,22 @@
-//! The text of a diff, as people, programs and models write it.
+//! Diff parser, lenient towards what people, programs and models write.
 //!
-//! Two forms: unified diffs (of one or several files, with or without the lines that git adds), and blocks that say what to search and
-//! what to put in its place. Numbers in headers are hints only, since models count badly; where they fit the lines, they also decide
-//! where a hunk ends.
+//! Two forms: unified diffs (of one or several files, with or without git's extra lines), and
+//! search/replace blocks. Numbers in headers are hints only, since models count badly; if they
+//! match the lines, they also decide where a hunk ends.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
 
 use super::{FilePatch, Hunk, Line, MAX_BYTES, MAX_FILES, MAX_HUNKS, Op, ParseError};
 
-/// Reads a diff.
+/// Parses a diff.
 ///
 /// # Errors
-/// [`ParseError`]: neither form, a form that cannot be done (binary, rename, delete), or over the limits of this module.
+/// [`ParseError`]: neither form, an unsupported change (binary, rename, delete), or over the limits
+/// of this module.
 pub fn parse(text: &str) -> Result<Vec<FilePatch>, ParseError> {
     if text.len() > MAX_BYTES {
-        return Err(wrong(0, format!("it has more than {} MB", MAX_BYTES / (1024 * 1024))));
+        return Err(parse_error(0, format!("it has more than {} MB", MAX_BYTES / (1024 * 1024))));
     }
     let mut reader = Reader { lines: lines_of(text), at: 0, hunks: 0 };
     reader.unfence();
@@ -25,18 +26,18 @@ pub fn parse(text: &str) -> Result<Vec<FilePatch>, ParseError> {
         reader.unified()?
     };
     if files.is_empty() {
-        return Err(wrong(0, NEITHER));
+        return Err(parse_error(0, NEITHER));
     }
     Ok(files)
 }
 
 const NEITHER: &str = "it holds no hunk; write a unified diff (--- a/FILE, +++ b/FILE, @@ -LINE,COUNT +LINE,COUNT @@, then lines that begin with a blank, - or +) or blocks (<<<<<<< ORIGINAL, =======, >>>>>>> REPLACEMENT)";
 
-fn wrong(line: usize, what: impl Into<String>) -> ParseError {
+fn parse_error(line: usize, what: impl Into<String>) -> ParseError {
     ParseError { line: line + 1, what: what.into() }
 }
 
-/// The lines without their ends; a text that ends in a line end has no line behind it.
+/// The lines without line ends; a final line end does not start another line.
 fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n')
         .map(|line| line.strip_suffix('\n').unwrap_or(line))
@@ -44,7 +45,7 @@ fn lines_of(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// How the first line of a block begins (SPEC 3.6: ORIGINAL; SEARCH is what other programs write).
+/// Whether the line begins a block: `ORIGINAL` in our format, `SEARCH` in that of other programs.
 fn is_block_start(line: &str) -> bool {
     marker(line, "<<<<<<<").is_some_and(|word| word == "ORIGINAL" || word == "SEARCH")
 }
@@ -54,7 +55,7 @@ fn is_block_end(line: &str) -> bool {
         .is_some_and(|word| matches!(word, "REPLACEMENT" | "REPLACE" | "UPDATED"))
 }
 
-/// The word behind a marker.
+/// The text after a marker.
 fn marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker).map(str::trim)
 }
@@ -65,13 +66,13 @@ struct Reader<'a> {
     hunks: usize,
 }
 
-/// What the lines above the hunks of a file say.
+/// The file header above the hunks.
 #[derive(Default)]
 struct Header {
     old: Option<String>,
     new: Option<String>,
     at: usize,
-    /// Where a new file was announced whose names have not come yet.
+    /// Line where a new file was announced whose names have not been seen yet.
     empty: Option<usize>,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Reader<'a> {
         self.lines.get(self.at).copied()
     }
 
-    /// Leaves out a code fence around the whole.
+    /// Removes a code fence around the whole diff.
     fn unfence(&mut self) {
         let is_text = |line: &&str| !line.trim().is_empty();
         let Some(first) = self.lines.iter().position(is_text) else { return };
@@ -108,20 +109,23 @@ impl<'a> Reader<'a> {
                 let is_first = files.is_empty() || header.old.is_some() || header.new.is_some();
                 if is_first {
                     if files.len() == MAX_FILES {
-                        return Err(wrong(self.at, format!("it has more than {MAX_FILES} files")));
+                        return Err(parse_error(
+                            self.at,
+                            format!("it has more than {MAX_FILES} files"),
+                        ));
                     }
                     files.push(std::mem::take(&mut header).file()?);
                 }
                 if let Some(file) = files.last_mut() {
                     file.hunks.push(hunk);
                 }
-            } else if let Some(what) = cannot(line) {
-                return Err(wrong(self.at, what));
+            } else if let Some(what) = unsupported_change(line) {
+                return Err(parse_error(self.at, what));
             } else if is_chatter(line) {
                 header.note(line, self.at)?;
                 self.at += 1;
             } else {
-                return Err(wrong(self.at, unexpected(line)));
+                return Err(parse_error(self.at, unexpected(line)));
             }
         }
         header.check_used()?;
@@ -134,7 +138,7 @@ impl<'a> Reader<'a> {
             let line = self.lines.get(self.at).copied().unwrap_or_default();
             let text = line.strip_prefix(mark).unwrap_or_default();
             *name = Some(file_name(text).ok_or_else(|| {
-                wrong(self.at, "the name of the file cannot be read; write it without quotes")
+                parse_error(self.at, "the name of the file cannot be read; write it without quotes")
             })?);
             self.at += 1;
         }
@@ -144,7 +148,7 @@ impl<'a> Reader<'a> {
     fn hunk(&mut self) -> Result<Hunk, ParseError> {
         self.hunks += 1;
         if self.hunks > MAX_HUNKS {
-            return Err(wrong(self.at, format!("it has more than {MAX_HUNKS} hunks")));
+            return Err(parse_error(self.at, format!("it has more than {MAX_HUNKS} hunks")));
         }
         let at = self.at;
         let numbers = self.peek().and_then(Numbers::read);
@@ -156,22 +160,23 @@ impl<'a> Reader<'a> {
             let line = self.peek().unwrap_or_default();
             if line.starts_with('\\') {
                 let last = lines.last_mut().ok_or_else(|| {
-                    wrong(self.at, "the mark for a missing line end has no line above it")
+                    parse_error(self.at, "the mark for a missing line end has no line above it")
                 })?;
                 last.is_unended = true;
             } else {
-                lines.push(body(line).ok_or_else(|| wrong(self.at, unexpected(line)))?);
+                lines.push(body(line).ok_or_else(|| parse_error(self.at, unexpected(line)))?);
             }
             self.at += 1;
         }
         if lines.iter().all(|line| line.op == Op::Keep) {
-            return Err(wrong(at, "the hunk adds and removes nothing"));
+            return Err(parse_error(at, "the hunk adds and removes nothing"));
         }
         let line = numbers.map(|numbers| numbers.first());
         Ok(Hunk { line, lines, at: at + 1 })
     }
 
-    /// Where the hunk ends if its counts are true: they are used up, and what follows can follow a hunk.
+    /// The end of the hunk if the counts in its header are right: they are used up, and the next
+    /// line may follow a hunk.
     fn counted(&self, numbers: &Numbers) -> Option<usize> {
         let (mut old, mut new) = (numbers.old, numbers.new);
         let mut at = self.at;
@@ -198,7 +203,8 @@ impl<'a> Reader<'a> {
         ends.then_some(at)
     }
 
-    /// Where the hunk ends by its lines alone; empty lines at the end of the diff are no part of it.
+    /// The end of the hunk by its lines alone; empty lines at the end of the diff are not part of
+    /// it.
     fn uncounted(&self) -> usize {
         let mut end = self.at;
         while let Some(line) = self.lines.get(end) {
@@ -218,7 +224,7 @@ impl<'a> Reader<'a> {
         while let Some(line) = self.peek() {
             if !is_block_start(line) {
                 if line.starts_with("@@") {
-                    return Err(wrong(
+                    return Err(parse_error(
                         self.at,
                         "a hunk stands beside a block; send either a unified diff or blocks",
                     ));
@@ -227,7 +233,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             if hunks.len() == MAX_HUNKS {
-                return Err(wrong(self.at, format!("it has more than {MAX_HUNKS} blocks")));
+                return Err(parse_error(self.at, format!("it has more than {MAX_HUNKS} blocks")));
             }
             hunks.push(self.block()?);
         }
@@ -241,7 +247,7 @@ impl<'a> Reader<'a> {
         let mut op = Op::Remove;
         loop {
             let Some(line) = self.peek() else {
-                return Err(wrong(
+                return Err(parse_error(
                     start,
                     "the block does not end; it needs =======, then >>>>>>> REPLACEMENT",
                 ));
@@ -249,15 +255,15 @@ impl<'a> Reader<'a> {
             let here = self.at;
             self.at += 1;
             if is_block_start(line) {
-                return Err(wrong(here, "a block begins inside a block"));
+                return Err(parse_error(here, "a block begins inside a block"));
             } else if is_block_end(line) {
                 if op == Op::Remove {
-                    return Err(wrong(here, "the block has no line ======="));
+                    return Err(parse_error(here, "the block has no line ======="));
                 }
                 break;
             } else if line == "=======" {
                 if op == Op::Add {
-                    return Err(wrong(
+                    return Err(parse_error(
                         here,
                         "the block has two lines =======, so nobody can tell where the old text ends; use a unified diff for this place",
                     ));
@@ -268,37 +274,37 @@ impl<'a> Reader<'a> {
             }
         }
         if lines.is_empty() {
-            return Err(wrong(start, "the block is empty"));
+            return Err(parse_error(start, "the block is empty"));
         }
         Ok(Hunk { line: None, lines, at: start + 1 })
     }
 }
 
-/// Whether the names of a file stand here: `--- ` and `+++ ` in two lines.
+/// Whether a file header starts here: `--- ` and `+++ ` on two lines.
 fn is_file_start(lines: &[&str], at: usize) -> bool {
     let is = |at: usize, mark: &str| lines.get(at).is_some_and(|line| line.starts_with(mark));
     is(at, "--- ") && is(at + 1, "+++ ")
 }
 
 impl Header {
-    /// Whether the names of a file were followed by a hunk.
+    /// Fails if a file header was not followed by a hunk.
     fn check_names(&self) -> Result<(), ParseError> {
         match self.old.as_ref().or(self.new.as_ref()) {
-            Some(_) => Err(wrong(self.at, "no hunk follows the name of the file")),
+            Some(_) => Err(parse_error(self.at, "no hunk follows the name of the file")),
             None => Ok(()),
         }
     }
 
-    /// Whether everything that was said of a file was followed by a hunk.
+    /// Fails if any announced file was not followed by a hunk.
     fn check_used(&self) -> Result<(), ParseError> {
         self.check_names()?;
         match self.empty {
-            Some(at) => Err(wrong(at, "it makes an empty file; use write_file for it")),
+            Some(at) => Err(parse_error(at, "it makes an empty file; use write_file for it")),
             None => Ok(()),
         }
     }
 
-    /// What a line between files says.
+    /// Interprets a line between files.
     fn note(&mut self, line: &str, at: usize) -> Result<(), ParseError> {
         if line.starts_with("diff ") {
             self.check_used()?;
@@ -309,16 +315,16 @@ impl Header {
     }
 
     fn file(self) -> Result<FilePatch, ParseError> {
-        const NOTHING: &str = "/dev/null";
-        let is_new = self.old.as_deref() == Some(NOTHING);
-        if self.new.as_deref() == Some(NOTHING) {
-            return Err(wrong(
+        const DEV_NULL: &str = "/dev/null";
+        let is_new = self.old.as_deref() == Some(DEV_NULL);
+        if self.new.as_deref() == Some(DEV_NULL) {
+            return Err(parse_error(
                 self.at,
                 "it deletes a file, which a diff does not do here; use delete_file",
             ));
         }
         let strip = |name: Option<String>, side: &str| {
-            name.filter(|name| name != NOTHING)
+            name.filter(|name| name != DEV_NULL)
                 .map(|name| name.strip_prefix(side).map_or_else(|| name.clone(), str::to_owned))
         };
         let (old, new) = (strip(self.old, "a/"), strip(self.new, "b/"));
@@ -326,7 +332,7 @@ impl Header {
             && old != new
             && strip_any(old) != strip_any(new)
         {
-            return Err(wrong(
+            return Err(parse_error(
                 self.at,
                 format!(
                     "it renames {old} to {new}, which a diff does not do here; use move_path, then a diff of the new file"
@@ -337,13 +343,13 @@ impl Header {
     }
 }
 
-/// A name without what stands for old and new; `file` and `file.orig` are one.
+/// Strips `a/`, `b/` and `.orig` from a name.
 fn strip_any(name: &str) -> &str {
     let name = name.strip_suffix(".orig").unwrap_or(name);
     name.strip_prefix("a/").or_else(|| name.strip_prefix("b/")).unwrap_or(name)
 }
 
-/// The counts and places of a hunk's header: `@@ -3,7 +3,8 @@`.
+/// The numbers in a hunk header: `@@ -3,7 +3,8 @@`.
 #[derive(Debug, Clone, Copy)]
 struct Numbers {
     line: usize,
@@ -366,7 +372,7 @@ impl Numbers {
         Some(Self { line, old, new })
     }
 
-    /// The first old line; with no old lines, the header names the line before.
+    /// The first old line. Without old lines, the header names the line before.
     fn first(self) -> usize {
         if self.old == 0 { self.line.saturating_add(1) } else { self.line.max(1) }
     }
@@ -376,7 +382,7 @@ fn is_hunk_start(line: &str) -> bool {
     line == "@@" || line.starts_with("@@ ")
 }
 
-/// A line of a hunk's body; an empty one is an empty context line whose blank somebody cut off.
+/// A line of a hunk. An empty one counts as an empty context line whose leading space was trimmed.
 fn body(line: &str) -> Option<Line> {
     let mut chars = line.chars();
     let op = match chars.next() {
@@ -388,14 +394,14 @@ fn body(line: &str) -> Option<Line> {
     Some(Line { op, text: chars.as_str().to_owned(), is_unended: false })
 }
 
-/// Lines between files that say nothing which has to be done.
+/// Whether the line between files has no effect.
 fn is_chatter(line: &str) -> bool {
     const BEGINNINGS: &[&str] = &["diff ", "index ", "new file mode", "Index: ", "====="];
     line.trim().is_empty() || BEGINNINGS.iter().any(|start| line.starts_with(start))
 }
 
-/// What a diff may ask for and is not done.
-fn cannot(line: &str) -> Option<&'static str> {
+/// The kind of an unsupported change.
+fn unsupported_change(line: &str) -> Option<&'static str> {
     const ASKED: &[(&str, &str)] = &[
         ("GIT binary patch", "it changes a binary file, which a diff of text cannot do"),
         ("Binary files ", "it is about a binary file, which a diff of text cannot change"),
@@ -417,7 +423,7 @@ fn unexpected(line: &str) -> String {
     )
 }
 
-/// The name in a header: up to a tab, and without the quotes that git puts around some.
+/// The name in a header: up to a tab, and without git's quotes.
 fn file_name(text: &str) -> Option<String> {
     let name = text.split('\t').next().unwrap_or_default().trim_end();
     let name = match name.strip_prefix('"') {
@@ -427,7 +433,7 @@ fn file_name(text: &str) -> Option<String> {
     (!name.is_empty()).then(|| name.into_owned())
 }
 
-/// Undoes the quoting of git: `\"`, `\\`, `\t`, `\n` and bytes in octal.
+/// Decodes git's quoting: `\"`, `\\`, `\t`, `\n` and bytes in octal.
 fn unquote(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,11 +1,11 @@
-//! Diffs of many kinds against contents, and diffs that another library makes.
+//! Diffs of many forms, and diffs created by another library.
 
 use proptest::prelude::*;
 use similar::TextDiff;
 
 use super::*;
 
-/// Applies the only file of a diff.
+/// Applies a diff of one file.
 fn patched(old: &str, diff: &str) -> Result<String, String> {
     let files = parse(diff).map_err(|error| error.to_string())?;
     let [file] = files.as_slice() else { return Err(format!("{} files", files.len())) };
@@ -90,7 +90,7 @@ fn unified_diffs() {
     );
 }
 
-/// A new file as git writes it was taken for an empty one.
+/// Regression: new files in git's format were taken for empty ones.
 #[test]
 fn new_files_of_git_have_a_mode() {
     let diff = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..5626abf\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n";
@@ -156,8 +156,8 @@ fn blocks() {
         "1\ntwo\nthree\nfour\nfive\nsix\nseven\n",
     );
     check("empty file", "", &block("", "a\n"), "a\n");
-    refused("twice", "a\nb\na\n", &block("a\n", "c\n"), "Several { lines: [1, 3], count: 2 }");
-    refused("not there", FILE, &block("eight\n", "8\n"), "Nowhere");
+    refused("twice", "a\nb\na\n", &block("a\n", "c\n"), "Ambiguous { lines: [1, 3], count: 2 }");
+    refused("not there", FILE, &block("eight\n", "8\n"), "NotFound");
     refused("nothing to find", FILE, &block("", "8\n"), "NoContext");
     refused("open", FILE, "<<<<<<< ORIGINAL\none\n=======\n", "does not end");
     refused("no middle", FILE, "<<<<<<< ORIGINAL\none\n>>>>>>> REPLACEMENT\n", "no line =======");
@@ -187,12 +187,12 @@ fn every_line_of_a_hunk_is_compared() {
     refused("removed", FILE, "@@ -2,2 +2,1 @@\n two\n-drei\n", "at: 3");
     refused("only added", FILE, "@@ -5,0 +6,1 @@\n+x\n", "NoContext");
     refused("behind the end", FILE, "@@ -7,2 +7,2 @@\n seven\n-eight\n+8\n", "at: 8, found: None");
-    refused("wrong order", FILE, "@@ -6 +6 @@\n-six\n+6\n@@ -1 +1 @@\n-one\n+1\n", "1: Nowhere");
+    refused("wrong order", FILE, "@@ -6 +6 @@\n-six\n+6\n@@ -1 +1 @@\n-one\n+1\n", "1: NotFound");
     refused(
         "overlapping",
         FILE,
         "@@ -1,3 +1,3 @@\n one\n two\n-three\n+3\n@@ -3,2 +3,2 @@\n three\n-four\n+4\n",
-        "1: Nowhere",
+        "1: NotFound",
     );
 }
 
@@ -204,8 +204,8 @@ fn of_several_places_the_near_one_is_meant() {
         check("second", file, &diff(line), "{\n  x\n}\n\n{\n  y\n}\n");
     }
     check("first", file, &diff(2), "{\n  y\n}\n\n{\n  x\n}\n");
-    refused("between", file, &diff(3), "Several");
-    refused("far", file, &diff(40), "Several { lines: [1, 5], count: 2 }");
+    refused("between", file, &diff(3), "Ambiguous");
+    refused("far", file, &diff(40), "Ambiguous { lines: [1, 5], count: 2 }");
 }
 
 #[test]
@@ -260,16 +260,16 @@ fn names_of_files() {
 
 #[test]
 fn a_file_that_repeats_itself_ends_in_time() {
-    // Every line is the same, and so is the hunk but for its last line.
+    // All lines are equal; only the hunk's last line differs.
     let file = "x\n".repeat(200_000);
     let hunk = format!("@@ -1,2001 +1,2000 @@\n{} x\n-y\n", " x\n".repeat(2000));
-    refused("no such line", &file, &hunk, "Nowhere");
+    refused("no such line", &file, &hunk, "NotFound");
     let file = format!("{file}y\n");
     check("at the end", &file, &hunk, file.strip_suffix("y\n").expect("end"));
     let blank = "\n".repeat(400_000);
     assert!(parse(&format!("{blank}```{blank}")).is_err());
     let again = "@@ @@\n-x\n-x\n+z\n".repeat(1000);
-    refused("many places", &file, &again, "Several");
+    refused("many places", &file, &again, "Ambiguous");
     let line =
         "<<<<<<< ORIGINAL\n".to_owned() + &"x\n".repeat(5000) + "=======\n>>>>>>> REPLACEMENT\n";
     refused("long and everywhere", &"x\n".repeat(200_000), &line, "TooMuch");
@@ -295,22 +295,22 @@ fn text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// What another library says of two texts brings one to the other.
+    /// A diff by another library turns one text into the other.
     #[test]
     fn diffs_of_others_do_what_they_say(old in text(), new in text()) {
         let diff = TextDiff::from_lines(&old, &new).unified_diff().header("a/f", "b/f").to_string();
         prop_assume!(!diff.is_empty());
         let files = parse(&diff).map_err(|e| TestCaseError::fail(format!("{e}\n{diff}")))?;
         prop_assert_eq!(files.len(), 1, "{}", diff);
-        // Without context around it nobody can tell where a repeated line is meant.
+        // Without context the position of a repeated line is ambiguous.
         match apply(&old, &files[0].hunks) {
             Ok(applied) => prop_assert_eq!(applied.content, new, "{}", diff),
-            Err((_, Misfit::Several { .. })) => {}
+            Err((_, HunkMismatch::Ambiguous { .. })) => {}
             Err((number, why)) => prop_assert!(false, "{number}: {why:?}\n{diff}"),
         }
     }
 
-    /// Any text is read or refused, and what is applied keeps every line that the diff does not name.
+    /// Any text is parsed or refused, and applying a diff keeps every line that it does not name.
     #[test]
     fn any_text_is_read_or_refused(diff in "([-+ @\\\\=<>]{0,8}[ a/fORIGINAL0-9,]{0,6}\n){0,12}", old in text()) {
         if let Ok(files) = parse(&diff) {

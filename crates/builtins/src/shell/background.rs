@@ -1,4 +1,5 @@
-//! Programs in the background: each in a sandbox of its own, until it ends, its conversation does, or nobody has used that for long.
+//! Background processes: each in its own sandbox, until it ends, its conversation ends, or the
+//! conversation has been idle for too long.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,118 +8,123 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::watch;
 use toolcrib_core::{CallId, CancellationToken, ErrorType, ToolError};
-use toolcrib_sandbox::{Ended, Level, Process, Status, Stop};
+use toolcrib_sandbox::{JobResult, Level, LimitHit, Process, Status};
 
 use super::Owner;
-use super::log::{Log, Page};
-use super::records::{self, Held, Record};
-use crate::workbench::{Program, Workbench};
+use super::background_log::{LogPage, OutputLog};
+use super::process_records::{self, ProcessRecord, RecordLock};
+use crate::program_runner::{Program, ProgramRunner};
 
-/// Programs of one conversation that run at one time (DESIGN 9, Background processes).
-const MOST: usize = 8;
+/// Most running processes per conversation.
+const MAX_RUNNING: usize = 8;
 
-/// Programs of one conversation that are listed after their end; of more the oldest go.
-const MOST_ENDED: usize = 32;
+/// Most ended processes per conversation in the list; older ones are dropped.
+const MAX_ENDED: usize = 32;
 
-/// How long a program runs that nobody of its conversation asks for, unless the settings say otherwise: over a night and a day.
+/// Default idle time of a conversation after which its processes are ended: overnight plus a
+/// working day.
 pub const BACKGROUND_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long the end of a program is waited for that was asked to end: it has half a second, and everything is killed then.
+/// How long to wait for the end of a process that was asked to end. It is killed after half a
+/// second.
 const END: Duration = Duration::from_secs(5);
 
-/// All programs in the background.
-pub(crate) struct Processes {
-    bench: Arc<Workbench>,
+/// All background processes.
+pub(crate) struct BackgroundProcesses {
+    bench: Arc<ProgramRunner>,
     records: Option<PathBuf>,
-    /// How long one runs that nobody asks for.
+    /// Idle time after which a process is ended.
     idle: Duration,
-    all: Mutex<Vec<Arc<Background>>>,
+    all: Mutex<Vec<Arc<BackgroundProcess>>>,
 }
 
-/// One of them.
-pub(crate) struct Background {
+/// One background process.
+pub(crate) struct BackgroundProcess {
     pub(crate) id: String,
     owner: Owner,
     pub(crate) command: String,
     /// Milliseconds since 1970.
     pub(crate) started_at: i64,
     pub(crate) level: Level,
-    log: Mutex<Log>,
+    log: Mutex<OutputLog>,
     stop: CancellationToken,
-    /// When its conversation was used last.
+    /// Last use of its conversation.
     used: watch::Sender<Instant>,
     state: watch::Sender<State>,
-    /// Written down as long as it runs.
-    record: Mutex<Option<Held>>,
+    /// Its record on disk, which exists while it runs.
+    record: Mutex<Option<RecordLock>>,
 }
 
-/// How it is with a program.
+/// State of a background process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     /// It runs.
     Running,
-    /// It has ended by itself, or by a limit.
-    Ended { status: Status, stopped: Option<Stop> },
-    /// It was ended.
+    /// It ended by itself, or at a limit.
+    Ended { status: Status, stopped: Option<LimitHit> },
+    /// It was ended by a call or with its conversation.
     Killed,
-    /// It was ended because nobody had used its conversation for long.
+    /// It was ended because its conversation was idle for too long.
     Forgotten,
 }
 
-/// A program as a list shows it.
-pub(crate) enum Listed {
-    /// One of this process.
-    Known(Arc<Background>),
-    /// One of a process of ours that is gone, and the program with it.
-    Lost(Record),
+/// A process as a list shows it.
+pub(crate) enum ProcessEntry {
+    /// A process that this Toolcrib process started.
+    Known(Arc<BackgroundProcess>),
+    /// A process of an earlier Toolcrib process, which ended with it.
+    Lost(ProcessRecord),
 }
 
-impl Drop for Processes {
+impl Drop for BackgroundProcesses {
     fn drop(&mut self) {
         self.end(|_| true);
     }
 }
 
-impl Processes {
-    pub(super) fn new(bench: Arc<Workbench>, records: Option<PathBuf>) -> Self {
+impl BackgroundProcesses {
+    pub(super) fn new(bench: Arc<ProgramRunner>, records: Option<PathBuf>) -> Self {
         Self { bench, records, idle: BACKGROUND_IDLE, all: Mutex::default() }
     }
 
-    /// Those that start from now on end when nobody has used their conversation for so long.
+    /// Sets the idle time for processes that start from now on.
     pub(super) fn end_idle_after(&mut self, time: Duration) {
         self.idle = time;
     }
 
-    /// Somebody uses this conversation.
+    /// Marks the conversation as used.
     pub(super) fn touch(&self, owner: &Owner) {
         for one in self.all().iter().filter(|one| one.owner == *owner) {
             one.used.send_replace(Instant::now());
         }
     }
 
-    /// Starts a command as this program.
+    /// Starts a command under this owner.
     pub(crate) async fn start(
         &self,
         owner: Owner,
         command: &str,
         program: Program,
-    ) -> Result<Arc<Background>, ToolError> {
+    ) -> Result<Arc<BackgroundProcess>, ToolError> {
         self.check_room(&owner)?;
         let process = self.bench.start(&program).await?;
         let id = CallId::fresh().to_string();
         let id = format!("p{}", id.get(id.len().saturating_sub(8)..).unwrap_or(&id));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started_at = i64::try_from(now.as_millis()).unwrap_or_default();
-        let record = Record {
+        let record = ProcessRecord {
             id: id.clone(),
             owner: owner.owner.clone(),
             conversation: owner.conversation.clone(),
             command: command.to_owned(),
             started_at,
         };
-        // Without a record it runs all the same, and would be forgotten if this process were killed.
-        let held = self.records.as_ref().and_then(|folder| records::hold(folder, &record).ok());
-        let background = Arc::new(Background {
+        // Without a record it runs all the same; only the list after a crash would miss it.
+        let held = self
+            .records
+            .as_ref()
+            .and_then(|folder| process_records::write_locked(folder, &record).ok());
+        let background = Arc::new(BackgroundProcess {
             id,
             owner: owner.clone(),
             command: command.to_owned(),
@@ -132,45 +138,50 @@ impl Processes {
         });
         {
             let mut all = self.all();
-            // Another call may have taken the last place meanwhile.
+            // Checked again: a concurrent call may have taken the last place meanwhile.
             check_room(&all, &owner)?;
             forget_oldest(&mut all, &owner);
             all.push(Arc::clone(&background));
         }
-        tokio::spawn(look_after(Arc::clone(&background), process, self.idle));
+        tokio::spawn(supervise(Arc::clone(&background), process, self.idle));
         Ok(background)
     }
 
-    /// The programs of a conversation, oldest first.
-    pub(crate) fn list(&self, owner: &Owner) -> Vec<Listed> {
+    /// The processes of a conversation, oldest first.
+    pub(crate) fn list(&self, owner: &Owner) -> Vec<ProcessEntry> {
         self.touch(owner);
-        let mut listed: Vec<Listed> =
-            self.lost(owner).into_iter().map(|(record, _)| Listed::Lost(record)).collect();
+        let mut listed: Vec<ProcessEntry> = self
+            .orphaned(owner)
+            .into_iter()
+            .map(|(record, _)| ProcessEntry::Lost(record))
+            .collect();
         let known = self.all();
-        listed.extend(known.iter().filter(|one| one.owner == *owner).cloned().map(Listed::Known));
+        listed.extend(
+            known.iter().filter(|one| one.owner == *owner).cloned().map(ProcessEntry::Known),
+        );
         listed
     }
 
-    /// One of a conversation.
-    pub(crate) fn find(&self, owner: &Owner, id: &str) -> Option<Listed> {
+    /// One process of a conversation.
+    pub(crate) fn find(&self, owner: &Owner, id: &str) -> Option<ProcessEntry> {
         self.touch(owner);
         let known = self.all().iter().find(|one| one.owner == *owner && one.id == id).cloned();
-        known.map(Listed::Known).or_else(|| {
-            let mut lost = self.lost(owner).into_iter().map(|(record, _)| record);
-            lost.find(|record| record.id == id).map(Listed::Lost)
+        known.map(ProcessEntry::Known).or_else(|| {
+            let mut lost = self.orphaned(owner).into_iter().map(|(record, _)| record);
+            lost.find(|record| record.id == id).map(ProcessEntry::Lost)
         })
     }
 
-    /// Takes one off the list that does not run.
+    /// Removes an ended process from the list.
     pub(crate) fn remove(&self, owner: &Owner, id: &str) {
         self.all().retain(|one| one.owner != *owner || one.id != id || one.runs());
-        for (_, path) in self.lost(owner).iter().filter(|(record, _)| record.id == id) {
-            // One that stays is one too many in a list.
+        for (_, path) in self.orphaned(owner).iter().filter(|(record, _)| record.id == id) {
+            // Best effort: a record that stays is one entry too many in a list.
             let _ = std::fs::remove_file(path);
         }
     }
 
-    /// Ends those of chosen conversations, and forgets them.
+    /// Ends and removes the processes of the matching owners.
     pub(super) fn end(&self, of: impl Fn(&Owner) -> bool) {
         self.all().retain(|one| {
             let stays = !of(&one.owner);
@@ -185,9 +196,9 @@ impl Processes {
         check_room(&self.all(), owner)
     }
 
-    fn lost(&self, owner: &Owner) -> Vec<(Record, PathBuf)> {
+    fn orphaned(&self, owner: &Owner) -> Vec<(ProcessRecord, PathBuf)> {
         let Some(folder) = &self.records else { return Vec::new() };
-        let mut lost = records::lost(folder);
+        let mut lost = process_records::list_orphaned(folder);
         lost.retain(|(record, _)| {
             record.owner == owner.owner && record.conversation == owner.conversation
         });
@@ -195,37 +206,37 @@ impl Processes {
         lost
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<Background>>> {
+    fn all(&self) -> MutexGuard<'_, Vec<Arc<BackgroundProcess>>> {
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn check_room(all: &[Arc<Background>], owner: &Owner) -> Result<(), ToolError> {
+fn check_room(all: &[Arc<BackgroundProcess>], owner: &Owner) -> Result<(), ToolError> {
     let running = all.iter().filter(|one| one.owner == *owner && one.runs()).count();
-    if running < MOST {
+    if running < MAX_RUNNING {
         return Ok(());
     }
     Err(ToolError::new(
         ErrorType::ExecutionError,
         format!(
-            "{MOST} programs of this conversation run in the background already, and no more may. End one with manage_process (action kill) first."
+            "{MAX_RUNNING} programs of this conversation run in the background already, and no more may. End one with manage_process (action kill) first."
         ),
     ))
 }
 
-fn forget_oldest(all: &mut Vec<Arc<Background>>, owner: &Owner) {
+fn forget_oldest(all: &mut Vec<Arc<BackgroundProcess>>, owner: &Owner) {
     let ended: Vec<usize> = all
         .iter()
         .enumerate()
         .filter(|(_, one)| one.owner == *owner && !one.runs())
         .map(|(at, _)| at)
         .collect();
-    for at in ended.iter().rev().skip(MOST_ENDED) {
+    for at in ended.iter().rev().skip(MAX_ENDED) {
         all.remove(*at);
     }
 }
 
-impl Background {
+impl BackgroundProcess {
     pub(crate) fn state(&self) -> State {
         *self.state.borrow()
     }
@@ -234,33 +245,34 @@ impl Background {
         self.state() == State::Running
     }
 
-    pub(crate) fn page(&self, offset: Option<u64>, limit: usize) -> Page {
+    pub(crate) fn page(&self, offset: Option<u64>, limit: usize) -> LogPage {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).page(offset, limit)
     }
 
-    /// Ends it with everything that it started, and waits for that.
+    /// Ends the process with all its children, and waits for that.
     pub(crate) async fn kill(&self) -> State {
         self.stop.cancel();
         let mut state = self.state.subscribe();
         let ended = state.wait_for(|state| *state != State::Running);
-        // A process that is stuck in the kernel ends when it gets free.
+        // A process stuck in the kernel ends later.
         let _ = tokio::time::timeout(END, ended).await;
         self.state()
     }
 
-    /// Waits for its end, for so long.
-    pub(crate) async fn settle(&self, time: Duration) -> State {
+    /// Waits up to `time` for its end.
+    pub(crate) async fn wait_briefly(&self, time: Duration) -> State {
         let mut state = self.state.subscribe();
         let _ = tokio::time::timeout(time, state.wait_for(|state| *state != State::Running)).await;
         self.state()
     }
 
-    /// Waits until somebody ends it, or nobody has used its conversation for so long: what it is then.
-    async fn is_over(&self, idle: Duration) -> State {
+    /// Waits until the process is ended by a call, or its conversation is idle for too long;
+    /// returns the resulting state.
+    async fn wait_end(&self, idle: Duration) -> State {
         let mut used = self.used.subscribe();
         loop {
             let last = *used.borrow_and_update();
-            // A time beyond all clocks is never over.
+            // A time that overflows the clock never comes.
             let forgotten = async {
                 match last.checked_add(idle) {
                     Some(at) => tokio::time::sleep_until(at.into()).await,
@@ -276,19 +288,19 @@ impl Background {
         }
     }
 
-    fn log(&self) -> MutexGuard<'_, Log> {
+    fn log(&self) -> MutexGuard<'_, OutputLog> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Reads what a program writes, until everything of it is gone.
-async fn look_after(background: Arc<Background>, mut process: Process, idle: Duration) {
-    // Nobody types.
+/// Reads the output of a process until its streams close and it has ended.
+async fn supervise(background: Arc<BackgroundProcess>, mut process: Process, idle: Duration) {
+    // No input.
     process.stdin = None;
     let (mut one, mut two) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
     let mut open = [true; 2];
     let mut over = None;
-    let asked = background.is_over(idle);
+    let asked = background.wait_end(idle);
     tokio::pin!(asked);
     while open != [false; 2] {
         tokio::select! {
@@ -309,7 +321,7 @@ async fn look_after(background: Arc<Background>, mut process: Process, idle: Dur
             }
         }
     }
-    // A program may close its streams and go on.
+    // A program may close its streams and continue to run.
     let ended = loop {
         tokio::select! {
             biased;
@@ -324,7 +336,7 @@ async fn look_after(background: Arc<Background>, mut process: Process, idle: Dur
     drop(background.record.lock().unwrap_or_else(PoisonError::into_inner).take());
     background.state.send_replace(match (over, ended) {
         (Some(how), _) => how,
-        (None, Ok(Ended { status, stopped, .. })) => State::Ended { status, stopped },
+        (None, Ok(JobResult { status, stopped, .. })) => State::Ended { status, stopped },
         (None, Err(_)) => State::Killed,
     });
 }

@@ -1,23 +1,24 @@
-//! Shells: one for each conversation, in the sandbox, which keeps its folder, variables and functions from command to command; and
-//! programs in the background.
+//! Shells: one persistent, sandboxed shell per conversation, which keeps its folder, variables and
+//! functions between commands; and background processes.
 //!
 //! Invariants
-//! - When a command is over, so is everything that it started, whatever it did to get away; a program stays only where it was asked for, in
-//!   the background.
-//! - A shell is one owner's and one conversation's. What a command writes is the answer of that command, or of the next one of the same shell.
-//! - Streams are read always, and bounded in memory; the whole goes into an artifact.
-//! - A shell that is over says so, once, and the next command gets a new one.
+//! - When a command ends, all its child processes are ended, however they detached; only programs
+//!   started in the background stay.
+//! - A shell belongs to one owner and one conversation. Output of a command appears in its own
+//!   result or in that of the next command of the same shell.
+//! - Streams are always drained, and bounded in memory; the full output goes into an artifact.
+//! - The end of a shell is reported once; the next command gets a new one.
 
 pub(crate) mod background;
-mod collect;
-mod driver;
-pub(crate) mod facts;
-mod log;
-pub(crate) mod names;
-pub(crate) mod place;
-mod records;
-mod scan;
-mod session;
+mod background_log;
+mod command_framing;
+mod end_marker;
+pub(crate) mod env_names;
+pub(crate) mod execution_target;
+mod output_collector;
+mod process_records;
+pub(crate) mod risk;
+mod shell_session;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -28,21 +29,21 @@ use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::HostRules;
 
-use crate::workbench::Workbench;
+use crate::program_runner::ProgramRunner;
 pub use background::BACKGROUND_IDLE;
-use background::Processes;
-pub(crate) use collect::Stream;
-use place::Place;
-pub(crate) use session::{Answer, How};
-use session::{Ask, Session};
+use background::BackgroundProcesses;
+use execution_target::ExecutionTarget;
+pub(crate) use output_collector::CollectedStream;
+pub(crate) use shell_session::{CommandEnd, CommandOutput};
+use shell_session::{CommandRequest, Session};
 
-/// Shells that are open at one time; beyond it the one that was used longest ago ends.
+/// Most open shells; beyond it, the least recently used one is ended.
 const MOST_SHELLS: usize = 64;
 
-/// Calls that wait for one shell.
+/// Most calls that wait for one shell.
 const MOST_WAITING: usize = 64;
 
-/// Whose a shell is: owner and conversation.
+/// Owner and conversation of a shell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Owner {
     pub(crate) owner: String,
@@ -50,66 +51,76 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Of a call; `None` = it is in no conversation.
-    pub(crate) fn of(call: &CallCtx) -> Option<Self> {
+    /// The owner of a call; `None` if it has no conversation.
+    pub(crate) fn from_call(call: &CallCtx) -> Option<Self> {
         let (owner, conversation) = (&call.context.owner, &call.context.conversation);
         (!conversation.is_empty())
             .then(|| Self { owner: owner.clone(), conversation: conversation.clone() })
     }
 }
 
-/// A command as a call wants it.
-pub(crate) struct Wanted {
+/// A command as requested by a call.
+pub(crate) struct ShellCommand {
     pub(crate) command: String,
     pub(crate) folder: Option<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) time: Duration,
-    /// Whether it gets a shell of its own that ends with it.
+    /// Whether it gets its own shell, which ends with it.
     pub(crate) fresh: bool,
-    /// Hosts that it reaches besides; then it is a shell of its own.
+    /// Additional hosts it may reach; this implies its own shell.
     pub(crate) hosts: HostRules,
 }
 
-impl Wanted {
-    /// What a shell at this place is asked.
-    fn ask(&self, place: Place, call: &CallCtx, answer: oneshot::Sender<Answer>) -> Ask {
+impl ShellCommand {
+    /// The request to a shell at this target.
+    fn to_request(
+        &self,
+        place: ExecutionTarget,
+        call: &CallCtx,
+        answer: oneshot::Sender<CommandOutput>,
+    ) -> CommandRequest {
         let command =
-            driver::with(place.language, &self.command, self.folder.as_deref(), &self.env);
-        Ask { command, time: self.time.min(place.most_time()), call: call.clone(), answer }
+            command_framing::with(place.language, &self.command, self.folder.as_deref(), &self.env);
+        CommandRequest {
+            command,
+            time: self.time.min(place.max_timeout()),
+            call: call.clone(),
+            answer,
+        }
     }
 }
 
-/// Where a command ran.
-pub(crate) struct Ran {
-    pub(crate) answer: Answer,
-    /// Whether the shell that the conversation had before was gone, so that this is a new one.
+/// The result of a command.
+pub(crate) struct CommandResult {
+    pub(crate) answer: CommandOutput,
+    /// Whether the conversation's previous shell had ended, so that this one is new.
     pub(crate) is_new_after_end: bool,
-    /// Whether it ran in the shell of a conversation.
+    /// Whether it ran in the conversation's shell.
     pub(crate) lasts: bool,
-    pub(crate) place: Place,
+    pub(crate) place: ExecutionTarget,
 }
 
-/// The shells and background processes of all conversations. Dropped, all of them end.
+/// The shells and background processes of all conversations. Dropping it ends all of them.
 pub struct Shells {
-    bench: Arc<Workbench>,
+    bench: Arc<ProgramRunner>,
     open: Mutex<HashMap<Owner, Arc<Slot>>>,
-    pub(crate) processes: Processes,
+    pub(crate) processes: BackgroundProcesses,
 }
 
-/// The place of one shell.
+/// Slot of one shell.
 struct Slot {
-    /// The shell, if there is one. Held while one is started.
+    /// The shell, if there is one. Locked while it starts.
     shell: tokio::sync::Mutex<Option<Shell>>,
     used: Mutex<Instant>,
-    /// Where it is.
+    /// Its present folder.
     folder: Mutex<Option<String>>,
 }
 
-/// A shell as calls see it.
+/// Handle of a shell.
 #[derive(Clone)]
 struct Shell {
-    place: Place,
-    asks: mpsc::Sender<Ask>,
+    place: ExecutionTarget,
+    asks: mpsc::Sender<CommandRequest>,
 }
 
 impl std::fmt::Debug for Shells {
@@ -120,16 +131,17 @@ impl std::fmt::Debug for Shells {
 }
 
 impl Shells {
-    /// Shells on this bench. `records`: a folder where is written down which background processes there are, so that those that are lost
-    /// with this process are seen by the next one; `None` = they are forgotten.
+    /// Shells on this program runner. `records` is a folder for records of background processes,
+    /// from which the next Toolcrib process lists those that were lost; without it they are not
+    /// listed.
     #[must_use]
-    pub fn new(bench: Arc<Workbench>, records: Option<PathBuf>) -> Self {
-        let processes = Processes::new(Arc::clone(&bench), records);
+    pub fn new(bench: Arc<ProgramRunner>, records: Option<PathBuf>) -> Self {
+        let processes = BackgroundProcesses::new(Arc::clone(&bench), records);
         Self { bench, open: Mutex::default(), processes }
     }
 
-    /// The same where programs in the background end when nobody has used the shell or the processes of their conversation for so long;
-    /// otherwise that is [`BACKGROUND_IDLE`].
+    /// Sets the idle time of a conversation after which its background processes are ended; the
+    /// default is [`BACKGROUND_IDLE`].
     #[must_use]
     pub fn background_idle(mut self, time: Duration) -> Self {
         self.processes.end_idle_after(time);
@@ -143,13 +155,13 @@ impl Shells {
         self.processes.end(|of| *of == owner);
     }
 
-    /// Ends all of them.
+    /// Ends all shells and processes.
     pub fn end_all(&self) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).clear();
         self.processes.end(|_| true);
     }
 
-    /// Where the shell of a conversation is now, as far as its last answer said.
+    /// The present folder of a conversation's shell, according to its last result.
     pub(crate) fn folder(&self, owner: &Owner) -> Option<String> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = &open.get(owner)?.folder;
@@ -164,47 +176,58 @@ impl Shells {
         folder: Option<&str>,
         env: &BTreeMap<String, String>,
         hosts: HostRules,
-    ) -> Result<Arc<background::Background>, ToolError> {
-        let place = self.place();
-        let whole = driver::with(place.language, command, folder, env);
+    ) -> Result<Arc<background::BackgroundProcess>, ToolError> {
+        let place = self.execution_target();
+        let whole = command_framing::with(place.language, command, folder, env);
         self.processes.start(owner, command, place.shell([&*whole], hosts)).await
     }
 
-    /// Where those run that start now.
-    pub(crate) fn place(&self) -> Place {
-        Place::of(&self.bench.confines())
+    /// The target of shells that start now.
+    pub(crate) fn execution_target(&self) -> ExecutionTarget {
+        ExecutionTarget::from_policy(&self.bench.program_policy())
     }
 
-    /// What they run on.
-    pub(crate) fn bench(&self) -> &Arc<Workbench> {
+    /// The program runner below.
+    pub(crate) fn runner(&self) -> &Arc<ProgramRunner> {
         &self.bench
     }
 
-    /// Runs a command: in the shell of its conversation, or in one of its own where it is in none or wants that.
-    pub(crate) async fn run(&self, call: &CallCtx, wanted: Wanted) -> Result<Ran, ToolError> {
-        let owner =
-            Owner::of(call).filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
-        if let Some(owner) = Owner::of(call) {
+    /// Runs a command: in its conversation's shell, or in its own if it has no conversation or asks
+    /// for one.
+    pub(crate) async fn run(
+        &self,
+        call: &CallCtx,
+        wanted: ShellCommand,
+    ) -> Result<CommandResult, ToolError> {
+        let owner = Owner::from_call(call)
+            .filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
+        if let Some(owner) = Owner::from_call(call) {
             self.processes.touch(&owner);
         }
         let Some(owner) = owner else {
-            let place = self.place();
-            let answer = self.once(place, call, &wanted).await?;
-            return Ok(Ran { answer, is_new_after_end: false, lasts: false, place });
+            let place = self.execution_target();
+            let answer = self.run_fresh(place, call, &wanted).await?;
+            return Ok(CommandResult { answer, is_new_after_end: false, lasts: false, place });
         };
         let mut is_new_after_end = false;
-        // A shell that has ended since it was used last is found closed. Each one may be ended by a call that comes before this one.
+        // A shell that ended since its last use shows as a closed channel. Each retry may lose
+        // against one earlier call in the queue, so the number of retries is that of the queue.
         for _ in 0..=MOST_WAITING {
             let (shell, is_new) = self.shell(&owner).await?;
-            is_new_after_end |= is_new == Is::NewAfterEnd;
+            is_new_after_end |= is_new == ShellState::NewAfterEnd;
             let (answer, answered) = oneshot::channel();
-            let ask = wanted.ask(shell.place, call, answer);
+            let ask = wanted.to_request(shell.place, call, answer);
             if shell.asks.send(ask).await.is_err() {
                 continue;
             }
             if let Ok(answer) = answered.await {
-                self.note(&owner, &shell, answer.folder.clone()).await;
-                return Ok(Ran { answer, is_new_after_end, lasts: true, place: shell.place });
+                self.record_result(&owner, &shell, answer.folder.clone()).await;
+                return Ok(CommandResult {
+                    answer,
+                    is_new_after_end,
+                    lasts: true,
+                    place: shell.place,
+                });
             }
         }
         Err(ToolError::new(
@@ -213,28 +236,30 @@ impl Shells {
         ))
     }
 
-    async fn once(
+    async fn run_fresh(
         &self,
-        place: Place,
+        place: ExecutionTarget,
         call: &CallCtx,
-        wanted: &Wanted,
-    ) -> Result<Answer, ToolError> {
+        wanted: &ShellCommand,
+    ) -> Result<CommandOutput, ToolError> {
         let session = self.session(place, wanted.hosts.clone()).await?;
         let (answer, answered) = oneshot::channel();
-        tokio::spawn(session.run_once(wanted.ask(place, call, answer)));
+        tokio::spawn(session.run_once(wanted.to_request(place, call, answer)));
         answered.await.map_err(|_| no_input())
     }
 
     /// The shell of a conversation, started if there is none.
-    async fn shell(&self, owner: &Owner) -> Result<(Shell, Is), ToolError> {
+    async fn shell(&self, owner: &Owner) -> Result<(Shell, ShellState), ToolError> {
         let slot = self.slot(owner);
         let mut shell = slot.shell.lock().await;
         let is = match &*shell {
-            Some(shell) if !shell.asks.is_closed() => return Ok((shell.clone(), Is::Known)),
-            Some(_) => Is::NewAfterEnd,
-            None => Is::New,
+            Some(shell) if !shell.asks.is_closed() => {
+                return Ok((shell.clone(), ShellState::Known));
+            }
+            Some(_) => ShellState::NewAfterEnd,
+            None => ShellState::New,
         };
-        let place = self.place();
+        let place = self.execution_target();
         let session = self.session(place, HostRules::default()).await?;
         let (asks, asked) = mpsc::channel(MOST_WAITING);
         tokio::spawn(session.serve(asked));
@@ -258,8 +283,8 @@ impl Shells {
         Arc::clone(slot)
     }
 
-    /// Remembers where a shell is now; one whose end was told is taken away.
-    async fn note(&self, owner: &Owner, told: &Shell, folder: Option<String>) {
+    /// Records the folder of a shell after a command, and removes the shell if it ended.
+    async fn record_result(&self, owner: &Owner, told: &Shell, folder: Option<String>) {
         let slot = self.slot(owner);
         let is_over = folder.is_none();
         *slot.folder.lock().unwrap_or_else(PoisonError::into_inner) = folder;
@@ -272,16 +297,20 @@ impl Shells {
         }
     }
 
-    async fn session(&self, place: Place, hosts: HostRules) -> Result<Session, ToolError> {
+    async fn session(
+        &self,
+        place: ExecutionTarget,
+        hosts: HostRules,
+    ) -> Result<Session, ToolError> {
         let program = place.shell(place.language.driver(), hosts);
         let process = self.bench.start(&program).await?;
         Session::new(process, place).ok_or_else(no_input)
     }
 }
 
-/// What a shell that was asked for is.
+/// Whether the shell is new.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Is {
+enum ShellState {
     Known,
     New,
     NewAfterEnd,

@@ -1,25 +1,25 @@
-//! The undo journal: every kind of change back and forth, its bounds, and what it refuses.
+//! Undo journal: undo of every kind of change, limits and refusals.
 
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::{Value, json};
 
-use crate::fs::{Journal, UndoReport, journal};
-use crate::testing::Shop;
+use crate::fs::{Journal, UndoReport, undo_journal};
+use crate::test_support::TestWorkspace;
 
-fn undo(shop: &Shop, n: usize, force: bool) -> UndoReport {
+fn undo(shop: &TestWorkspace, n: usize, force: bool) -> UndoReport {
     let journal = shop.workspace.journal().expect("journal");
     journal.undo(shop.workspace.roots(), n, force).expect("undo")
 }
 
-fn entries(shop: &Shop) -> usize {
+fn entries(shop: &TestWorkspace) -> usize {
     shop.workspace.journal().expect("journal").list().expect("list").len()
 }
 
 /// Everything in the workspace: path, kind, mode, content.
-fn state(shop: &Shop) -> Vec<String> {
+fn state(shop: &TestWorkspace) -> Vec<String> {
     let mut seen = Vec::new();
-    let mut todo = vec![shop.at("")];
+    let mut todo = vec![shop.path("")];
     while let Some(dir) = todo.pop() {
         for entry in std::fs::read_dir(&dir).expect("folder") {
             let path = entry.expect("entry").path();
@@ -39,17 +39,18 @@ fn state(shop: &Shop) -> Vec<String> {
     seen
 }
 
-fn filled() -> Shop {
-    let shop = Shop::new();
-    shop.put("f", "old\n");
-    std::fs::set_permissions(shop.at("f"), std::fs::Permissions::from_mode(0o640)).expect("mode");
-    shop.put("d/a", "a");
-    shop.put("d/e/b", "b");
-    std::fs::create_dir(shop.at("d/ro")).expect("folder");
-    shop.put("d/ro/x", "x");
-    std::fs::set_permissions(shop.at("d/e"), std::fs::Permissions::from_mode(0o750)).expect("mode");
-    symlink("../f", shop.at("d/link")).expect("link");
-    std::fs::create_dir(shop.at("empty")).expect("folder");
+fn filled() -> TestWorkspace {
+    let shop = TestWorkspace::new();
+    shop.write_file("f", "old\n");
+    std::fs::set_permissions(shop.path("f"), std::fs::Permissions::from_mode(0o640)).expect("mode");
+    shop.write_file("d/a", "a");
+    shop.write_file("d/e/b", "b");
+    std::fs::create_dir(shop.path("d/ro")).expect("folder");
+    shop.write_file("d/ro/x", "x");
+    std::fs::set_permissions(shop.path("d/e"), std::fs::Permissions::from_mode(0o750))
+        .expect("mode");
+    symlink("../f", shop.path("d/link")).expect("link");
+    std::fs::create_dir(shop.path("empty")).expect("folder");
     shop
 }
 
@@ -80,7 +81,7 @@ async fn every_kind_of_change_is_undone() {
     for (tool, args) in &rows {
         let shop = filled();
         let before = state(&shop);
-        shop.ok(tool, args.clone()).await;
+        shop.call_ok(tool, args.clone()).await;
         assert_ne!(state(&shop), before, "{tool} {args}");
         let report = undo(&shop, 1, false);
         assert_eq!(report.refused, None, "{tool} {args}");
@@ -88,7 +89,7 @@ async fn every_kind_of_change_is_undone() {
         assert_eq!(state(&shop), before, "{tool} {args}");
         assert_eq!(entries(&shop), 0);
     }
-    // The same changes one after another where they fit, and all of them back at once.
+    // The same changes in sequence where they fit, then all undone at once.
     let mut made = 0;
     for (tool, args) in &rows {
         made += usize::from(all.call(tool, args.clone()).await.is_ok());
@@ -109,15 +110,15 @@ async fn a_later_change_stands_in_the_way_unless_forced() {
         ("copy_path", json!({"from": "d", "to": "c"}), "c/a"),
     ] {
         let shop = filled();
-        shop.ok(tool, args.clone()).await;
+        shop.call_ok(tool, args.clone()).await;
         let changed = state(&shop);
-        std::fs::write(shop.at(meddle), "meddled").expect("later change");
+        std::fs::write(shop.path(meddle), "meddled").expect("later change");
         let report = undo(&shop, 1, false);
         let (entry, reason) = report.refused.expect("refused");
         assert!(reason.contains(&format!("{meddle} was changed since")), "{tool}: {reason}");
         assert_eq!((report.undone.len(), entries(&shop)), (0, 1), "{entry:?}");
         assert_ne!(state(&shop), changed);
-        assert_eq!(shop.get(meddle).as_deref(), Some("meddled"));
+        assert_eq!(shop.read_file(meddle).as_deref(), Some("meddled"));
         let report = undo(&shop, 1, true);
         assert_eq!((report.refused, entries(&shop)), (None, 0), "{tool}");
         assert_eq!(
@@ -125,7 +126,7 @@ async fn a_later_change_stands_in_the_way_unless_forced() {
             state(&filled())
                 .iter()
                 .map(|line| {
-                    line.replace(&filled_prefix(line), &shop.at("").display().to_string())
+                    line.replace(&filled_prefix(line), &shop.path("").display().to_string())
                 })
                 .collect::<Vec<_>>(),
             "{tool}"
@@ -133,7 +134,7 @@ async fn a_later_change_stands_in_the_way_unless_forced() {
     }
 }
 
-/// The workspace folder that a line of [`state`] begins with.
+/// The workspace folder at the beginning of a line of [`state`].
 fn filled_prefix(line: &str) -> String {
     let end = line.find("/ws/").expect("workspace") + "/ws/".len();
     line[..end].to_owned()
@@ -141,22 +142,25 @@ fn filled_prefix(line: &str) -> String {
 
 #[tokio::test]
 async fn a_folder_with_later_files_is_not_taken_away() {
-    let shop = Shop::new();
-    shop.ok("make_dir", json!({"path": "made"})).await;
-    shop.ok("write_file", json!({"path": "p/one", "content": "1"})).await;
-    shop.put("p/two", "2");
-    shop.put("made/later", "3");
+    let shop = TestWorkspace::new();
+    shop.call_ok("make_dir", json!({"path": "made"})).await;
+    shop.call_ok("write_file", json!({"path": "p/one", "content": "1"})).await;
+    shop.write_file("p/two", "2");
+    shop.write_file("made/later", "3");
     let report = undo(&shop, 2, false);
     assert_eq!(report.undone[0].did, ["removed p/one", "kept p: it holds other files"]);
     assert!(report.refused.expect("refused").1.contains("made was changed since"));
-    assert_eq!((shop.get("p/two"), shop.get("made/later")), (Some("2".into()), Some("3".into())));
+    assert_eq!(
+        (shop.read_file("p/two"), shop.read_file("made/later")),
+        (Some("2".into()), Some("3".into()))
+    );
 }
 
 #[tokio::test]
 async fn fifty_changes_are_kept_and_blobs_go_with_them() {
-    let shop = Shop::new();
+    let shop = TestWorkspace::new();
     for i in 0..=51 {
-        shop.ok("write_file", json!({"path": "f", "content": format!("{i}")})).await;
+        shop.call_ok("write_file", json!({"path": "f", "content": format!("{i}")})).await;
     }
     let journal = shop.workspace.journal().expect("journal");
     let list = journal.list().expect("list");
@@ -165,34 +169,35 @@ async fn fifty_changes_are_kept_and_blobs_go_with_them() {
     assert_eq!(list[0].summary, "write f");
     assert_eq!(std::fs::read_dir(journal.dir().join("blobs")).expect("blobs").count(), 50);
     let report = undo(&shop, 100, false);
-    assert_eq!((report.undone.len(), shop.get("f").as_deref()), (50, Some("1")));
+    assert_eq!((report.undone.len(), shop.read_file("f").as_deref()), (50, Some("1")));
     assert_eq!(std::fs::read_dir(journal.dir().join("blobs")).expect("blobs").count(), 0);
 }
 
 #[tokio::test]
 async fn what_is_too_large_to_keep_is_said_and_passed_over_only_by_force() {
-    let shop = Shop::new();
-    shop.put("small", "1");
-    let large = std::fs::File::create(shop.at("large")).expect("file");
-    large.set_len(journal::ENTRY_BYTES + 1).expect("size");
-    shop.ok("write_file", json!({"path": "small", "content": "2"})).await;
-    let text = shop.ok("delete_file", json!({"path": "large"})).await;
+    let shop = TestWorkspace::new();
+    shop.write_file("small", "1");
+    let large = std::fs::File::create(shop.path("large")).expect("file");
+    large.set_len(undo_journal::ENTRY_BYTES + 1).expect("size");
+    shop.call_ok("write_file", json!({"path": "small", "content": "2"})).await;
+    let text = shop.call_ok("delete_file", json!({"path": "large"})).await;
     assert!(text.contains("Undo is not available for this change"), "{text}");
     let report = undo(&shop, 2, false);
     assert!(report.refused.expect("refused").1.contains("larger than 64 MB"));
     assert_eq!(undo(&shop, 2, true).undone.len(), 2);
-    assert_eq!(shop.get("small").as_deref(), Some("1"));
+    assert_eq!(shop.read_file("small").as_deref(), Some("1"));
 }
 
 #[tokio::test]
 async fn an_entry_whose_change_was_never_made_undoes_to_nothing() {
     let shop = filled();
     let before = state(&shop);
-    shop.ok("delete_file", json!({"path": "d", "recursive": true})).await;
-    shop.ok("edit_file", json!({"path": "f", "old_text": "old", "new_text": "new"})).await;
-    // As after a crash between the record and the change: the entries are there, the change of f is not, and of d only a part.
-    shop.put("f", "old\n");
-    shop.put("d/e/b", "b");
+    shop.call_ok("delete_file", json!({"path": "d", "recursive": true})).await;
+    shop.call_ok("edit_file", json!({"path": "f", "old_text": "old", "new_text": "new"})).await;
+    // The state after a crash between record and change: the entries exist, `f` is unchanged, and
+    // `d` is partly changed.
+    shop.write_file("f", "old\n");
+    shop.write_file("d/e/b", "b");
     let report = undo(&shop, 2, false);
     assert_eq!(report.refused, None);
     assert_eq!(report.undone[0].did, Vec::<String>::new());
@@ -202,8 +207,8 @@ async fn an_entry_whose_change_was_never_made_undoes_to_nothing() {
 #[tokio::test]
 async fn a_journal_is_private_survives_reopening_and_says_what_is_damaged() {
     let shop = filled();
-    shop.ok("delete_file", json!({"path": "f"})).await;
-    let dir = shop.beside("state/undo");
+    shop.call_ok("delete_file", json!({"path": "f"})).await;
+    let dir = shop.path_outside("state/undo");
     assert_eq!(dir.metadata().expect("dir").permissions().mode() & 0o777, 0o700);
     let again = Journal::open(&dir).expect("journal");
     assert_eq!(
@@ -224,23 +229,23 @@ async fn a_journal_is_private_survives_reopening_and_says_what_is_damaged() {
 #[tokio::test]
 async fn two_processes_take_turns() {
     use rustix::fs::FlockOperation;
-    let shop = Shop::new();
-    shop.ok("write_file", json!({"path": "f", "content": "1"})).await;
-    let other = std::fs::File::open(shop.beside("state/undo/lock")).expect("lock");
+    let shop = TestWorkspace::new();
+    shop.call_ok("write_file", json!({"path": "f", "content": "1"})).await;
+    let other = std::fs::File::open(shop.path_outside("state/undo/lock")).expect("lock");
     rustix::fs::flock(&other, FlockOperation::LockExclusive).expect("lock");
-    let ctx = crate::testing::context();
+    let ctx = crate::test_support::context();
     let tool = shop.tool("write_file");
     let args = json!({"path": "f", "content": "2"});
     let waiting = tool.call(&ctx, &args);
     let (result, ()) = tokio::join!(waiting, async {
         tokio::task::yield_now().await;
         assert_eq!(
-            shop.get("f").as_deref(),
+            shop.read_file("f").as_deref(),
             Some("1"),
             "it waits while another process holds the lock"
         );
         drop(other);
     });
     result.expect("its turn");
-    assert_eq!(shop.get("f").as_deref(), Some("2"));
+    assert_eq!(shop.read_file("f").as_deref(), Some("2"));
 }

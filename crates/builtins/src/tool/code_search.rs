@@ -1,4 +1,4 @@
-//! `code_search`: lines of files that match a regular expression.
+//! `code_search`: searches files for lines that match a regular expression.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use toolcrib_core::{
 };
 
 use super::find_files::{NOT_SEARCHED, Pattern};
-use super::{aliases, blocking, counted, examples, file_spec, on_file};
-use crate::fs::sweep::{Skip, Swept, Visit as _, sweep};
+use super::{aliases, blocking, count_noun, examples, file_spec, on_file};
+use crate::content_search::{FileMatches, FileSearcher, Query, SearchResults, matcher};
+use crate::fs::parallel_walk::{FileVisitor as _, SkipRules, WalkSummary, walk_parallel};
 use crate::fs::walk::Limits;
-use crate::fs::{Fault, Last, Node, Workspace, read};
-use crate::search::{Finder, Found, InFile, Query, matcher};
+use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_read};
 
-/// How long a call may take.
+/// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Bounds of the search; the time leaves room below that of the tool.
+/// Limits of the walk; its time is below that of the call, so that partial results can be returned.
 const LIMITS: Limits = Limits { entries: 1_000_000, depth: 64, time: Duration::from_secs(25) };
-/// Matching lines in one result (SPEC 3.6: 20), and at most.
+/// Matching lines in one result: default and maximum.
 const RESULTS: u32 = 20;
 const MAX_RESULTS: u32 = 500;
-/// Matching lines of one file (SPEC 3.6: 5), unless the call is about that file.
+/// Matching lines per file, unless the call searches one file.
 const PER_FILE: u32 = 5;
-/// Lines around a match, at most.
+/// Most context lines before and after a match.
 const MAX_CONTEXT: u32 = 5;
-/// Threads of one search, at most.
+/// Most threads of one search.
 const MAX_THREADS: usize = 8;
 
-/// The tool.
+/// Handler of `code_search`.
 pub(crate) struct CodeSearch {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -127,8 +127,8 @@ fn search(
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
     let start = args.path.as_deref().unwrap_or(".");
-    let spot = workspace.roots().resolve(start, Last::Follow)?;
-    let query = query(args, spot.node == Some(Node::File))?;
+    let spot = workspace.roots().resolve(start, LinkPolicy::Follow)?;
+    let query = query(args, spot.node == Some(NodeKind::File))?;
     let include = args.include.as_deref().map(Pattern::new).transpose()?;
     let exclude = args.exclude.as_deref().map(Pattern::new).transpose()?;
     let wants = |path: &Path| {
@@ -136,30 +136,32 @@ fn search(
             && !exclude.as_ref().is_some_and(|glob| glob.matches(path))
     };
     let until = Instant::now() + LIMITS.time;
-    let finder = || Finder::new(&query, &wants, until, cancel);
+    let finder = || FileSearcher::new(&query, &wants, until, cancel);
     let (mut found, swept) = match spot.node {
-        None => return Err(Fault::NotFound.at(start).into()),
-        Some(Node::Dir) => {
-            let skip = Skip { names: NOT_SEARCHED, ignored: args.include_ignored != Some(true) };
+        None => return Err(FsErrorKind::NotFound.at(start).into()),
+        Some(NodeKind::Dir) => {
+            let skip =
+                SkipRules { names: NOT_SEARCHED, ignored: args.include_ignored != Some(true) };
             let finders = (0..threads()).map(|_| finder()).collect();
-            let (swept, finders) = sweep(workspace.roots(), &spot, LIMITS, skip, cancel, finders)
-                .map_err(|fault| ToolError::from(fault.at(start)))?;
-            let mut found = Found::default();
-            finders.into_iter().for_each(|finder| found.join(finder.found));
+            let (swept, finders) =
+                walk_parallel(workspace.roots(), &spot, LIMITS, skip, cancel, finders)
+                    .map_err(|fault| ToolError::from(fault.at(start)))?;
+            let mut found = SearchResults::default();
+            finders.into_iter().for_each(|finder| found.merge(finder.found));
             (found, swept)
         }
         Some(_) => {
-            let (file, size) = read::open(workspace.roots(), start)?;
+            let (file, size) = bounded_read::open(workspace.roots(), start)?;
             let mut finder = finder();
             finder.file(Path::new(""), file, size);
             if cancel.is_cancelled() {
-                return Err(Fault::Cancelled.at(start).into());
+                return Err(FsErrorKind::Cancelled.at(start).into());
             }
-            (finder.found, Swept::default())
+            (finder.found, WalkSummary::default())
         }
     };
-    found.cut(query.in_all);
-    Ok(told(args, start, &found, &swept).from(Trust::Workspace, start))
+    found.truncate(query.in_all);
+    Ok(render(args, start, &found, &swept).with_origin(Trust::Workspace, start))
 }
 
 fn query(args: &Args, is_file: bool) -> Result<Query, ToolError> {
@@ -175,7 +177,7 @@ fn query(args: &Args, is_file: bool) -> Result<Query, ToolError> {
     let per_file = args.max_per_file.unwrap_or(if is_file { MAX_RESULTS } else { PER_FILE });
     let context = args.context.unwrap_or(0).min(MAX_CONTEXT);
     let kept = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    // Of a file that is only listed no line is kept.
+    // A search that lists files only keeps no lines.
     let per_file = if is(args.files_only) { 0 } else { kept(per_file) };
     Ok(Query { matcher, context: kept(context), per_file, in_all: kept(in_all) })
 }
@@ -184,7 +186,7 @@ fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS)
 }
 
-fn told(args: &Args, start: &str, found: &Found, swept: &Swept) -> ToolOutput {
+fn render(args: &Args, start: &str, found: &SearchResults, swept: &WalkSummary) -> ToolOutput {
     let files_only = args.files_only == Some(true);
     let shown: u64 = found.files.iter().map(|file| lines_shown(file, files_only)).sum();
     let total = if files_only { found.matching } else { found.matches };
@@ -193,8 +195,8 @@ fn told(args: &Args, start: &str, found: &Found, swept: &Swept) -> ToolOutput {
     } else {
         format!(
             "{} in {} ({} searched).",
-            counted(found.matches, "matching line"),
-            counted(found.matching, "file"),
+            count_noun(found.matches, "matching line"),
+            count_noun(found.matching, "file"),
             found.searched
         )
     };
@@ -217,11 +219,11 @@ fn told(args: &Args, start: &str, found: &Found, swept: &Swept) -> ToolOutput {
     ToolOutput::text(text).with_structured(structured(start, found, complete))
 }
 
-fn lines_shown(file: &InFile, files_only: bool) -> u64 {
+fn lines_shown(file: &FileMatches, files_only: bool) -> u64 {
     if files_only { 1 } else { file.hits.iter().filter(|hit| hit.matches).count() as u64 }
 }
 
-/// The path of a file as the next call can give it.
+/// The path of a file in the form that the next call can use.
 fn full(start: &str, path: &Path) -> String {
     let full: PathBuf =
         if path.as_os_str().is_empty() { start.into() } else { Path::new(start).join(path) };
@@ -229,7 +231,7 @@ fn full(start: &str, path: &Path) -> String {
     shown.strip_prefix("./").map_or(shown.clone(), str::to_owned)
 }
 
-fn list(text: &mut String, path: &str, file: &InFile, files_only: bool) {
+fn list(text: &mut String, path: &str, file: &FileMatches, files_only: bool) {
     if files_only {
         text.push_str(&format!("\n{path}: {}", file.matches));
         return;
@@ -250,8 +252,8 @@ fn list(text: &mut String, path: &str, file: &InFile, files_only: bool) {
     }
 }
 
-/// What was not searched, in sentences.
-fn notes(found: &Found, swept: &Swept) -> Vec<String> {
+/// What was not searched, as sentences.
+fn notes(found: &SearchResults, swept: &WalkSummary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = swept.stopped {
         notes.push(format!("Not everything was searched: {why}. Search a smaller folder."));
@@ -274,8 +276,8 @@ fn notes(found: &Found, swept: &Swept) -> Vec<String> {
     notes
 }
 
-fn structured(start: &str, found: &Found, complete: bool) -> Value {
-    let file = |file: &InFile| {
+fn structured(start: &str, found: &SearchResults, complete: bool) -> Value {
+    let file = |file: &FileMatches| {
         let lines = file.hits.iter().filter(|hit| hit.matches);
         json!({
             "path": full(start, &file.path),

@@ -1,4 +1,4 @@
-//! `copy_path`: a file or a folder under another name.
+//! `copy_path`: copies a file or folder.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{aliases, blocking, examples, file_spec, lock, on_file, said, with_undo_note};
+use super::{aliases, blocking, examples, file_spec, lock, on_file, text_output, with_undo_note};
 use crate::fs::Workspace;
 
-/// The tool.
+/// Handler of `copy_path`.
 pub(crate) struct CopyPath {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -25,7 +25,7 @@ pub(crate) struct Args {
     overwrite: Option<bool>,
 }
 
-/// Other names of the two paths.
+/// Aliases of the two path parameters.
 pub(super) fn two_path_aliases() -> Vec<(String, String)> {
     aliases([
         ("source", "from"),
@@ -71,7 +71,7 @@ impl Tool for CopyPath {
             let Args { from, to, overwrite } = args;
             let changed = workspace.copy(&from, &to, overwrite.unwrap_or(false), &cancel)?;
             let text = format!("Copied {from} to {to}");
-            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+            Ok(text_output(with_undo_note(text, changed.not_undoable.as_deref())))
         })
         .await
     }

@@ -1,4 +1,4 @@
-//! `delete_file`: a file, a link, or a folder goes; undo brings it back.
+//! `delete_file`: deletes a file, link or folder; undo restores it.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use toolcrib_core::{
     Access, Assessment, CallCtx, Effect, Risk, Tool, ToolError, ToolOutput, ToolSpec,
 };
 
-use super::{blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note};
+use super::{blocking, examples, file_spec, on_file, path_aliases, text_output, with_undo_note};
 use crate::fs::Workspace;
 
-/// The tool.
+/// Handler of `delete_file`.
 pub(crate) struct DeleteFile {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -63,7 +63,7 @@ impl Tool for DeleteFile {
                 0 | 1 => format!("Deleted {}", args.path),
                 n => format!("Deleted {} ({n} entries)", args.path),
             };
-            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+            Ok(text_output(with_undo_note(text, changed.not_undoable.as_deref())))
         })
         .await
     }

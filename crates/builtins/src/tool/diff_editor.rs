@@ -1,4 +1,5 @@
-//! `diff_editor`: unified diffs, or blocks to search and replace, over one file or several, all or nothing.
+//! `diff_editor`: applies unified diffs or search/replace blocks to one or several files, all or
+//! nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,24 +12,26 @@ use toolcrib_core::{
     ToolSpec, Trust,
 };
 
-use super::{aliases, blocking, examples, file_spec, lock, path_aliases, said, with_undo_note};
+use super::{
+    aliases, blocking, examples, file_spec, lock, path_aliases, text_output, with_undo_note,
+};
 use crate::fs::Workspace;
-use crate::git::{Command, Git};
-use crate::patch::{self, Applied, FilePatch, Misfit, syntax};
+use crate::git::{Git, GitCommand};
+use crate::patch::{self, Applied, FilePatch, HunkMismatch, syntax_check};
 
-/// Bytes of all files of one diff: more than `edit_file` takes for one.
+/// Most bytes of all files of one diff; more than `edit_file` takes for one.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// Lines of one file; the places of all of them are held while hunks are located.
+/// Most lines of one file; the index for locating hunks holds all of them.
 const MAX_LINES: usize = 2_000_000;
-/// Characters of a line that a message shows.
+/// Characters of a line in a message.
 const SHOWN: usize = 200;
-/// Hunks that a result lists for each file.
+/// Hunks per file that a result lists.
 const LISTED: usize = 20;
 
-/// The tool.
+/// Handler of `diff_editor`.
 pub(crate) struct DiffEditor {
     pub(crate) workspace: Arc<Workspace>,
-    /// For the last commit; `None` = no program can be run.
+    /// For `create`, which reads the last commit; `None` if programs cannot be run.
     pub(crate) git: Option<Git>,
 }
 
@@ -128,7 +131,7 @@ impl Tool for DiffEditor {
             Action::Create => ("show what changed in", Access::Shared),
         };
         let mut assessment =
-            Assessment::declared(spec).saying(format!("{verb} {}", files.join(", ")));
+            Assessment::from_spec(spec).with_summary(format!("{verb} {}", files.join(", ")));
         assessment.operation = Some(action.operation().to_owned());
         if action == Action::Create {
             assessment.effect = Effect::Read;
@@ -147,7 +150,7 @@ impl Tool for DiffEditor {
 }
 
 impl DiffEditor {
-    /// What was changed since the last commit.
+    /// The changes since the last commit, as a diff.
     async fn create(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
         let Some(git) = &self.git else {
             return Err(ToolError::new(
@@ -162,7 +165,7 @@ impl DiffEditor {
         if text.is_empty() {
             text.push_str("(no changes)");
         }
-        Ok(ToolOutput::text(text).from(Trust::Workspace, args.files()?.join(", ")))
+        Ok(ToolOutput::text(text).with_origin(Trust::Workspace, args.files()?.join(", ")))
     }
 }
 
@@ -171,20 +174,20 @@ async fn since_commit(git: &Git, ctx: &CallCtx, path: &str) -> Result<String, To
     let folder = whole.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.and_then(Path::to_str).unwrap_or(".");
     let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or(".");
-    let about = |args: &[&str]| Command::reading(folder, args).and(["--", name]);
-    let known = git.done(ctx, about(&["ls-files", "--cached"])).await?;
+    let about = |args: &[&str]| GitCommand::read_only(folder, args).with_args(["--", name]);
+    let known = git.run_checked(ctx, about(&["ls-files", "--cached"])).await?;
     if known.stdout.total == 0 {
         return Ok(format!(
             "{path} is not in git, so all of it is new: add it with git_manager.\n"
         ));
     }
     let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"];
-    let finished = git.done(ctx, about(&diff)).await?;
+    let finished = git.run_checked(ctx, about(&diff)).await?;
     Ok(String::from_utf8_lossy(&finished.stdout.head).into_owned())
 }
 
-/// What happened to one file.
-struct Done {
+/// The result for one file.
+struct PatchedFile {
     path: String,
     applied: Applied,
     is_new: bool,
@@ -219,11 +222,12 @@ fn apply(
         }
         Ok((new, done))
     })?;
-    let text = with_undo_note(told(&done), changed.not_undoable.as_deref());
-    Ok(said(text).with_structured(structured(&done)))
+    let text = with_undo_note(render(&done), changed.not_undoable.as_deref());
+    Ok(text_output(text).with_structured(structured(&done)))
 }
 
-/// Which file each part of the diff is about. All files are named by the call, because what is named there is what policy has judged.
+/// Assigns each part of the diff to a file. All files must be named by the call, because policy
+/// judged those names.
 fn assign<'a>(
     patches: &'a [FilePatch],
     files: &[&'a str],
@@ -260,7 +264,7 @@ fn plain(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-/// Whether one path is the end of the other: a diff is often made in a folder above or below.
+/// Whether one path is a suffix of the other: diffs are often made in a parent or child folder.
 fn is_tail(a: &str, b: &str) -> bool {
     let (a, b) = (plain(a), plain(b));
     let ends = |long: &str, short: &str| {
@@ -277,13 +281,13 @@ fn not_named(patch: &FilePatch, files: &[&str]) -> ToolError {
     ))
 }
 
-fn one_file(path: &str, patch: &FilePatch, old: Option<&[u8]>) -> Result<Done, ToolError> {
+fn one_file(path: &str, patch: &FilePatch, old: Option<&[u8]>) -> Result<PatchedFile, ToolError> {
     let adds_only = patch.hunks.iter().all(|hunk| hunk.old().next().is_none());
     let is_new = old.is_none();
     let old = match old {
         None if patch.is_new || adds_only => "",
         None => {
-            let missing = crate::fs::Fault::NotFound.at(path);
+            let missing = crate::fs::FsErrorKind::NotFound.at(path);
             let mut error = ToolError::from(missing);
             error.message.push_str(
                 ". The diff removes or keeps lines of it. For a new file begin with --- /dev/null.",
@@ -298,9 +302,9 @@ fn one_file(path: &str, patch: &FilePatch, old: Option<&[u8]>) -> Result<Done, T
         Some(old) => text_of(path, old)?,
     };
     let applied = patch::apply(old, &patch.hunks)
-        .map_err(|(number, misfit)| misfits(path, patch, number, &misfit))?;
-    let warning = syntax::warning(path, (!is_new).then_some(old), &applied.content);
-    Ok(Done { path: path.to_owned(), applied, is_new, warning })
+        .map_err(|(number, misfit)| hunk_error(path, patch, number, &misfit))?;
+    let warning = syntax_check::warning(path, (!is_new).then_some(old), &applied.content);
+    Ok(PatchedFile { path: path.to_owned(), applied, is_new, warning })
 }
 
 fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ToolError> {
@@ -318,15 +322,15 @@ fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ToolError> {
     Ok(text)
 }
 
-/// Why a hunk has no place in the file, with the nearest one.
-fn misfits(path: &str, patch: &FilePatch, number: usize, misfit: &Misfit) -> ToolError {
+/// Why a hunk does not fit, with the nearest position.
+fn hunk_error(path: &str, patch: &FilePatch, number: usize, misfit: &HunkMismatch) -> ToolError {
     let at = patch.hunks.get(number).map_or(0, |hunk| hunk.at);
     let head = format!(
         "Hunk {} of {path} (line {at} of the diff) does not fit. Nothing was changed.",
         number + 1
     );
     let why = match misfit {
-        Misfit::Nowhere { near: Some(near) } => {
+        HunkMismatch::NotFound { near: Some(near) } => {
             let found = near.found.as_ref().map_or_else(
                 || "the file ends before it".to_owned(),
                 |found| format!("the file has\n{}", quoted(found)),
@@ -338,10 +342,10 @@ fn misfits(path: &str, patch: &FilePatch, number: usize, misfit: &Misfit) -> Too
                 quoted(&near.wanted)
             )
         }
-        Misfit::Nowhere { near: None } => {
+        HunkMismatch::NotFound { near: None } => {
             "None of its lines stands there. The diff was made for another file or version: read the file again and send a new diff.".to_owned()
         }
-        Misfit::Several { lines, count } => {
+        HunkMismatch::Ambiguous { lines, count } => {
             let listed: Vec<String> = lines.iter().map(usize::to_string).collect();
             let more = if *count > lines.len() { ", ..." } else { "" };
             format!(
@@ -349,10 +353,10 @@ fn misfits(path: &str, patch: &FilePatch, number: usize, misfit: &Misfit) -> Too
                 listed.join(", ")
             )
         }
-        Misfit::NoContext => {
+        HunkMismatch::NoContext => {
             "It only adds lines and does not say behind which. Give at least one line of the file as context.".to_owned()
         }
-        Misfit::TooMuch => {
+        HunkMismatch::TooMuchWork => {
             "The file and the hunk repeat the same lines too often to find the place. Use edit_file for this change.".to_owned()
         }
     };
@@ -363,10 +367,10 @@ fn quoted(line: &str) -> String {
     format!("  | {}", line.chars().take(SHOWN).collect::<String>())
 }
 
-/// What was done, in words.
-fn told(done: &[Done]) -> String {
+/// Describes the result.
+fn render(done: &[PatchedFile]) -> String {
     let mut lines = Vec::new();
-    for Done { path, applied, is_new, warning } in done {
+    for PatchedFile { path, applied, is_new, warning } in done {
         let what = if *is_new { "created" } else { "changed" };
         let places: Vec<String> = applied.places.iter().take(LISTED).map(place).collect();
         let more = if applied.places.len() > LISTED { ", ..." } else { "" };
@@ -387,8 +391,8 @@ fn place((line, off): &(usize, isize)) -> String {
     }
 }
 
-fn structured(done: &[Done]) -> Value {
-    let file = |done: &Done| {
+fn structured(done: &[PatchedFile]) -> Value {
+    let file = |done: &PatchedFile| {
         let mut value = json!({
             "path": done.path,
             "created": done.is_new,

@@ -1,4 +1,4 @@
-//! `edit_file`: an exact piece of a file is replaced.
+//! `edit_file`: replaces an exact piece of a file's text.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
-    aliases, blocking, examples, file_spec, on_file, path_aliases, said, with_undo_note,
+    aliases, blocking, examples, file_spec, on_file, path_aliases, text_output, with_undo_note,
     with_warning,
 };
 use crate::fs::Workspace;
-use crate::patch::syntax;
+use crate::patch::syntax_check;
 
-/// Largest file that is edited: ten times what is read at once.
+/// Largest file: ten times the most that is read at once.
 const MAX_BYTES: u64 = 10 * super::read_file::MAX_BYTES;
-/// Lines that are compared with the text that was not found.
+/// Most lines that are compared with a text that was not found.
 const MAX_COMPARED: usize = 20_000;
 /// Characters of a line that are compared and shown.
 const SHOWN: usize = 160;
 
-/// The tool.
+/// Handler of `edit_file`.
 pub(crate) struct EditFile {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -84,7 +84,8 @@ impl Tool for EditFile {
             let (changed, (lines, warning)) = workspace.edit(path, MAX_BYTES, &cancel, |old| {
                 let before = String::from_utf8_lossy(&old).into_owned();
                 let (new, lines) = replace(old, &args)?;
-                let warning = syntax::warning(path, Some(&before), &String::from_utf8_lossy(&new));
+                let warning =
+                    syntax_check::warning(path, Some(&before), &String::from_utf8_lossy(&new));
                 Ok((new, (lines, warning)))
             })?;
             let text = match lines.as_slice() {
@@ -98,13 +99,13 @@ impl Tool for EditFile {
                 ),
             };
             let text = with_undo_note(text, changed.not_undoable.as_deref());
-            Ok(said(with_warning(text, warning)))
+            Ok(text_output(with_warning(text, warning)))
         })
         .await
     }
 }
 
-/// The new content, and the lines where something was replaced.
+/// The new content, and the lines of the replacements.
 fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError> {
     let Args { path, old_text, new_text, replace_all } = args;
     if old_text.is_empty() {
@@ -136,7 +137,7 @@ fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError
     }
 }
 
-/// The line, from 1, of each place where a text occurs.
+/// The line, from 1, of each occurrence of a text.
 fn lines_of(content: &str, needle: &str) -> Vec<usize> {
     let (mut line, mut seen) = (1, 0);
     content
@@ -157,7 +158,7 @@ fn listed(lines: &[usize]) -> String {
     text.join(", ")
 }
 
-/// Why a text was not found: blanks or line ends that differ, or the lines that come nearest.
+/// Why a text was not found: different whitespace or line ends, or the nearest lines.
 fn not_found(content: &str, args: &Args) -> ToolError {
     let Args { path, old_text, .. } = args;
     let hint = if let Some(line) = loosely(content, old_text) {
@@ -181,7 +182,7 @@ fn not_found(content: &str, args: &Args) -> ToolError {
     ToolError::execution(format!("old_text was not found in {path}. Nothing was changed. {hint}"))
 }
 
-/// The line where a text occurs when all blanks and line breaks are left out.
+/// The line where a text occurs if all whitespace is ignored.
 fn loosely(content: &str, needle: &str) -> Option<usize> {
     let tight = |text: &str| text.split_whitespace().collect::<String>();
     let needle = tight(needle);
@@ -204,7 +205,7 @@ fn loosely(content: &str, needle: &str) -> Option<usize> {
     None
 }
 
-/// Up to three lines that are most like the first line of a text with something in it.
+/// Up to three lines that are most similar to the first non-empty line of a text.
 fn nearest(content: &str, needle: &str) -> Vec<String> {
     let Some(wanted) = needle.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return Vec::new();
@@ -231,7 +232,7 @@ fn nearest(content: &str, needle: &str) -> Vec<String> {
         .collect()
 }
 
-/// The sorted pairs of neighbouring characters of a line.
+/// The sorted pairs of adjacent characters of a line.
 fn pairs(line: &str) -> Vec<(char, char)> {
     let chars: Vec<char> = line.chars().take(SHOWN).collect();
     let mut pairs: Vec<_> = chars.iter().copied().zip(chars.iter().copied().skip(1)).collect();

@@ -1,4 +1,4 @@
-//! `execute_shell_command`: a command line for the shell, where the owner's settings say.
+//! `execute_shell_command`: runs a command line in the shell that the owner configured.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,36 +13,42 @@ use toolcrib_core::{
     ToolOutput, ToolSpec, Trust,
 };
 use toolcrib_sandbox::userland::ShellTarget;
-use toolcrib_sandbox::{HostRule, HostRules, Network, Status, Stop};
+use toolcrib_sandbox::{HostRule, HostRules, LimitHit, Network, Status};
 
 use super::{base_spec, examples};
-use crate::shell::background::{Background, State};
-use crate::shell::place::Place;
-use crate::shell::{Answer, How, Owner, Ran, Shells, Stream, Wanted, facts, names};
-use crate::workbench::{Confines, unreached};
+use crate::program_runner::{ProgramPolicy, blocked_hosts_note};
+use crate::shell::background::{BackgroundProcess, State};
+use crate::shell::execution_target::ExecutionTarget;
+use crate::shell::{
+    CollectedStream, CommandEnd, CommandOutput, CommandResult, Owner, ShellCommand, Shells,
+    env_names, risk,
+};
 
-/// Seconds that a command may run unless it says otherwise (seed 000: 30). The most is its [place's](Place::most_time).
+/// Default time limit in seconds. The maximum is that of the [execution
+/// target](ExecutionTarget::max_timeout).
 const SECONDS: u64 = 30;
 
-/// Time of the call as a whole. A command's own time begins when its shell is free, so a call may wait for others before it.
-const WHOLE: Duration = Duration::from_secs(600);
+/// Time limit of the call. A command's own time starts when its shell is free, so the call may wait
+/// for others before.
+const TOTAL_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Bytes of a command. What is longer belongs into a file.
+/// Longest command, in bytes; a longer one belongs in a file.
 const MOST_BYTES: usize = 60 * 1024;
 
-/// Characters of a command in the line for the person who is asked.
+/// Characters of a command in an approval request.
 const SUMMARY: usize = 300;
 
-/// The rule of a host that is not among those that are allowed.
+/// The rule id for a host that is not on the allowlist.
 const NOT_LISTED: &str = "host.not_listed";
 
-/// How long a program in the background is looked at before the answer: what fails at once is said at once.
+/// How long a background process is observed before the call returns, so that an immediate failure
+/// is reported at once.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
-/// Lines that are shown of it.
+/// Lines of its output that are shown.
 const FIRST_LINES: usize = 50;
 
-/// The tool.
+/// Handler of `execute_shell_command`.
 pub(crate) struct ExecuteShellCommand {
     pub(crate) shells: Arc<Shells>,
 }
@@ -68,17 +74,17 @@ pub(crate) struct Args {
     hosts: Option<Vec<String>>,
 }
 
-/// The tool as it is with nothing configured.
+/// The definition without any configuration.
 pub(crate) fn spec() -> ToolSpec {
-    spec_at(&Confines::default())
+    spec_for(&ProgramPolicy::default())
 }
 
-fn spec_at(confines: &Confines) -> ToolSpec {
+fn spec_for(confines: &ProgramPolicy) -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "execute_shell_command",
         &format!(
             "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
-            Place::of(confines).words(confines)
+            ExecutionTarget::from_policy(confines).describe(confines)
         ),
     );
     spec.title = "Run a shell command".to_owned();
@@ -86,11 +92,11 @@ fn spec_at(confines: &Confines) -> ToolSpec {
     spec.aliases = vec!["bash_manager".to_owned(), "bash".to_owned(), "shell".to_owned()];
     spec.parameter_aliases =
         super::aliases([("cmd", "command"), ("cwd", "working_dir"), ("workdir", "working_dir")]);
-    // What an unknown command could do; each one is assessed by its own words.
+    // The worst case; each command is assessed by its text.
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.reach = Reach { exec: true, ..Reach::default() };
     spec.permissions = vec![Permission::Exec];
-    spec.timeout = WHOLE;
+    spec.timeout = TOTAL_TIMEOUT;
     spec.attempts = 1;
     spec.default_enabled = false;
     spec.trust = Trust::External;
@@ -108,18 +114,19 @@ impl Tool for ExecuteShellCommand {
     type Args = Args;
 
     fn spec(&self) -> ToolSpec {
-        spec_at(&self.shells.bench().confines())
+        spec_for(&self.shells.runner().program_policy())
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         check(args)?;
-        let mut assessment = Assessment::declared(spec).saying(summary(args));
-        (assessment.effect, assessment.risk) = facts::of(&args.command);
+        let mut assessment = Assessment::from_spec(spec).with_summary(summary(args));
+        (assessment.effect, assessment.risk) = risk::assess(&args.command);
         if args.background == Some(true) {
             assessment.effect = assessment.effect.max(Effect::SideEffect);
         }
-        // In a closed sandbox nothing leaves and nothing beyond the workspace changes (DESIGN 9, Taint).
-        assessment.reach.exec = !self.is_closed(self.shells.place());
+        // In a closed sandbox a program can send nothing out and change nothing outside the
+        // workspace.
+        assessment.reach.exec = !self.is_closed(self.shells.execution_target());
         for host in self.hosts(args)? {
             assessment.permissions.push(Permission::Host(host.to_string()));
             assessment.reach = Reach { exec: true, outbound: true, ..assessment.reach };
@@ -130,16 +137,16 @@ impl Tool for ExecuteShellCommand {
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         check(&args)?;
         let hosts = HostRules::from_iter(self.hosts(&args)?);
-        let mut folder = args.working_dir.as_ref().map(|folder| self.at(folder));
+        let mut folder = args.working_dir.as_ref().map(|folder| self.resolve_folder(folder));
         if hosts != HostRules::default() && args.fresh != Some(true) {
-            // A shell of its own, where the conversation's is.
-            let owner = Owner::of(ctx);
+            // A separate shell starts in the folder of the conversation's shell.
+            let owner = Owner::from_call(ctx);
             folder = folder.or_else(|| owner.and_then(|owner| self.shells.folder(&owner)));
         }
         if args.background == Some(true) {
             return self.start(ctx, args, folder, hosts).await;
         }
-        let wanted = Wanted {
+        let wanted = ShellCommand {
             command: args.command,
             folder,
             env: args.env.unwrap_or_default(),
@@ -150,14 +157,15 @@ impl Tool for ExecuteShellCommand {
         let time = wanted.time;
         let ran = self.shells.run(ctx, wanted).await?;
         let trust = self.trust(ran.place);
-        said(&ran, time.min(ran.place.most_time())).map(|output| output.from(trust, "shell"))
+        render(&ran, time.min(ran.place.max_timeout()))
+            .map(|output| output.with_origin(trust, "shell"))
     }
 }
 
 impl ExecuteShellCommand {
-    /// A folder, from the workspace on.
-    fn at(&self, folder: &str) -> String {
-        let confines = self.shells.bench().confines();
+    /// A folder, relative to the workspace.
+    fn resolve_folder(&self, folder: &str) -> String {
+        let confines = self.shells.runner().program_policy();
         let base = confines.folder().unwrap_or(std::path::Path::new("/"));
         let home = confines.home.as_deref().unwrap_or(base);
         let path = match folder.strip_prefix("~/").or((folder == "~").then_some("")) {
@@ -167,12 +175,15 @@ impl ExecuteShellCommand {
         path.to_string_lossy().into_owned()
     }
 
-    /// Hosts that the call names and that are not allowed: a person is asked about each one.
+    /// Hosts that the call names and that are not allowed yet: each one needs approval.
     fn hosts(&self, args: &Args) -> Result<Vec<HostRule>, ToolError> {
         let Some(named) = args.hosts.as_ref().filter(|hosts| !hosts.is_empty()) else {
             return Ok(Vec::new());
         };
-        let allowed = match (self.shells.place().target, &self.shells.bench().confines().network) {
+        let allowed = match (
+            self.shells.execution_target().target,
+            &self.shells.runner().program_policy().network,
+        ) {
             (ShellTarget::Native, _) | (_, Network::Full) => return Ok(Vec::new()),
             (_, Network::None) => {
                 return Err(ToolError::validation(
@@ -182,7 +193,7 @@ impl ExecuteShellCommand {
             (_, Network::Hosts(hosts)) => hosts.clone(),
         };
         let read = |host: &String| {
-            let rule = host.parse::<HostRule>().ok().filter(HostRule::is_one);
+            let rule = host.parse::<HostRule>().ok().filter(HostRule::is_single_host);
             rule.ok_or_else(|| {
                 ToolError::validation(format!(
                     "{host:?} in `hosts` is no host. Write a name such as \"example.com\" or \"example.com:8443\", without a scheme, a path or a star."
@@ -194,13 +205,13 @@ impl ExecuteShellCommand {
         Ok(hosts)
     }
 
-    /// Whether nothing leaves a place, and nothing beyond the workspace changes.
-    fn is_closed(&self, place: Place) -> bool {
-        place.is_closed(&self.shells.bench().confines())
+    /// Whether a target can neither send data out nor change anything outside the workspace.
+    fn is_closed(&self, place: ExecutionTarget) -> bool {
+        place.is_closed(&self.shells.runner().program_policy())
     }
 
-    /// Whose words a command writes: where nothing comes in from outside, those of the workspace.
-    fn trust(&self, place: Place) -> Trust {
+    /// Trust of the output: if nothing can come in from outside, that of the workspace.
+    fn trust(&self, place: ExecutionTarget) -> Trust {
         if self.is_closed(place) { Trust::Workspace } else { Trust::External }
     }
 
@@ -211,7 +222,7 @@ impl ExecuteShellCommand {
         folder: Option<String>,
         hosts: HostRules,
     ) -> Result<ToolOutput, ToolError> {
-        let Some(owner) = Owner::of(ctx) else {
+        let Some(owner) = Owner::from_call(ctx) else {
             return Err(ToolError::validation(
                 "A program in the background belongs to a conversation, and this call is in none. Call without `background`.",
             ));
@@ -220,12 +231,13 @@ impl ExecuteShellCommand {
         let env = args.env.unwrap_or_default();
         let started =
             self.shells.start(owner, &args.command, folder.as_deref(), &env, hosts).await?;
-        let state = started.settle(AT_ONCE).await;
-        Ok(began(&started, state).from(self.trust(self.shells.place()), "shell"))
+        let state = started.wait_briefly(AT_ONCE).await;
+        Ok(render_started(&started, state)
+            .with_origin(self.trust(self.shells.execution_target()), "shell"))
     }
 }
 
-/// What no schema says.
+/// Checks that the schema cannot express.
 fn check(args: &Args) -> Result<(), ToolError> {
     if args.command.trim().is_empty() {
         return Err(ToolError::validation("`command` is empty. Say what is to be run."));
@@ -245,7 +257,7 @@ fn check(args: &Args) -> Result<(), ToolError> {
             "`working_dir` is no folder. Name one, or leave it out.",
         ));
     }
-    names::check(args.env.as_ref().unwrap_or(&BTreeMap::new()))
+    env_names::check_env(args.env.as_ref().unwrap_or(&BTreeMap::new()))
 }
 
 fn summary(args: &Args) -> String {
@@ -260,28 +272,30 @@ fn summary(args: &Args) -> String {
     }
 }
 
-/// The result of a command: how it ended, what it wrote, and what the model has to know of its shell.
-fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
-    let Answer { how, stdout, stderr, folder, ended, refused, level, duration } = &ran.answer;
+/// Renders the result: how the command ended, its output, and changes of the shell that the model
+/// must know.
+fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> {
+    let CommandOutput { how, stdout, stderr, folder, ended, refused, level, duration } =
+        &ran.answer;
     let shell_died = folder.is_none() && ran.lasts;
     let (code, end) = match how {
-        How::Ended(code) => (Some(*code), format!("exit code {code}")),
-        How::WithShell { status, stopped } => {
+        CommandEnd::Ended(code) => (Some(*code), format!("exit code {code}")),
+        CommandEnd::WithShell { status, stopped } => {
             let code = stopped.is_none().then(|| status.code());
-            (code, end_of(*status, *stopped, ran.lasts))
+            (code, describe_end(*status, *stopped, ran.lasts))
         }
-        How::TimedOut => (None, format!("timed out after {}s", time.as_secs())),
-        How::Stopped => {
+        CommandEnd::TimedOut => (None, format!("timed out after {}s", time.as_secs())),
+        CommandEnd::Stopped => {
             return Err(ToolError::new(
                 ErrorType::Cancelled,
                 "The command was stopped, and its shell with it. Whether it took effect is unknown: check before you run it again.",
             ));
         }
     };
-    let timed_out = *how == How::TimedOut;
+    let timed_out = *how == CommandEnd::TimedOut;
     let mut head = format!("[{end}; {:.2} s; sandbox: {level}", duration.as_secs_f64());
     if let Some(folder) = folder {
-        // Writing to a String cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = write!(head, "; folder: {folder}");
     }
     head.push(']');
@@ -298,7 +312,7 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
     if *ended > 0 {
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
-    notes.extend(unreached(refused));
+    notes.extend(blocked_hosts_note(refused));
     let unlisted: Vec<String> = refused
         .iter()
         .filter(|one| one.rule == NOT_LISTED)
@@ -319,7 +333,7 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
     )];
     push(&mut content, "stdout", stdout);
     push(&mut content, "stderr", stderr);
-    let mut output = ToolOutput::of(content).with_structured(json!({
+    let mut output = ToolOutput::from_blocks(content).with_structured(json!({
         "success": code == Some(0),
         "stdout": stdout.kept.text(),
         "stderr": stderr.kept.text(),
@@ -336,15 +350,15 @@ fn said(ran: &Ran, time: Duration) -> Result<ToolOutput, ToolError> {
     Ok(output)
 }
 
-/// A host as `hosts` names it: without a port that is the usual one.
+/// A host in the form of the parameter `hosts`: without the default port.
 fn asked_for(host: &str) -> String {
     let usual = |port| host.strip_suffix(port);
     usual(":443").or_else(|| usual(":80")).unwrap_or(host).to_owned()
 }
 
-fn end_of(status: Status, stopped: Option<Stop>, lasts: bool) -> String {
+fn describe_end(status: Status, stopped: Option<LimitHit>, lasts: bool) -> String {
     match (stopped, status) {
-        (Some(stop), _) => format!("stopped because {}", stop.because()),
+        (Some(stop), _) => format!("stopped because {}", stop.message()),
         (None, Status::Exited(code)) => format!("exit code {code}"),
         (None, Status::Signalled(signal)) => {
             format!("{} ended by signal {signal}", if lasts { "shell" } else { "it was" })
@@ -352,8 +366,8 @@ fn end_of(status: Status, stopped: Option<Stop>, lasts: bool) -> String {
     }
 }
 
-/// One stream, with the place of the whole where there is more than its ends.
-fn push(content: &mut Vec<Block>, name: &str, stream: &Stream) {
+/// Adds one stream, with the artifact if the output is longer.
+fn push(content: &mut Vec<Block>, name: &str, stream: &CollectedStream) {
     if stream.kept.total == 0 {
         return;
     }
@@ -371,8 +385,8 @@ fn push(content: &mut Vec<Block>, name: &str, stream: &Stream) {
     });
 }
 
-/// The result of a start.
-fn began(started: &Background, state: State) -> ToolOutput {
+/// Renders the result of a background start.
+fn render_started(started: &BackgroundProcess, state: State) -> ToolOutput {
     let page = started.page(Some(0), FIRST_LINES);
     let (word, text) = match state {
         State::Running => (
@@ -383,7 +397,7 @@ fn began(started: &Background, state: State) -> ToolOutput {
             ),
         ),
         State::Ended { status, stopped } => {
-            ("ended", format!("[{} at once: {}]", started.id, end_of(status, stopped, false)))
+            ("ended", format!("[{} at once: {}]", started.id, describe_end(status, stopped, false)))
         }
         State::Killed | State::Forgotten => {
             ("killed", format!("[{} was ended at once]", started.id))

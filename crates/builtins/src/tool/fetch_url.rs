@@ -1,4 +1,4 @@
-//! `fetch_url`: a web page or file, as text.
+//! `fetch_url`: fetches a web page or file as text.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,10 +11,10 @@ use toolcrib_net::{HttpClient, Limits, Method, Request};
 use url::Url;
 
 use super::{base_spec, blocking, examples};
-use crate::html;
-use crate::web::{self, Body};
+use crate::html_to_markdown;
+use crate::http_fetch::{self, Body};
 
-/// The tool.
+/// Handler of `fetch_url`.
 pub(crate) struct FetchUrl {
     pub(crate) client: HttpClient,
 }
@@ -48,7 +48,7 @@ pub(crate) fn spec() -> ToolSpec {
     spec.aliases = vec!["web_fetch".to_owned()];
     spec.group = Some("network".to_owned());
     spec.parameter_aliases = super::aliases([("uri", "url"), ("link", "url")]);
-    // The worst method; GET and HEAD are assessed lower.
+    // The worst case, POST; GET and HEAD are assessed lower.
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.reach = Reach { outbound: true, ..Reach::default() };
     spec.permissions = vec![Permission::Network];
@@ -69,8 +69,8 @@ impl Tool for FetchUrl {
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
-        let mut assessment =
-            Assessment::declared(spec).saying(format!("fetch {}", web::shown_url(&args.url)));
+        let mut assessment = Assessment::from_spec(spec)
+            .with_summary(format!("fetch {}", http_fetch::masked_url(&args.url)));
         if args.method != Some(Verb::Post) {
             (assessment.effect, assessment.risk) = (Effect::Read, Risk::Safe);
         }
@@ -80,11 +80,11 @@ impl Tool for FetchUrl {
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let request = request(args)?;
         let limits = Limits { total: defaults::TIMEOUT_FETCH, ..Limits::default() };
-        let response = web::fetch(&self.client, &request, limits, ctx).await?;
+        let response = http_fetch::fetch(&self.client, &request, limits, ctx).await?;
         let (status, final_url) = (response.head.status, response.head.final_url.clone());
         let content_type = response.head.header("content-type").unwrap_or_default().to_owned();
-        let note = web::truncation(&response);
-        let body = readable(Body::of(&response), final_url.clone()).await?;
+        let note = http_fetch::truncation(&response);
+        let body = readable(Body::from_response(&response), final_url.clone()).await?;
         let first = format!("HTTP {status} {} from {final_url}", response.head.reason);
         let mut content = vec![Block::text(first)];
         content.push(match &body {
@@ -101,23 +101,27 @@ impl Tool for FetchUrl {
             "content_type": content_type,
             "body": body.text(),
         });
-        Ok(ToolOutput::of(content).with_structured(structured).from(Trust::External, final_url))
+        Ok(ToolOutput::from_blocks(content)
+            .with_structured(structured)
+            .with_origin(Trust::External, final_url))
     }
 }
 
-/// HTML as Markdown; everything else as it is.
+/// Converts HTML to Markdown; leaves other bodies unchanged.
 async fn readable(body: Body, url: String) -> Result<Body, ToolError> {
     match body {
         Body::Text { text, media_type }
             if matches!(media_type.as_str(), "text/html" | "application/xhtml+xml") =>
         {
             let markdown = blocking(move || {
-                html::to_markdown(&text, Url::parse(&url).ok().as_ref()).map_err(|error| {
-                    ToolError::execution(
+                html_to_markdown::to_markdown(&text, Url::parse(&url).ok().as_ref()).map_err(
+                    |error| {
+                        ToolError::execution(
                         "The page cannot be turned into text. Use http_request to get it as it is.",
                     )
                     .with_detail(error.to_string())
-                })
+                    },
+                )
             })
             .await?;
             Ok(Body::Text { text: markdown, media_type: "text/markdown".to_owned() })

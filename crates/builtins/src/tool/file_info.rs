@@ -1,4 +1,4 @@
-//! `file_info`: what stands at a path, without reading it.
+//! `file_info`: metadata of a path, without reading the file.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec, Trust};
 
 use super::{blocking, examples, file_spec, on_file, path_aliases};
-use crate::fs::{Fault, FsError, Last, Node, Workspace, read};
+use crate::fs::{FsError, FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_read};
 
-/// The tool.
+/// Handler of `file_info`.
 pub(crate) struct FileInfo {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -53,43 +53,43 @@ impl Tool for FileInfo {
 
 fn info(workspace: &Workspace, path: &str) -> Result<ToolOutput, FsError> {
     let roots = workspace.roots();
-    let spot = roots.resolve(path, Last::Itself)?;
-    let node = spot.node.ok_or_else(|| Fault::NotFound.at(path))?;
+    let spot = roots.resolve(path, LinkPolicy::Itself)?;
+    let node = spot.node.ok_or_else(|| FsErrorKind::NotFound.at(path))?;
     let stat = spot.stat().map_err(|fault| fault.at(path))?;
     let mut info = Map::new();
     info.insert("path".to_owned(), json!(path));
     info.insert("type".to_owned(), json!(word(node)));
-    if node == Node::File {
-        info.insert("bytes".to_owned(), json!(read::size(&stat)));
+    if node == NodeKind::File {
+        info.insert("bytes".to_owned(), json!(bounded_read::size(&stat)));
     }
     if let Ok(modified) = Timestamp::new(stat.st_mtime, 0) {
         info.insert("modified".to_owned(), json!(modified.to_string()));
     }
     info.insert("permissions".to_owned(), json!(format!("{:03o}", stat.st_mode & 0o7777)));
-    if node == Node::File && stat.st_nlink > 1 {
+    if node == NodeKind::File && stat.st_nlink > 1 {
         info.insert("hard_links".to_owned(), json!(stat.st_nlink));
     }
-    if node == Node::Link {
+    if node == NodeKind::Link {
         info.insert("target".to_owned(), json!(spot.link_target()));
-        info.insert("leads_to".to_owned(), leads_to(roots.resolve(path, Last::Follow)));
+        info.insert("leads_to".to_owned(), link_target(roots.resolve(path, LinkPolicy::Follow)));
     }
-    Ok(ToolOutput::structured(Value::Object(info)).from(Trust::Workspace, path))
+    Ok(ToolOutput::structured(Value::Object(info)).with_origin(Trust::Workspace, path))
 }
 
-/// What a link leads to; of anything outside only that it is outside.
-fn leads_to(target: Result<crate::fs::Spot, FsError>) -> Value {
+/// The target of a link; for one outside the roots, only that it is outside.
+fn link_target(target: Result<crate::fs::ResolvedPath, FsError>) -> Value {
     match target {
         Ok(spot) => spot.node.map_or(json!("nothing"), |node| json!(word(node))),
-        Err(FsError { fault: Fault::NotFound, .. }) => json!("nothing"),
+        Err(FsError { fault: FsErrorKind::NotFound, .. }) => json!("nothing"),
         Err(_) => json!("not allowed"),
     }
 }
 
-fn word(node: Node) -> &'static str {
+fn word(node: NodeKind) -> &'static str {
     match node {
-        Node::File => "file",
-        Node::Dir => "folder",
-        Node::Link => "link",
-        Node::Special(what) => what,
+        NodeKind::File => "file",
+        NodeKind::Dir => "folder",
+        NodeKind::Link => "link",
+        NodeKind::Special(what) => what,
     }
 }

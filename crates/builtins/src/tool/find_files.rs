@@ -1,4 +1,4 @@
-//! `find_files`: paths that match a pattern.
+//! `find_files`: finds paths that match a glob pattern.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use toolcrib_core::{
 };
 
 use super::{aliases, blocking, examples, file_spec, on_file};
-use crate::fs::walk::{Limits, Next, walk};
-use crate::fs::{Fault, Last, Node, Workspace};
+use crate::fs::walk::{Limits, WalkAction, walk};
+use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace};
 
-/// Bounds of the walk; the time leaves room below the 10 s of the tool.
+/// Limits of the walk; its time is below the 10 s of the tool.
 const LIMITS: Limits = Limits { entries: 200_000, depth: 64, time: Duration::from_secs(8) };
-/// Paths in one result.
+/// Most paths in one result.
 const MAX_FOUND: usize = 1000;
-/// Bytes of a pattern.
+/// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;
-/// Folders of other programs that are named but not searched, unless the search begins in them.
+/// Folders of other programs that are listed but not searched, unless the search starts in them.
 pub(super) const NOT_SEARCHED: &[&str] =
     &[".git", ".hg", ".svn", "node_modules", "__pycache__", ".venv"];
 
-/// The tool.
+/// Handler of `find_files`.
 pub(crate) struct FindFiles {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -78,7 +78,7 @@ impl Tool for FindFiles {
     }
 }
 
-/// A pattern, and whether it is about names or about paths.
+/// A pattern, and whether it applies to names or to paths.
 pub(super) struct Pattern {
     glob: GlobMatcher,
     names_only: bool,
@@ -117,27 +117,27 @@ fn find(
     let start = args.path.as_deref().unwrap_or(".");
     let pattern = Pattern::new(&args.pattern)?;
     let roots = workspace.roots();
-    let spot = roots.resolve(start, Last::Follow)?;
+    let spot = roots.resolve(start, LinkPolicy::Follow)?;
     match spot.node {
-        Some(Node::Dir) => {}
-        Some(_) => return Err(Fault::NotDir.at(start).into()),
-        None => return Err(Fault::NotFound.at(start).into()),
+        Some(NodeKind::Dir) => {}
+        Some(_) => return Err(FsErrorKind::NotDir.at(start).into()),
+        None => return Err(FsErrorKind::NotFound.at(start).into()),
     }
     let mut found = Vec::new();
     let mut skipped = 0;
     let report = walk(roots, &spot, LIMITS, cancel, |item| {
         if pattern.matches(item.path) {
             if found.len() == MAX_FOUND {
-                return Ok(Next::Stop);
+                return Ok(WalkAction::Stop);
             }
-            let slash = if item.node == Node::Dir { "/" } else { "" };
+            let slash = if item.node == NodeKind::Dir { "/" } else { "" };
             found.push(format!("{}{slash}", Path::new(start).join(item.path).display()));
         }
-        if item.node == Node::Dir && NOT_SEARCHED.iter().any(|n| item.name() == *n) {
+        if item.node == NodeKind::Dir && NOT_SEARCHED.iter().any(|n| item.name() == *n) {
             skipped += 1;
-            return Ok(Next::Pass);
+            return Ok(WalkAction::Pass);
         }
-        Ok(Next::Enter)
+        Ok(WalkAction::Enter)
     })
     .map_err(|fault| ToolError::from(fault.at(start)))?;
     for path in &mut found {
@@ -166,5 +166,5 @@ fn find(
     let complete = !cut && report.is_complete() && skipped == 0;
     Ok(ToolOutput::text(text)
         .with_structured(json!({"paths": found, "complete": complete}))
-        .from(Trust::Workspace, start))
+        .with_origin(Trust::Workspace, start))
 }

@@ -1,4 +1,4 @@
-//! `get_current_time`: the date and time in a time zone.
+//! `get_current_time`: date and time in a time zone.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use toolcrib_core::{CallCtx, Clock, Tool, ToolError, ToolOutput, ToolSpec, Trust
 
 use super::{aliases, base_spec, examples};
 
-/// Seed 001's `EEEE, MMMM d, yyyy 'at' h:mm:ss a z` (SPEC 2.2).
+/// `EEEE, MMMM d, yyyy 'at' h:mm:ss a z` in Unicode date pattern notation.
 const HUMAN_READABLE: &str = "%A, %B %-d, %Y at %-I:%M:%S %p %Z";
 /// ISO 8601 with the offset.
 const ISO: &str = "%Y-%m-%dT%H:%M:%S%:z";
 
-/// The tool.
+/// Handler of `get_current_time`.
 pub(crate) struct GetCurrentTime {
     pub(crate) clock: Arc<dyn Clock>,
 }
@@ -100,7 +100,7 @@ fn zone(name: &str) -> Result<TimeZone, ToolError> {
     })
 }
 
-/// `+02:00`, `-0530`, `+2`, also after `UTC` or `GMT`.
+/// Parses `+02:00`, `-0530`, `+2`, also after `UTC` or `GMT`.
 fn offset(text: &str) -> Option<Offset> {
     let text = ["UTC", "GMT"].iter().find_map(|p| text.strip_prefix(p)).unwrap_or(text);
     let (sign, digits) = match text.split_at_checked(1)? {
@@ -123,14 +123,15 @@ fn offset(text: &str) -> Option<Offset> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{At, Called, call};
-    use toolcrib_core::{ErrorType, Typed};
+    use crate::test_support::{CallResult, FixedClock, call};
+    use toolcrib_core::{ErrorType, TypedHandler};
 
     /// 2026-11-21 15:04:05 UTC.
     const NOW: i64 = 1_795_273_445_000;
 
-    async fn ask(args: serde_json::Value) -> Called {
-        call(&Typed::handler(GetCurrentTime { clock: Arc::new(At(NOW)) }), args).await
+    async fn ask(args: serde_json::Value) -> CallResult {
+        call(&TypedHandler::handler(GetCurrentTime { clock: Arc::new(FixedClock(NOW)) }), args)
+            .await
     }
 
     #[tokio::test]

@@ -1,4 +1,4 @@
-//! `git_manager`: the everyday commands of git on a repository of the workspace.
+//! `git_manager`: everyday git commands on a repository of the workspace.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -12,20 +12,20 @@ use toolcrib_core::{
 };
 
 use super::{aliases, examples, file_spec};
-use crate::git::{Command, Git};
-use crate::workbench::Finished;
+use crate::git::{Git, GitCommand};
+use crate::program_runner::ProgramOutput;
 
-/// How long a command may take; a push waits for others.
+/// Time limit of a command; a push waits for the network.
 const TIMEOUT: Duration = Duration::from_secs(60);
-/// Commits that log shows (SPEC 3.6: 5), and at most.
+/// Commits that `log` shows: default and maximum.
 const COMMITS: u32 = 5;
 const MAX_COMMITS: u32 = 200;
-/// Paths of one call.
+/// Most paths of one call.
 const MAX_PATHS: usize = 1000;
-/// How messages begin that are the text of an error, not of a person (SPEC 3.6).
+/// Prefixes of commit messages that are error texts pasted by a model.
 const ERRORS: &[&str] = &["error:", "fatal:", "traceback (most recent", "exception:", "❌"];
 
-/// The tool.
+/// Handler of `git_manager`.
 pub(crate) struct GitManager {
     pub(crate) git: Git,
 }
@@ -124,7 +124,7 @@ impl Args {
         flag == Some(true)
     }
 
-    /// Whether the repository stays as it is.
+    /// Whether the action leaves the repository unchanged.
     fn reads(&self) -> bool {
         match self.action {
             Action::Log | Action::Diff | Action::Status | Action::Show => true,
@@ -141,7 +141,7 @@ impl Args {
         }
     }
 
-    /// For the person who is asked.
+    /// Summary for an approval request.
     fn summary(&self) -> String {
         let folder = self.folder();
         let what: Cow<'_, str> = match self.action {
@@ -167,7 +167,7 @@ impl Tool for GitManager {
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
-        let mut assessment = Assessment::declared(spec).saying(args.summary());
+        let mut assessment = Assessment::from_spec(spec).with_summary(args.summary());
         assessment.operation = Some(format!("git_manager.{}", args.action.name()));
         assessment.risk = args.risk();
         if args.reads() {
@@ -182,7 +182,7 @@ impl Tool for GitManager {
         let access = if args.reads() { Access::Shared } else { Access::Exclusive };
         let key = self.git.workspace.roots().lock_key(args.folder());
         Ok(match key {
-            Some(key) => assessment.locking(format!("git:{key}"), access),
+            Some(key) => assessment.with_lock(format!("git:{key}"), access),
             None => assessment,
         })
     }
@@ -194,14 +194,14 @@ impl Tool for GitManager {
             Action::Push => self.push(ctx, &args).await,
             _ => {
                 let command = command(&args)?;
-                let finished = self.git.done(ctx, command).await?;
+                let finished = self.git.run_checked(ctx, command).await?;
                 Ok(output(&args, &finished, quiet(args.action)))
             }
         }
     }
 }
 
-/// What is said where git says nothing.
+/// The message for a command without output.
 fn quiet(action: Action) -> &'static str {
     match action {
         Action::Add => "Added.",
@@ -212,8 +212,8 @@ fn quiet(action: Action) -> &'static str {
     }
 }
 
-/// The command of an action that is one command.
-fn command(args: &Args) -> Result<Command<'_>, ToolError> {
+/// The git command of an action that needs a single one.
+fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
     let folder = args.folder();
     let paths = paths(args)?;
     let limited = || {
@@ -222,10 +222,12 @@ fn command(args: &Args) -> Result<Command<'_>, ToolError> {
     };
     let revision = || args.revision.as_deref().map(revision).transpose();
     Ok(match args.action {
-        Action::Init => Command::writing(folder, &["init", "--template="]),
-        Action::Add if paths.is_empty() => Command::writing(folder, &["add", "--all", "--", "."]),
-        Action::Add => Command::writing(folder, &["add", "--"]).and(paths.clone()),
-        Action::Status => Command::reading(
+        Action::Init => GitCommand::read_write(folder, &["init", "--template="]),
+        Action::Add if paths.is_empty() => {
+            GitCommand::read_write(folder, &["add", "--all", "--", "."])
+        }
+        Action::Add => GitCommand::read_write(folder, &["add", "--"]).with_args(paths.clone()),
+        Action::Status => GitCommand::read_only(
             folder,
             &[
                 "status",
@@ -237,34 +239,37 @@ fn command(args: &Args) -> Result<Command<'_>, ToolError> {
         ),
         Action::Log => {
             let count = args.count.unwrap_or(COMMITS).clamp(1, MAX_COMMITS);
-            Command::reading(folder, &["log", "--no-show-signature", "--no-color", "--date=short"])
-                .and(["--format=%h - %s (%an, %ad)".to_owned(), format!("--max-count={count}")])
-                .and(revision()?)
-                .and(limited())
+            GitCommand::read_only(
+                folder,
+                &["log", "--no-show-signature", "--no-color", "--date=short"],
+            )
+            .with_args(["--format=%h - %s (%an, %ad)".to_owned(), format!("--max-count={count}")])
+            .with_args(revision()?)
+            .with_args(limited())
         }
-        Action::Diff => Command::reading(
+        Action::Diff => GitCommand::read_only(
             folder,
             &["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--ignore-submodules=dirty"],
         )
-        .and(Args::is_set(args.staged).then_some("--cached"))
-        .and(revision()?)
-        .and(limited()),
+        .with_args(Args::is_set(args.staged).then_some("--cached"))
+        .with_args(revision()?)
+        .with_args(limited()),
         Action::Show => {
             let revision = revision()?.unwrap_or_else(|| "HEAD".to_owned());
-            Command::reading(
+            GitCommand::read_only(
                 folder,
                 &["show", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color"],
             )
-            .and([revision])
-            .and(limited())
+            .with_args([revision])
+            .with_args(limited())
         }
         Action::Branch | Action::Commit | Action::Push => {
-            Command::reading(folder, &["branch", "--list", "--all", "--no-color", "--verbose"])
+            GitCommand::read_only(folder, &["branch", "--list", "--all", "--no-color", "--verbose"])
         }
     })
 }
 
-/// The paths of a call. Git itself takes them as they are, never as a pattern.
+/// The paths of a call. Git takes them literally, never as patterns.
 fn paths(args: &Args) -> Result<Vec<String>, ToolError> {
     let paths = args.paths.clone().unwrap_or_default();
     if paths.len() > MAX_PATHS {
@@ -279,7 +284,7 @@ fn paths(args: &Args) -> Result<Vec<String>, ToolError> {
     }
 }
 
-/// A revision that is one, and no option.
+/// Checks that a text is a revision and not an option.
 fn revision(text: &str) -> Result<String, ToolError> {
     if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
         return Err(ToolError::validation(format!(
@@ -289,7 +294,7 @@ fn revision(text: &str) -> Result<String, ToolError> {
     Ok(text.to_owned())
 }
 
-/// The name of a branch or remote that cannot be taken for anything else.
+/// Checks that the name of a branch or remote cannot be taken for anything else.
 fn name(text: &str) -> Result<&str, ToolError> {
     let is_good = |c: char| c.is_alphanumeric() || "_-./+@#".contains(c);
     if text.is_empty() || text.starts_with('-') || !text.chars().all(is_good) {
@@ -312,24 +317,25 @@ impl GitManager {
                 "The message is the text of an error, so nothing was committed. Say in a line what changed.",
             ));
         }
-        let command = Command::writing(args.folder(), &["commit", "--no-verify", "--no-gpg-sign"])
-            .and(Args::is_set(args.all).then_some("--all"))
-            .and([format!("--message={message}"), "--cleanup=whitespace".to_owned()]);
-        let finished = self.git.done(ctx, command).await?;
+        let command =
+            GitCommand::read_write(args.folder(), &["commit", "--no-verify", "--no-gpg-sign"])
+                .with_args(Args::is_set(args.all).then_some("--all"))
+                .with_args([format!("--message={message}"), "--cleanup=whitespace".to_owned()]);
+        let finished = self.git.run_checked(ctx, command).await?;
         Ok(output(args, &finished, "Done."))
     }
 
-    /// Switches to a branch, which is made when it is missing.
+    /// Switches to a branch; creates it if it is missing.
     async fn switch(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
         let folder = args.folder();
         let branch = name(args.name.as_deref().unwrap_or_default())?;
-        let there = Command::reading(folder, &["show-ref", "--verify", "--quiet"])
-            .and([format!("refs/heads/{branch}")]);
+        let there = GitCommand::read_only(folder, &["show-ref", "--verify", "--quiet"])
+            .with_args([format!("refs/heads/{branch}")]);
         let is_there = self.git.run(ctx, there).await?.succeeded();
-        let command = Command::writing(folder, &["switch", "--no-recurse-submodules"])
-            .and((!is_there).then_some("--create"))
-            .and([branch]);
-        let finished = self.git.done(ctx, command).await?;
+        let command = GitCommand::read_write(folder, &["switch", "--no-recurse-submodules"])
+            .with_args((!is_there).then_some("--create"))
+            .with_args([branch]);
+        let finished = self.git.run_checked(ctx, command).await?;
         Ok(output(args, &finished, "Done."))
     }
 
@@ -339,19 +345,19 @@ impl GitManager {
             Some(branch) => format!("refs/heads/{}", name(branch)?),
             None => "HEAD".to_owned(),
         };
-        let mut command = Command::writing(
+        let mut command = GitCommand::read_write(
             args.folder(),
             &["push", "--no-verify", "--no-signed", "--recurse-submodules=no", "--porcelain"],
         )
-        .and(["--receive-pack=git-receive-pack", remote, branch.as_str()]);
+        .with_args(["--receive-pack=git-receive-pack", remote, branch.as_str()]);
         command.network = true;
-        let finished = self.git.done(ctx, command).await?;
+        let finished = self.git.run_checked(ctx, command).await?;
         Ok(output(args, &finished, "Pushed."))
     }
 }
 
-/// What git wrote; beside it whatever it told of its work.
-fn output(args: &Args, finished: &Finished, quiet: &str) -> ToolOutput {
+/// The output of git, and its messages.
+fn output(args: &Args, finished: &ProgramOutput, quiet: &str) -> ToolOutput {
     let out = &finished.stdout;
     let mut text = String::from_utf8_lossy(&out.head).into_owned();
     let dropped = out.total - (out.head.len() + out.tail.len()) as u64;
@@ -372,5 +378,5 @@ fn output(args: &Args, finished: &Finished, quiet: &str) -> ToolOutput {
         .with_structured(
             json!({"action": args.action.name(), "sandbox": finished.level.to_string()}),
         )
-        .from(Trust::Workspace, args.folder())
+        .with_origin(Trust::Workspace, args.folder())
 }

@@ -1,4 +1,4 @@
-//! `http_request`: one HTTP request, and what came back.
+//! `http_request`: sends one HTTP request and returns the response.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ use toolcrib_core::{
 use toolcrib_net::{HttpClient, Limits, Method, Request};
 
 use super::{base_spec, examples};
-use crate::web::{self, Body};
+use crate::http_fetch::{self, Body};
 
-/// The tool.
+/// Handler of `http_request`.
 pub(crate) struct HttpRequest {
     pub(crate) client: HttpClient,
 }
@@ -55,7 +55,7 @@ impl Verb {
         }
     }
 
-    /// What a request may change (RFC 9110, 9.2), and how bad a wrong one is (DESIGN 9, Effect and reach).
+    /// Effect (RFC 9110, 9.2) and risk of a method.
     fn meaning(self) -> (Effect, Risk) {
         match self {
             Self::Get | Self::Head => (Effect::Read, Risk::Safe),
@@ -74,7 +74,7 @@ pub(crate) fn spec() -> ToolSpec {
     spec.title = "HTTP request".to_owned();
     spec.group = Some("network".to_owned());
     spec.parameter_aliases = super::aliases([("uri", "url"), ("data", "body")]);
-    // The worst method; GET and HEAD are assessed lower.
+    // The worst case; GET and HEAD are assessed lower.
     (spec.effect, spec.risk) = (Effect::Destructive, Risk::High);
     spec.reach = Reach { outbound: true, ..Reach::default() };
     spec.permissions = vec![Permission::Network];
@@ -104,10 +104,10 @@ impl Tool for HttpRequest {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let verb = args.method.unwrap_or(Verb::Get);
-        let mut assessment = Assessment::declared(spec).saying(format!(
+        let mut assessment = Assessment::from_spec(spec).with_summary(format!(
             "{} {}",
             verb.method(),
-            web::shown_url(&args.url)
+            http_fetch::masked_url(&args.url)
         ));
         (assessment.effect, assessment.risk) = verb.meaning();
         Ok(assessment)
@@ -116,18 +116,18 @@ impl Tool for HttpRequest {
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let request = request(args);
         let limits = Limits { total: defaults::TIMEOUT_NETWORK, ..Limits::default() };
-        let response = web::fetch(&self.client, &request, limits, ctx).await?;
-        let body = Body::of(&response);
+        let response = http_fetch::fetch(&self.client, &request, limits, ctx).await?;
+        let body = Body::from_response(&response);
         let mut head = format!("HTTP {} {}", response.head.status, response.head.reason);
         for (name, value) in &response.head.headers {
-            // Writing to a String cannot fail.
+            // Writing to a `String` cannot fail.
             let _ = write!(head, "\n{name}: {value}");
         }
         if response.head.headers_omitted > 0 {
             let _ =
                 write!(head, "\n({} more headers are not shown.)", response.head.headers_omitted);
         }
-        // A blank line ends the headers, as it does on the wire.
+        // An empty line ends the headers, as in HTTP.
         let mut content = vec![Block::text(format!("{}\n", head.trim_end()))];
         content.push(match &body {
             Body::Text { text, media_type } => {
@@ -135,7 +135,7 @@ impl Tool for HttpRequest {
             }
             Body::Binary { note } => Block::text(note.clone()),
         });
-        content.extend(web::truncation(&response).map(Block::text));
+        content.extend(http_fetch::truncation(&response).map(Block::text));
         let headers: serde_json::Map<String, Value> =
             response.head.headers.iter().map(|(k, v)| (k.clone(), json!(v))).collect();
         let structured = json!({
@@ -146,9 +146,9 @@ impl Tool for HttpRequest {
             "body": body.text(),
             "truncated": response.truncated(),
         });
-        Ok(ToolOutput::of(content)
+        Ok(ToolOutput::from_blocks(content)
             .with_structured(structured)
-            .from(Trust::External, response.head.final_url.clone()))
+            .with_origin(Trust::External, response.head.final_url.clone()))
     }
 }
 

@@ -1,4 +1,5 @@
-//! `introspect`: what an agent knows of itself: where it is, what it has used, which tools there are, what it did (SPEC 5.6).
+//! `introspect`: an agent's own state: where it runs, what it has used, which tools it has, and
+//! what it did.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,22 +13,22 @@ use toolcrib_core::{
 };
 
 use super::{base_spec, examples};
-use crate::records::{Records, entry, first, iso, unreadable};
+use crate::introspection::{IntrospectionStores, call_summary, iso, store_error, truncate_chars};
 
-/// Calls that are listed.
+/// Calls in the list.
 const CALLS: usize = 10;
-/// Questions that are listed.
+/// Questions in the list.
 const QUESTIONS: usize = 5;
-/// Conversations that are listed.
+/// Conversations in the list.
 const CONVERSATIONS: usize = 5;
-/// Names of tools that are listed in each tier; the count says how many there are.
+/// Tool names listed per tier; the count covers all.
 const NAMES: usize = 50;
 /// Characters of a topic or a question.
 const TEXT_CHARS: usize = 200;
 
-/// The tool.
+/// Handler of `introspect`.
 pub(crate) struct Introspect {
-    pub(crate) records: Records,
+    pub(crate) records: IntrospectionStores,
     pub(crate) clock: Arc<dyn Clock>,
 }
 
@@ -42,9 +43,9 @@ pub(crate) fn spec() -> ToolSpec {
     spec.tier = Tier::Innate;
     spec.group = Some("self".to_owned());
     spec.timeout = defaults::TIMEOUT_SIMPLE;
-    // What the person did in other conversations is nobody else's business.
+    // The result mentions other conversations of the owner, which are private.
     spec.reach = Reach { private_read: true, ..Reach::default() };
-    // Topics and questions are words of the person's own conversations.
+    // Topics and questions are text of the owner's own conversations.
     spec.trust = Trust::Workspace;
     spec.examples = examples([("What have you been doing, and how much room is left?", json!({}))]);
     spec
@@ -60,7 +61,7 @@ impl Tool for Introspect {
     }
 
     async fn call(&self, ctx: &CallCtx, _: Args) -> Result<ToolOutput, ToolError> {
-        let state = self.state(ctx).await.map_err(|error| unreadable(&error))?;
+        let state = self.state(ctx).await.map_err(|error| store_error(&error))?;
         Ok(ToolOutput::structured(state))
     }
 }
@@ -77,7 +78,7 @@ impl Introspect {
             "agent": some(&context.agent),
             "conversation": some(&context.conversation).map(|id| json!({
                 "id": id,
-                "topic": some(&context.topic).map(|topic| first(topic, TEXT_CHARS).0),
+                "topic": some(&context.topic).map(|topic| truncate_chars(topic, TEXT_CHARS).0),
             })),
             "run": run,
             "tools": self.tools(),
@@ -87,7 +88,7 @@ impl Introspect {
         }))
     }
 
-    /// What the run has used. What nobody reported is null, not 0.
+    /// What the run has used. Values that were never reported are null, not 0.
     async fn run(&self, run: RunId) -> Result<Value, StoreError> {
         let used = (self.records.run_usage)(run);
         let answer = self.records.usage.last_usage(run).await?;
@@ -107,7 +108,7 @@ impl Introspect {
         }))
     }
 
-    /// The tools that are switched on and ready, by tier.
+    /// The enabled and ready tools, by tier.
     fn tools(&self) -> Value {
         let Some(catalog) = self.records.catalog.upgrade() else { return Value::Null };
         let infos = catalog.infos();
@@ -125,7 +126,7 @@ impl Introspect {
         Value::Object(shown.collect())
     }
 
-    /// The newest calls, of this conversation where there is one.
+    /// The newest calls, of this conversation if there is one.
     async fn activity(&self, ctx: &CallCtx) -> Result<Vec<Value>, StoreError> {
         let filter = CallFilter {
             owner: ctx.context.owner.clone(),
@@ -135,7 +136,7 @@ impl Introspect {
         };
         let rows = self.records.history.calls(filter).await?;
         let others = rows.iter().filter(|row| row.facts.call != ctx.call).take(CALLS);
-        Ok(others.map(|row| Value::Object(entry(row))).collect())
+        Ok(others.map(|row| Value::Object(call_summary(row))).collect())
     }
 
     async fn questions(&self, context: &Context) -> Result<Vec<Value>, StoreError> {
@@ -148,7 +149,7 @@ impl Introspect {
             };
             json!({
                 "kind": kind,
-                "about": first(text, TEXT_CHARS).0,
+                "about": truncate_chars(text, TEXT_CHARS).0,
                 "tool": request.tool,
                 "call": request.call,
                 "since": iso(request.requested_at),
@@ -164,7 +165,7 @@ impl Introspect {
         let shown = others.take(CONVERSATIONS).map(|conversation| {
             json!({
                 "id": conversation.id,
-                "topic": some(&conversation.title).map(|title| first(title, TEXT_CHARS).0),
+                "topic": some(&conversation.title).map(|title| truncate_chars(title, TEXT_CHARS).0),
                 "agent": some(&conversation.agent),
                 "last": iso(conversation.updated_at),
             })
@@ -173,7 +174,7 @@ impl Introspect {
     }
 }
 
-/// Empty text means that there is none.
+/// `None` for an empty text.
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }

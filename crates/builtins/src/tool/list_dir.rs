@@ -1,4 +1,4 @@
-//! `list_dir`: what is in a folder.
+//! `list_dir`: lists the content of a folder.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use toolcrib_core::{
 };
 
 use super::{aliases, blocking, examples, file_spec, on_file};
-use crate::fs::walk::{Item, Limits, Next, walk};
-use crate::fs::{Fault, FsError, Last, Node, Workspace, read};
+use crate::fs::walk::{Limits, WalkAction, WalkEntry, walk};
+use crate::fs::{FsError, FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_read};
 
-/// Bounds: one folder, the first 1,000 names that the system gives.
+/// Limits: one folder, the first 1,000 names in the order of the system.
 const LIMITS: Limits = Limits { entries: 1000, depth: 0, time: Duration::from_secs(8) };
 
-/// The tool.
+/// Handler of `list_dir`.
 pub(crate) struct ListDir {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -74,20 +74,20 @@ fn list(
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, FsError> {
     let roots = workspace.roots();
-    let spot = roots.resolve(path, Last::Follow)?;
+    let spot = roots.resolve(path, LinkPolicy::Follow)?;
     match spot.node {
-        Some(Node::Dir) => {}
-        Some(_) => return Err(Fault::NotDir.at(path)),
-        None => return Err(Fault::NotFound.at(path)),
+        Some(NodeKind::Dir) => {}
+        Some(_) => return Err(FsErrorKind::NotDir.at(path)),
+        None => return Err(FsErrorKind::NotFound.at(path)),
     }
     let mut lines = String::new();
     let mut entries = Vec::new();
     let report = walk(roots, &spot, LIMITS, cancel, |item| {
         let (line, entry) = describe(item);
-        // Writing to a String cannot fail.
+        // Writing to a `String` cannot fail.
         let _ = writeln!(lines, "{line}");
         entries.push(entry);
-        Ok(Next::Pass)
+        Ok(WalkAction::Pass)
     })
     .map_err(|fault| fault.at(path))?;
     let mut text = match entries.len() {
@@ -105,45 +105,48 @@ fn list(
     let complete = report.stopped.is_none();
     Ok(ToolOutput::text(text.trim_end())
         .with_structured(json!({"path": path, "entries": entries, "complete": complete}))
-        .from(Trust::Workspace, path))
+        .with_origin(Trust::Workspace, path))
 }
 
-fn describe(item: &Item<'_>) -> (String, Value) {
+fn describe(item: &WalkEntry<'_>) -> (String, Value) {
     let name = item.name().to_string_lossy();
     match item.node {
-        Node::Dir => (format!("{name}/"), json!({"name": name, "type": "folder"})),
-        Node::File => {
-            let bytes = read::size(item.stat);
+        NodeKind::Dir => (format!("{name}/"), json!({"name": name, "type": "folder"})),
+        NodeKind::File => {
+            let bytes = bounded_read::size(item.stat);
             (
                 format!("{name}  {bytes} bytes"),
                 json!({"name": name, "type": "file", "bytes": bytes}),
             )
         }
-        Node::Link => {
+        NodeKind::Link => {
             let target = item.target().unwrap_or_default();
             let line = format!("{name} -> {target}");
             (line, json!({"name": name, "type": "link", "target": target}))
         }
-        Node::Special(what) => (format!("{name}  ({what})"), json!({"name": name, "type": what})),
+        NodeKind::Special(what) => {
+            (format!("{name}  ({what})"), json!({"name": name, "type": what}))
+        }
     }
 }
 
-/// Names in the folder of a missing path that are nearly its own: the same but for case, or two letters away.
+/// Names in the folder of a missing path that are similar: equal except for case, or at most two
+/// edits away.
 pub(super) fn near_names(workspace: &Workspace, path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
-    let Ok(spot) = workspace.roots().resolve(folder, Last::Follow) else { return Vec::new() };
+    let Ok(spot) = workspace.roots().resolve(folder, LinkPolicy::Follow) else { return Vec::new() };
     let mut near = Vec::new();
     let _ = walk(workspace.roots(), &spot, LIMITS, &CancellationToken::new(), |item| {
         let found = item.name().to_string_lossy();
         if name.len() <= 100 && found.len() <= 100 && distance(name, &found) <= 2 {
             near.push(if folder == "." { found.into_owned() } else { format!("{folder}/{found}") });
         }
-        Ok(if near.len() < 3 { Next::Pass } else { Next::Stop })
+        Ok(if near.len() < 3 { WalkAction::Pass } else { WalkAction::Stop })
     });
     near
 }
 
-/// Letters that must be changed, added or left out to come from one name to the other, case aside.
+/// Edit distance between two names, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

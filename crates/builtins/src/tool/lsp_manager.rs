@@ -1,4 +1,4 @@
-//! `lsp_manager`: questions about code, answered by language servers.
+//! `lsp_manager`: code intelligence through language servers.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::fs::Workspace;
 use crate::lsp::{Action, Query, Servers};
 use crate::ruff;
 
-/// Longest name that something is renamed to.
+/// Longest new name of a rename.
 const MAX_NAME: usize = 200;
 
-/// The tool.
+/// Handler of `lsp_manager`.
 pub(crate) struct LspManager {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) servers: Servers,
@@ -49,7 +49,7 @@ pub(crate) fn spec() -> ToolSpec {
     );
     spec.group = Some("code".to_owned());
     spec.permissions.push(Permission::Exec);
-    // A server loads its project at the first call.
+    // The first call waits for the server to load the project.
     spec.timeout = std::time::Duration::from_secs(60);
     spec.parameter_aliases = super::aliases([
         ("path", "file"),
@@ -83,7 +83,8 @@ impl Tool for LspManager {
         check(args)?;
         let action = args.action.as_str();
         let about = args.file.as_deref().or(args.project_root.as_deref()).unwrap_or("the project");
-        let mut assessment = Assessment::declared(spec).saying(format!("{action} of {about}"));
+        let mut assessment =
+            Assessment::from_spec(spec).with_summary(format!("{action} of {about}"));
         assessment.operation = Some(format!("{}.{action}", spec.name));
         Ok(assessment)
     }
@@ -106,11 +107,11 @@ impl Tool for LspManager {
             };
             self.servers.ask(ctx, roots, query).await?
         };
-        Ok(ToolOutput::text(text).from(Trust::Workspace, about))
+        Ok(ToolOutput::text(text).with_origin(Trust::Workspace, about))
     }
 }
 
-/// What no schema can express: which action needs what.
+/// Checks that the schema cannot express: which action needs which parameters.
 fn check(args: &Args) -> Result<(), ToolError> {
     if args.action != Action::RuffCheck && args.file.is_none() {
         return Err(ToolError::validation(format!(

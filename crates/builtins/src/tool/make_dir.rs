@@ -1,4 +1,4 @@
-//! `make_dir`: a folder and its parents.
+//! `make_dir`: creates a folder and its parents.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{aliases, blocking, examples, file_spec, on_file, said};
+use super::{aliases, blocking, examples, file_spec, on_file, text_output};
 use crate::fs::Workspace;
 
-/// The tool.
+/// Handler of `make_dir`.
 pub(crate) struct MakeDir {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -50,7 +50,7 @@ impl Tool for MakeDir {
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         blocking(move || {
             let changed = workspace.make_dir(&args.path, &cancel)?;
-            Ok(said(match changed.entries {
+            Ok(text_output(match changed.entries {
                 0 => format!("The folder {} exists already.", args.path),
                 _ => format!("Made the folder {}", args.path),
             }))

@@ -1,4 +1,4 @@
-//! `manage_process`: the programs that run in the background of a conversation.
+//! `manage_process`: lists, reads and ends the background processes of a conversation.
 
 use std::sync::Arc;
 
@@ -9,23 +9,23 @@ use toolcrib_core::{
     Assessment, CallCtx, Effect, ErrorType, Tool, ToolError, ToolOutput, ToolSpec, Trust, defaults,
 };
 
-use super::{base_spec, examples, said};
-use crate::records::iso;
-use crate::shell::background::{Background, Listed, State};
+use super::{base_spec, examples, text_output};
+use crate::introspection::iso;
+use crate::shell::background::{BackgroundProcess, ProcessEntry, State};
 use crate::shell::{Owner, Shells};
 
-/// The name of the tool.
+/// Name of the tool.
 const NAME: &str = "manage_process";
 
-/// Lines of a log unless the call says otherwise, and most of them.
+/// Default number of log lines.
 const LINES: usize = 100;
-/// See [`LINES`].
+/// Most log lines of one call.
 const MOST_LINES: usize = 1000;
 
 /// Characters of a command in the list.
 const COMMAND: usize = 200;
 
-/// The tool.
+/// Handler of `manage_process`.
 pub(crate) struct ManageProcess {
     pub(crate) shells: Arc<Shells>,
 }
@@ -94,7 +94,7 @@ impl Tool for ManageProcess {
         let id = args.session_id.as_deref().unwrap_or_default();
         let action = args.action.as_str();
         let summary = format!("{action} background processes {id}");
-        let mut assessment = Assessment::declared(spec).saying(summary.trim_end());
+        let mut assessment = Assessment::from_spec(spec).with_summary(summary.trim_end());
         assessment.operation = Some(format!("{NAME}.{action}"));
         if matches!(args.action, Action::List | Action::Log) {
             assessment.effect = Effect::Read;
@@ -108,8 +108,8 @@ impl Tool for ManageProcess {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let Some(owner) = Owner::of(ctx) else {
-            return Ok(said(
+        let Some(owner) = Owner::from_call(ctx) else {
+            return Ok(text_output(
                 "There are no background processes: this call is in no conversation.".to_owned(),
             ));
         };
@@ -120,13 +120,15 @@ impl Tool for ManageProcess {
         let found = self.shells.processes.find(&owner, &id);
         let found = found.ok_or_else(|| unknown(&id, &self.shells.processes.list(&owner)))?;
         match (args.action, found) {
-            (Action::List | Action::Log, Listed::Known(process)) => {
+            (Action::List | Action::Log, ProcessEntry::Known(process)) => {
                 Ok(log(&process, args.offset, args.limit.unwrap_or(LINES).clamp(1, MOST_LINES)))
             }
-            (Action::List | Action::Log, Listed::Lost(_)) => Err(ToolError::execution(format!(
-                "{id} was lost with the program that had started it, and its output with it. Start it again, or remove it."
-            ))),
-            (Action::Kill, Listed::Known(process)) => {
+            (Action::List | Action::Log, ProcessEntry::Lost(_)) => {
+                Err(ToolError::execution(format!(
+                    "{id} was lost with the program that had started it, and its output with it. Start it again, or remove it."
+                )))
+            }
+            (Action::Kill, ProcessEntry::Known(process)) => {
                 let before = process.state();
                 let state = process.kill().await;
                 let text = match (before, state) {
@@ -140,25 +142,25 @@ impl Tool for ManageProcess {
                     }
                     _ => format!("{id} had ended before: {}.", words(state)),
                 };
-                Ok(said(text))
+                Ok(text_output(text))
             }
-            (Action::Kill, Listed::Lost(_)) => Ok(said(format!(
+            (Action::Kill, ProcessEntry::Lost(_)) => Ok(text_output(format!(
                 "{id} does not run: it was lost with the program that had started it."
             ))),
-            (Action::Remove, Listed::Known(process)) if process.runs() => {
+            (Action::Remove, ProcessEntry::Known(process)) if process.runs() => {
                 Err(ToolError::execution(format!("{id} still runs. End it first (action kill).")))
             }
             (Action::Remove, _) => {
                 self.shells.processes.remove(&owner, &id);
-                Ok(said(format!("{id} is off the list.")))
+                Ok(text_output(format!("{id} is off the list.")))
             }
         }
     }
 }
 
-fn list(all: &[Listed]) -> ToolOutput {
+fn list(all: &[ProcessEntry]) -> ToolOutput {
     if all.is_empty() {
-        return said("There are no background processes in this conversation.".to_owned());
+        return text_output("There are no background processes in this conversation.".to_owned());
     }
     let rows: Vec<Value> = all.iter().map(row).collect();
     let line = |row: &Value| {
@@ -177,10 +179,12 @@ fn list(all: &[Listed]) -> ToolOutput {
     output
 }
 
-fn row(one: &Listed) -> Value {
+fn row(one: &ProcessEntry) -> Value {
     let (id, command, started, state) = match one {
-        Listed::Known(one) => (&one.id, &one.command, one.started_at, words(one.state())),
-        Listed::Lost(record) => (&record.id, &record.command, record.started_at, "lost".to_owned()),
+        ProcessEntry::Known(one) => (&one.id, &one.command, one.started_at, words(one.state())),
+        ProcessEntry::Lost(record) => {
+            (&record.id, &record.command, record.started_at, "lost".to_owned())
+        }
     };
     let mut shown: String = command.chars().take(COMMAND).collect();
     if shown.len() < command.len() {
@@ -196,12 +200,12 @@ fn words(state: State) -> String {
         State::Forgotten => {
             "ended because nobody had used the shell of this conversation for long".to_owned()
         }
-        State::Ended { stopped: Some(stop), .. } => format!("stopped because {}", stop.because()),
+        State::Ended { stopped: Some(stop), .. } => format!("stopped because {}", stop.message()),
         State::Ended { status, .. } => format!("ended with code {}", status.code()),
     }
 }
 
-fn log(process: &Background, offset: Option<u64>, limit: usize) -> ToolOutput {
+fn log(process: &BackgroundProcess, offset: Option<u64>, limit: usize) -> ToolOutput {
     let page = process.page(offset, limit);
     let state = words(process.state());
     let until = page.from + page.lines.len() as u64;
@@ -233,12 +237,12 @@ fn log(process: &Background, offset: Option<u64>, limit: usize) -> ToolOutput {
     }))
 }
 
-fn unknown(id: &str, all: &[Listed]) -> ToolError {
+fn unknown(id: &str, all: &[ProcessEntry]) -> ToolError {
     let ids: Vec<&str> = all
         .iter()
         .map(|one| match one {
-            Listed::Known(one) => one.id.as_str(),
-            Listed::Lost(record) => record.id.as_str(),
+            ProcessEntry::Known(one) => one.id.as_str(),
+            ProcessEntry::Lost(record) => record.id.as_str(),
         })
         .collect();
     let known = match ids.as_slice() {

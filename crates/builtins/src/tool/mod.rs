@@ -1,4 +1,4 @@
-//! The tools, one file each, and what they share.
+//! Tool handlers, one file per tool, and their shared helpers.
 
 pub(crate) mod code_search;
 pub(crate) mod copy_path;
@@ -36,17 +36,18 @@ use toolcrib_core::{
 
 use crate::fs::Roots;
 
-/// A specification of a built-in tool: system tier, plain schema, safe until it says otherwise.
+/// The base definition of a built-in tool: system tier, schema of `A`, safe by default.
 fn base_spec<A: JsonSchema>(name: &str, description: &str) -> ToolSpec {
-    // The names below are valid (tested); the other arm only keeps this total.
+    // The names passed in are valid (tested); the other arm only avoids a panic.
     let name = ToolName::local(name).unwrap_or_else(|_| remote_name("builtin", name));
-    let mut spec = ToolSpec::new(name, description, schema::of::<A>());
+    let mut spec = ToolSpec::new(name, description, schema::for_type::<A>());
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
     spec
 }
 
-/// A specification of a file tool: confined to the workspace, 10 s, its words are the person's own files.
+/// The base definition of a file tool: confined to the workspace, 10 s, output with workspace
+/// trust.
 fn file_spec<A: JsonSchema>(name: &str, description: &str, writes: bool) -> ToolSpec {
     let mut spec = base_spec::<A>(name, description);
     spec.group = Some("files".to_owned());
@@ -60,27 +61,28 @@ fn file_spec<A: JsonSchema>(name: &str, description: &str, writes: bool) -> Tool
     spec
 }
 
-/// Sample calls.
+/// Example calls.
 fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
     samples.into_iter().map(|(need, args)| Example { need: need.to_owned(), args }).collect()
 }
 
-/// Other names of parameters.
+/// Parameter aliases.
 fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
-/// The actions of `file_manager` (seed 002) that mean a tool.
+/// Aliases for the actions of the combined tool `file_manager`, a form that models know.
 fn file_manager<const N: usize>(actions: [&str; N]) -> Vec<String> {
     actions.into_iter().map(|action| format!("file_manager.{action}")).collect()
 }
 
-/// The parameter that names one file, under the names that models and the seeds give it.
+/// Aliases of the parameter that names one file.
 fn path_aliases() -> Vec<(String, String)> {
     aliases([("file_path", "path"), ("filepath", "path"), ("filename", "path"), ("file", "path")])
 }
 
-/// What a call on one file means: the declared, locked by the file, with a line for the person who is asked.
+/// The assessment of a call on one file: as declared, locked on the file, with a summary for
+/// approval.
 fn on_file(
     spec: &ToolSpec,
     roots: &Roots,
@@ -88,19 +90,19 @@ fn on_file(
     access: Access,
     summary: String,
 ) -> Assessment {
-    lock(Assessment::declared(spec).saying(summary), roots, path, access)
+    lock(Assessment::from_spec(spec).with_summary(summary), roots, path, access)
 }
 
-/// The same, holding one more path.
+/// Adds a lock on one more path.
 fn lock(assessment: Assessment, roots: &Roots, path: &str, access: Access) -> Assessment {
     match roots.lock_key(path) {
-        Some(key) => assessment.locking(key, access),
-        // The path is refused when the tool runs.
+        Some(key) => assessment.with_lock(key, access),
+        // An invalid path is refused when the tool runs.
         None => assessment,
     }
 }
 
-/// Runs blocking file work away from the async threads; a panic in it stays a panic.
+/// Runs blocking file operations off the async threads; propagates panics.
 pub(crate) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
@@ -113,14 +115,14 @@ pub(crate) async fn blocking<T: Send + 'static>(
     }
 }
 
-/// Words of the tool itself about a change.
-fn said(text: String) -> ToolOutput {
+/// A text result of the tool itself.
+fn text_output(text: String) -> ToolOutput {
     let mut output = ToolOutput::text(text);
     output.trust = Some(Trust::Tool);
     output
 }
 
-/// A sentence about a change with the note that it cannot be undone, when that is so.
+/// Appends a note if the change cannot be undone.
 fn with_undo_note(mut text: String, not_undoable: Option<&str>) -> String {
     if let Some(reason) = not_undoable {
         text.push_str(&format!(" (Undo is not available for this change: {reason}.)"));
@@ -128,14 +130,14 @@ fn with_undo_note(mut text: String, not_undoable: Option<&str>) -> String {
     text
 }
 
-/// The same with a warning about the new content.
+/// Appends a warning about the new content.
 fn with_warning(mut text: String, warning: Option<String>) -> String {
     if let Some(warning) = warning {
         text.push_str(&format!("\nWarning: {warning}"));
     }
     text
 }
-/// So many of something, as people say it.
-fn counted(count: u64, what: &str) -> String {
+/// A count with its noun in singular or plural.
+fn count_noun(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

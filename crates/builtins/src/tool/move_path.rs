@@ -1,4 +1,4 @@
-//! `move_path`: a file, link or folder gets another name.
+//! `move_path`: moves or renames a file, link or folder.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::copy_path::two_path_aliases;
-use super::{blocking, examples, file_spec, lock, on_file, said, with_undo_note};
+use super::{blocking, examples, file_spec, lock, on_file, text_output, with_undo_note};
 use crate::fs::Workspace;
 
-/// The tool.
+/// Handler of `move_path`.
 pub(crate) struct MovePath {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -57,7 +57,7 @@ impl Tool for MovePath {
             let Args { from, to, overwrite } = args;
             let changed = workspace.rename(&from, &to, overwrite.unwrap_or(false), &cancel)?;
             let text = format!("Moved {from} to {to}");
-            Ok(said(with_undo_note(text, changed.not_undoable.as_deref())))
+            Ok(text_output(with_undo_note(text, changed.not_undoable.as_deref())))
         })
         .await
     }

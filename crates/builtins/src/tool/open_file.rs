@@ -1,4 +1,4 @@
-//! `open_file`: shows one file to the person, with the program that their desktop opens such files with.
+//! `open_file`: opens a file for the user with the desktop's default program.
 
 use std::path::{Component, Path, PathBuf};
 use std::process::Stdio;
@@ -13,31 +13,31 @@ use toolcrib_core::{
     ToolSpec, Trust, defaults,
 };
 
-use super::{base_spec, examples, said};
-use crate::workbench::Workbench;
+use super::{base_spec, examples, text_output};
+use crate::program_runner::ProgramRunner;
 
-/// What may be opened: files that are looked at. What a desktop would run is none of them.
+/// Extensions that may be opened: viewable files only, nothing that a desktop would execute.
 const KINDS: [&str; 30] = [
     "html", "htm", "pdf", "png", "jpg", "jpeg", "gif", "webp", "svg", "bmp", "txt", "md", "csv",
     "tsv", "json", "xml", "yaml", "toml", "log", "mp3", "wav", "ogg", "flac", "mp4", "webm", "mov",
     "docx", "xlsx", "pptx", "odt",
 ];
 
-/// How long the opener is looked at: one that fails says so soon, one that becomes the program itself stays.
+/// How long the opener is observed: a failing one exits soon, one that becomes the viewer stays.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
-/// The program that opens files on this desktop.
+/// The desktop's program for opening files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opener {
-    /// The program, which is given the path of the file.
+    /// The program; it gets the path of the file as argument.
     pub program: PathBuf,
-    /// All of its variables: those that lead to the desktop of the person.
+    /// Its whole environment: the variables that lead to the user's desktop.
     pub env: Vec<(String, String)>,
 }
 
-/// The tool.
+/// Handler of `open_file`.
 pub(crate) struct OpenFile {
-    pub(crate) bench: Arc<Workbench>,
+    pub(crate) bench: Arc<ProgramRunner>,
     pub(crate) opener: Opener,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn spec() -> ToolSpec {
     );
     spec.group = Some("shell".to_owned());
     spec.parameter_aliases = super::path_aliases();
-    // A page that is opened may do what pages do.
+    // An opened HTML page may run scripts and load resources.
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.permissions = vec![Permission::FsRead, Permission::Exec];
     spec.timeout = defaults::TIMEOUT_FILE;
@@ -72,12 +72,12 @@ impl Tool for OpenFile {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         plain(&args.path)?;
-        Ok(Assessment::declared(spec).saying(format!("open {} on the desktop", args.path)))
+        Ok(Assessment::from_spec(spec).with_summary(format!("open {} on the desktop", args.path)))
     }
 
     async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let relative = plain(&args.path)?;
-        let confines = self.bench.confines();
+        let confines = self.bench.program_policy();
         let bases = confines.roots.iter().take(1).chain(&confines.home);
         let found = bases.filter_map(|base| inside(base, relative)).next();
         let path = found.ok_or_else(|| {
@@ -87,7 +87,7 @@ impl Tool for OpenFile {
             )
         })?;
         self.open(&path).await?;
-        Ok(said(format!("{} was opened on the user's desktop.", args.path)))
+        Ok(text_output(format!("{} was opened on the user's desktop.", args.path)))
     }
 }
 
@@ -107,7 +107,7 @@ impl OpenFile {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        // It is the person's program from here on, and ends when they close it.
+        // A process group of its own: the viewer belongs to the user and ends when they close it.
         let mut child = command.spawn().map_err(|error| {
             failed("the desktop's opener cannot be started").with_detail(error.to_string())
         })?;
@@ -120,7 +120,7 @@ impl OpenFile {
     }
 }
 
-/// A relative path of plain names to a file that is looked at.
+/// Checks for a relative path of plain names with an allowed extension.
 fn plain(path: &str) -> Result<&Path, ToolError> {
     let refused = |why: &str| {
         Err(ToolError::new(ErrorType::PathNotAllowed, format!("{path} cannot be opened: {why}.")))
@@ -139,7 +139,7 @@ fn plain(path: &str) -> Result<&Path, ToolError> {
     Ok(named)
 }
 
-/// The file, where links lead to nothing outside of the folder.
+/// The real path of the file, if no link leads out of the folder.
 fn inside(base: &Path, relative: &Path) -> Option<PathBuf> {
     let base = base.canonicalize().ok()?;
     let path = base.join(relative).canonicalize().ok()?;

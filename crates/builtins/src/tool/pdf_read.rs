@@ -1,4 +1,4 @@
-//! `pdf_read`: the text of a document, page by page.
+//! `pdf_read`: extracts the text of a document, page by page.
 
 use std::io::Read as _;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use toolcrib_core::{
 };
 
 use super::{blocking, examples, file_spec, on_file, path_aliases};
-use crate::document::{Document, Documents, Format, MAX_BYTES, Pages, Part};
-use crate::fs::{Workspace, read};
+use crate::document::{Document, Documents, Format, MAX_BYTES, PageRanges, Part};
+use crate::fs::{Workspace, bounded_read};
 
-/// The tool.
+/// Handler of `pdf_read`.
 pub(crate) struct PdfRead {
     pub(crate) workspace: Arc<Workspace>,
     pub(crate) documents: Documents,
@@ -64,13 +64,13 @@ impl Tool for PdfRead {
         let (workspace, path) = (Arc::clone(&self.workspace), args.path.clone());
         let bytes = blocking(move || bytes(&workspace, &path)).await?;
         let document = self.documents.read(ctx, &args.path, bytes, pages.clone()).await?;
-        Ok(told(&args.path, &document, &pages)?.from(Trust::Workspace, args.path))
+        Ok(render(&args.path, &document, &pages)?.with_origin(Trust::Workspace, args.path))
     }
 }
 
-fn pages(args: &Args) -> Result<Pages, ToolError> {
+fn pages(args: &Args) -> Result<PageRanges, ToolError> {
     match &args.pages {
-        None => Ok(Pages::default()),
+        None => Ok(PageRanges::default()),
         Some(text) => text.parse().map_err(ToolError::validation),
     }
 }
@@ -85,7 +85,7 @@ fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
             ),
         )
     };
-    let (file, size) = read::open(workspace.roots(), path)?;
+    let (file, size) = bounded_read::open(workspace.roots(), path)?;
     if size > MAX_BYTES {
         return Err(too_large(size));
     }
@@ -94,20 +94,20 @@ fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
         ToolError::execution(format!("{path} could not be read. Check it with file_info."))
             .with_detail(error.to_string())
     })?;
-    // It may grow while it is read.
+    // The file may grow while it is read.
     if bytes.len() as u64 > MAX_BYTES {
         return Err(too_large(bytes.len() as u64));
     }
     Ok(bytes)
 }
 
-/// The parts with a marker before each, and what is to be known about them.
-fn told(path: &str, document: &Document, pages: &Pages) -> Result<ToolOutput, ToolError> {
+/// Renders the parts with a marker before each, and notes about them.
+fn render(path: &str, document: &Document, pages: &PageRanges) -> Result<ToolOutput, ToolError> {
     let Document { format, count, parts, ended } = document;
     let Some(unit) = format.unit() else {
         return Ok(without_parts(path, *format, parts, pages));
     };
-    if !pages.touch(*count) {
+    if !pages.intersects_up_to(*count) {
         return Err(ToolError::validation(format!(
             "{path} has {}; none of those that were asked for exists.",
             many(*count, unit)
@@ -133,11 +133,11 @@ fn told(path: &str, document: &Document, pages: &Pages) -> Result<ToolOutput, To
     if let Some((why, next)) = ended {
         notes.push(format!("It ends here because {why}. Go on with pages \"{next}-\"."));
     }
-    Ok(ToolOutput::of(vec![Block::text(notes.join(" ")), Block::text(text)]))
+    Ok(ToolOutput::from_blocks(vec![Block::text(notes.join(" ")), Block::text(text)]))
 }
 
-/// A document that is one text.
-fn without_parts(path: &str, format: Format, parts: &[Part], pages: &Pages) -> ToolOutput {
+/// Renders a document without parts.
+fn without_parts(path: &str, format: Format, parts: &[Part], pages: &PageRanges) -> ToolOutput {
     let mut notes = vec![format!("{path}: {}.", format.title())];
     if !pages.is_all() {
         notes.push("It has no pages, so all of it was read.".to_owned());
@@ -153,10 +153,10 @@ fn without_parts(path: &str, format: Format, parts: &[Part], pages: &Pages) -> T
     if text.trim().is_empty() {
         notes.push("It holds no text.".to_owned());
     }
-    ToolOutput::of(vec![Block::text(notes.join(" ")), Block::text(text)])
+    ToolOutput::from_blocks(vec![Block::text(notes.join(" ")), Block::text(text)])
 }
 
-/// What is wrong with parts, each said once.
+/// Notes about problems in parts, each given once.
 fn remarks(unit: &str, parts: &[Part]) -> Vec<String> {
     let mut remarks = Vec::new();
     let numbers = |wanted: fn(&Part) -> bool| -> Vec<u32> {
@@ -180,7 +180,7 @@ fn remarks(unit: &str, parts: &[Part]) -> Vec<String> {
     remarks
 }
 
-/// The first of some numbers.
+/// The first of several numbers.
 fn list(numbers: &[u32]) -> String {
     let shown: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();
     let more = numbers.len().saturating_sub(shown.len());

@@ -1,4 +1,4 @@
-//! `read_artifact`: a stored result, page by page or by a pattern.
+//! `read_artifact`: reads a stored result by page, or searches it with a pattern.
 
 use std::sync::Arc;
 
@@ -13,22 +13,23 @@ use toolcrib_core::{
 
 use super::{aliases, base_spec, blocking, examples};
 
-/// Bytes of a page when the call gives no limit; with its note it stays below the 20,000 characters that a model gets.
+/// Default bytes per page; with its note a page stays below the 20,000 characters that a model
+/// gets.
 const DEFAULT_PAGE: u64 = 16_000;
-/// Most bytes of a page: each is at most one character, so a page is never cut again.
+/// Most bytes per page: a byte is at most one character, so the page is never truncated again.
 const MAX_PAGE: u64 = 19_000;
-/// Bytes read at once while a pattern is looked for.
+/// Bytes read at once during a search.
 const CHUNK: usize = 256 * 1024;
-/// Most bytes of one line that a pattern is matched against; the rest of the line counts as the next one.
+/// Most bytes of a line that a pattern is matched against; the rest counts as the next line.
 const MAX_LINE: usize = 64 * 1024;
-/// Characters of a found line that are shown.
+/// Characters of a matching line that are shown.
 const SHOWN_LINE: usize = 400;
-/// Bytes of a pattern.
+/// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;
-/// Bytes of the compiled pattern.
+/// Memory limit of the compiled pattern, in bytes.
 const MAX_COMPILED: usize = 1024 * 1024;
 
-/// The tool.
+/// Handler of `read_artifact`.
 pub(crate) struct ReadArtifact {
     pub(crate) store: Arc<dyn ArtifactStore>,
 }
@@ -61,7 +62,7 @@ pub(crate) fn spec() -> ToolSpec {
         ("id", "ref"),
     ]);
     spec.timeout = defaults::TIMEOUT_FILE;
-    // What the artifact's own record says comes with each page.
+    // The worst case; each page carries the trust that the artifact's record states.
     spec.trust = Trust::External;
     spec.examples = examples([
         (
@@ -86,7 +87,7 @@ impl Tool for ReadArtifact {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let reading = Reading {
+        let reading = ArtifactReader {
             store: Arc::clone(&self.store),
             artifact: ArtifactRef(args.artifact.trim().to_owned()),
             owner: ctx.context.owner.clone(),
@@ -109,7 +110,8 @@ impl Tool for ReadArtifact {
             };
             let source = meta.source.clone().unwrap_or_else(|| meta.artifact.to_string());
             let block = Block::Text { text, media_type: meta.media_type };
-            Ok(ToolOutput::of(vec![block, Block::text(note)]).from(meta.trust, source))
+            Ok(ToolOutput::from_blocks(vec![block, Block::text(note)])
+                .with_origin(meta.trust, source))
         })
         .await
     }
@@ -134,15 +136,15 @@ fn compile(pattern: &str) -> Result<Regex, ToolError> {
         })
 }
 
-/// One artifact of one owner.
-struct Reading {
+/// Reads one artifact of one owner.
+struct ArtifactReader {
     store: Arc<dyn ArtifactStore>,
     artifact: ArtifactRef,
     owner: String,
     cancel: CancellationToken,
 }
 
-impl Reading {
+impl ArtifactReader {
     fn missing(&self) -> ToolError {
         let shown: String = self.artifact.0.chars().take(60).collect();
         ToolError::new(
@@ -174,7 +176,7 @@ impl Reading {
         bytes.map_err(|e| Self::failed(&e))?.ok_or_else(|| self.missing())
     }
 
-    /// Whole characters from an offset on, and where they stand.
+    /// Whole characters from an offset on, and their byte range.
     fn page(
         &self,
         meta: &ArtifactMeta,
@@ -200,7 +202,7 @@ impl Reading {
         Ok((text, note))
     }
 
-    /// The lines from an offset on that match, each after its offset, up to `limit` bytes of them.
+    /// The matching lines from an offset on, each after its offset, up to `limit` bytes.
     fn search(
         &self,
         meta: &ArtifactMeta,
@@ -250,7 +252,8 @@ impl Reading {
     }
 }
 
-/// Bytes of the next line with its end; a longer one is taken in pieces of whole characters. `None` = more must be read first.
+/// Length of the next line with its end in bytes; a longer one is split at character boundaries.
+/// `None` if more input is needed.
 fn line_length(bytes: &[u8], ended: bool) -> Option<usize> {
     let head = bytes.get(..MAX_LINE).unwrap_or(bytes);
     if let Some(end) = head.iter().position(|b| *b == b'\n') {
@@ -262,12 +265,12 @@ fn line_length(bytes: &[u8], ended: bool) -> Option<usize> {
     (ended && !bytes.is_empty()).then_some(bytes.len())
 }
 
-/// How many bytes at the start belong to a character that began before.
+/// Number of continuation bytes at the start that belong to an earlier character.
 fn continuation(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|b| **b & 0b1100_0000 == 0b1000_0000).count()
 }
 
-/// The bytes without a character at the end that is not whole.
+/// The bytes without an incomplete character at the end.
 fn without_cut_character(bytes: &[u8]) -> &[u8] {
     let tail_from = bytes.len().saturating_sub(3);
     let tail = bytes.get(tail_from..).unwrap_or_default();

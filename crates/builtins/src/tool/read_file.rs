@@ -1,4 +1,4 @@
-//! `read_file`: the text of a file, whole or by lines.
+//! `read_file`: reads a text file, whole or by lines.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -13,15 +13,15 @@ use toolcrib_core::{
 };
 
 use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
-use crate::fs::{Fault, FsError, Workspace, read};
-use crate::text::{self, TextReader};
+use crate::fs::{FsError, FsErrorKind, Workspace, bounded_read};
+use crate::text_decoding::{self, TextReader};
 
-/// Largest file that is read whole, and largest part (seed 001, SPEC 2.2: 1 MB).
+/// Largest file that is read whole, and largest part: 1 MB.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
-/// Lines of a part when the call gives an offset only.
+/// Lines of a part if the call gives an offset only.
 const DEFAULT_LINES: u64 = 2000;
 
-/// The tool.
+/// Handler of `read_file`.
 pub(crate) struct ReadFile {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -83,8 +83,9 @@ fn run(
     cancel: &CancellationToken,
 ) -> Result<ToolOutput, ToolError> {
     let path = args.path.as_str();
-    let encoding = text::encoding(args.encoding.as_deref())?;
-    let (file, size) = read::open(workspace.roots(), path).map_err(|e| missing(workspace, e))?;
+    let encoding = text_decoding::encoding(args.encoding.as_deref())?;
+    let (file, size) =
+        bounded_read::open(workspace.roots(), path).map_err(|e| missing(workspace, e))?;
     let content = if args.offset.is_none() && args.limit.is_none() {
         vec![Block::text(whole(file, size, path, encoding, cancel)?)]
     } else {
@@ -95,12 +96,12 @@ fn run(
         let (text, note) = part(file, path, encoding, window, cancel)?;
         vec![Block::text(text), Block::text(note)]
     };
-    Ok(ToolOutput::of(content).from(Trust::Workspace, path))
+    Ok(ToolOutput::from_blocks(content).with_origin(Trust::Workspace, path))
 }
 
-/// A missing file, with the names in its folder that are nearly the same.
+/// The error for a missing file, with similar names in its folder.
 fn missing(workspace: &Workspace, error: FsError) -> ToolError {
-    if error.fault != Fault::NotFound {
+    if error.fault != FsErrorKind::NotFound {
         return error.into();
     }
     let near = super::list_dir::near_names(workspace, &error.path);
@@ -121,10 +122,10 @@ fn whole(
     if size > MAX_BYTES {
         return Err(too_large(path, size));
     }
-    // A file that grows while it is read is not followed.
+    // The limit also holds for a file that grows while it is read.
     let mut reader = TextReader::new(file.take(MAX_BYTES), path, encoding, cancel);
     let mut text = String::new();
-    while let Some(piece) = reader.piece()? {
+    while let Some(piece) = reader.next_chunk()? {
         text.push_str(&piece);
     }
     Ok(text)
@@ -145,7 +146,7 @@ struct Window {
     count: u64,
 }
 
-/// The lines of a window, and a note that says which they are and how to go on.
+/// The lines of a range, and a note that says which they are and how to continue.
 fn part(
     file: impl Read,
     path: &str,
@@ -156,10 +157,10 @@ fn part(
     let Window { first, count } = window;
     let mut reader = TextReader::new(file, path, encoding, cancel);
     let mut text = String::new();
-    // The line that the next character belongs to, and whether that line has begun.
+    // The line of the next character, and whether that line has begun.
     let (mut line, mut begun) = (1_u64, false);
     let mut whole_lines_end = 0;
-    while let Some(piece) = reader.piece()? {
+    while let Some(piece) = reader.next_chunk()? {
         for bit in piece.split_inclusive('\n') {
             if line >= first.saturating_add(count) {
                 let (last, next) = (line - 1, line);

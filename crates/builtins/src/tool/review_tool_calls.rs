@@ -1,4 +1,4 @@
-//! `review_tool_calls`: what was called around a time, and what came of it (SPEC 5.6).
+//! `review_tool_calls`: lists the calls around a time, and their results.
 #![deny(clippy::indexing_slicing)]
 
 use jiff::civil::DateTime;
@@ -9,26 +9,29 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_core::{
     CallCtx, CallFilter, CallRow, Outcome, Reach, Tier, Tool, ToolError, ToolOutput, ToolSpec,
-    Trust, defaults, near,
+    Trust, defaults, suggest,
 };
 
 use super::{aliases, base_spec, examples};
-use crate::records::{Records, entry, first, iso, short_args, unreadable};
+use crate::introspection::{
+    IntrospectionStores, call_summary, iso, short_args, store_error, truncate_chars,
+};
 
-/// Milliseconds around the time that are looked at (SPEC 5.6: ± 5 min).
+/// Milliseconds before and after the time that are covered.
 const AROUND_MS: i64 = 5 * 60 * 1000;
-/// Characters of a result that are shown (SPEC 5.6: 300).
+/// Characters of a result that are shown.
 const RESULT_CHARS: usize = 300;
-/// Entries when the call gives no limit.
+/// Default number of entries.
 const DEFAULT_ENTRIES: u32 = 20;
-/// Most entries of one call: with 300 characters of arguments and of result each, they fit what a model gets.
+/// Most entries of one call: with 300 characters of arguments and of result each, they fit into one
+/// model result.
 const MOST_ENTRIES: u32 = 25;
-/// Characters of a wrong value that are repeated.
+/// Characters of an invalid value that an error repeats.
 const SHOWN_CHARS: usize = 80;
 
-/// The tool.
+/// Handler of `review_tool_calls`.
 pub(crate) struct ReviewToolCalls {
-    pub(crate) records: Records,
+    pub(crate) records: IntrospectionStores,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -59,9 +62,9 @@ pub(crate) fn spec() -> ToolSpec {
         ("tool_name", "tool"),
     ]);
     spec.timeout = defaults::TIMEOUT_SIMPLE;
-    // What the person did in other conversations is nobody else's business.
+    // The result mentions other conversations of the owner, which are private.
     spec.reach = Reach { private_read: true, ..Reach::default() };
-    // Results of calls are among it; the answer says whose words they are.
+    // The worst case: results of calls are included, and each entry states its own trust.
     spec.trust = Trust::External;
     spec.examples = examples([
         ("What did you do at four o'clock?", json!({"date_time": "2026-11-21T16:00:00+01:00"})),
@@ -92,11 +95,12 @@ impl Tool for ReviewToolCalls {
             tool,
             since: Some(from),
             until: Some(to.saturating_add(1)),
-            // This call is one of them, and one more tells whether there are more.
+            // Two more than asked: this call itself is among them, and one more shows whether there
+            // are more.
             limit: limit + 2,
             ..CallFilter::default()
         };
-        let mut rows = self.records.history.calls(filter).await.map_err(|e| unreadable(&e))?;
+        let mut rows = self.records.history.calls(filter).await.map_err(|e| store_error(&e))?;
         rows.retain(|row| row.facts.call != ctx.call);
         let more = rows.len() > limit;
         rows.truncate(limit);
@@ -119,7 +123,8 @@ impl Tool for ReviewToolCalls {
 }
 
 impl ReviewToolCalls {
-    /// The canonical name; tools that are gone are still in the records, so only what is like the name of another one is refused.
+    /// The canonical name. Records contain tools that no longer exist, so an unknown name is
+    /// refused only if it is similar to a known one.
     fn canonical(&self, asked: &str) -> Result<String, ToolError> {
         let asked = asked.trim();
         let Some(catalog) = self.records.catalog.upgrade() else { return Ok(asked.to_owned()) };
@@ -129,30 +134,30 @@ impl ReviewToolCalls {
         }
         let infos = catalog.infos();
         let names = || infos.iter().map(|info| info.id.as_str());
-        let near = near::slips(asked, names());
+        let near = suggest::likely_typos(asked, names());
         if near.is_empty() || names().any(|name| name == asked) {
             return Ok(asked.to_owned());
         }
         Err(ToolError::validation(format!(
             "There is no tool \"{}\". Did you mean {}?",
-            first(asked, SHOWN_CHARS).0,
+            truncate_chars(asked, SHOWN_CHARS).0,
             near.join(" or ")
         )))
     }
 
-    /// A call with its arguments and its result in short, and whose words are in it.
+    /// A call with its shortened arguments and result, and the trust of its text.
     async fn review(&self, row: &CallRow) -> Result<(Map<String, Value>, Trust), ToolError> {
-        let mut entry = entry(row);
+        let mut entry = call_summary(row);
         if let Some(args) = short_args(row) {
             entry.insert("args".to_owned(), json!(args));
         }
         if row.end.is_none() {
             return Ok((entry, Trust::Tool));
         }
-        let stored = self.records.calls.call(row.facts.call).await.map_err(|e| unreadable(&e))?;
+        let stored = self.records.calls.call(row.facts.call).await.map_err(|e| store_error(&e))?;
         let outcome = stored.and_then(|stored| stored.outcome);
-        let (text, trust) = outcome.as_ref().map_or_else(|| unkept(row), words);
-        let (shown, cut) = first(&text, RESULT_CHARS);
+        let (text, trust) = outcome.as_ref().map_or_else(|| without_outcome(row), words);
+        let (shown, cut) = truncate_chars(&text, RESULT_CHARS);
         entry.insert("result".to_owned(), json!(shown));
         if cut {
             entry.insert("result_chars".to_owned(), json!(text.chars().count()));
@@ -164,7 +169,7 @@ impl ReviewToolCalls {
     }
 }
 
-/// What the model was told, and whose words that is. What a failure repeats may be anybody's.
+/// The text that the model got, and its trust. A failure may quote untrusted text.
 fn words(outcome: &Outcome) -> (String, Trust) {
     match &outcome.result {
         Ok(result) => {
@@ -178,22 +183,22 @@ fn words(outcome: &Outcome) -> (String, Trust) {
     }
 }
 
-fn unkept(row: &CallRow) -> (String, Trust) {
+fn without_outcome(row: &CallRow) -> (String, Trust) {
     let message = row.end.as_ref().and_then(|end| end.message.clone());
     (message.unwrap_or_else(|| "(the result was not kept)".to_owned()), Trust::External)
 }
 
-/// Milliseconds since 1970 of an ISO date and time; one without an offset is in `zone`.
+/// Parses an ISO date and time to milliseconds since 1970; without an offset it is in `zone`.
 fn instant(text: &str, zone: &TimeZone) -> Result<i64, ToolError> {
     let text = text.trim();
     let wrong = || {
         ToolError::validation(format!(
             "date_time \"{}\" is no date and time. Write one such as 2026-11-21T15:04:05Z; get_current_time tells the time now.",
-            first(text, SHOWN_CHARS).0
+            truncate_chars(text, SHOWN_CHARS).0
         ))
     };
     if !text.contains(':') {
-        // A date alone would mean the minutes around midnight, which nobody means.
+        // A date without a time would mean the minutes around midnight, which is never intended.
         return Err(wrong());
     }
     let with_offset =

@@ -1,7 +1,8 @@
-//! `ssh_configure_host`: a name for an SSH host, so that commands in the sandbox can say `ssh NAME`.
+//! `ssh_configure_host`: configures an SSH host alias, so that commands in the sandbox can use
+//! `ssh NAME`.
 //!
-//! It writes one block between markers into the configuration of the programs' own home folder, and does that inside the sandbox: a link that
-//! a program put there leads nowhere else.
+//! It writes one block between markers into the SSH configuration in the programs' own home folder.
+//! The write happens inside the sandbox, so a link that a program planted there cannot redirect it.
 
 use std::sync::Arc;
 
@@ -15,22 +16,23 @@ use toolcrib_core::{
 use toolcrib_net::Host;
 use toolcrib_sandbox::Network;
 
-use super::{base_spec, examples, said};
-use crate::workbench::{Program, Workbench};
+use super::{base_spec, examples, text_output};
+use crate::program_runner::{Program, ProgramRunner};
 
 /// Characters of a name, a user or a host.
 const NAME: usize = 253;
-/// Bytes of a line of known hosts: the largest keys that are in use have a third of it.
+/// Longest line of known hosts, in bytes; the largest common keys take a third of it.
 const LINE: usize = 8 * 1024;
-/// Bytes of a configuration that is still changed.
+/// Largest configuration file that is edited, in bytes.
 const CONFIG: usize = 128 * 1024;
 
-/// The way to a host where only a proxy leads out: bash asks it for the connection and passes the bytes on, so no other program is needed.
+/// `ProxyCommand` where only the egress proxy leads out: bash opens a CONNECT tunnel and copies the
+/// bytes, so no other program is needed.
 const THROUGH_PROXY: &str = r#"bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf "CONNECT %%s:%%s HTTP/1.1\r\nHost: %%s:%%s\r\n\r\n" "$0" "$1" "$0" "$1" >&3 && IFS= read -r s <&3 && [[ $s == *" 200"* ]] || exit 1; while IFS= read -r s <&3 && [[ ${#s} -gt 1 ]]; do :; done; cat <&3 & cat >&3; wait' %h %p"#;
 
-/// The tool.
+/// Handler of `ssh_configure_host`.
 pub(crate) struct SshConfigureHost {
-    pub(crate) bench: Arc<Workbench>,
+    pub(crate) bench: Arc<ProgramRunner>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -80,13 +82,13 @@ impl Tool for SshConfigureHost {
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         check(args)?;
         let summary = format!("name {} \"{}\" for ssh", args.hostname, args.alias);
-        let assessment = Assessment::declared(spec).saying(summary);
-        Ok(assessment.locking("ssh configuration", Access::Exclusive))
+        let assessment = Assessment::from_spec(spec).with_summary(summary);
+        Ok(assessment.with_lock("ssh configuration", Access::Exclusive))
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         check(&args)?;
-        let confines = self.bench.confines();
+        let confines = self.bench.program_policy();
         if confines.home.is_none() {
             return Err(ToolError::new(
                 ErrorType::NotConfigured,
@@ -104,15 +106,15 @@ impl Tool for SshConfigureHost {
                 self.write(ctx, "known_hosts", &text).await?;
             }
         }
-        Ok(said(format!("`ssh {}` is configured. {}", args.alias, self.way(&args))))
+        Ok(text_output(format!("`ssh {}` is configured. {}", args.alias, self.way(&args))))
     }
 }
 
 impl SshConfigureHost {
-    /// Whether the host can be reached, and what else has to be done.
+    /// Whether the host can be reached, and what remains to be done.
     fn way(&self, args: &Args) -> String {
         let port = args.port.unwrap_or(22);
-        let allowed = match &self.bench.confines().network {
+        let allowed = match &self.bench.program_policy().network {
             Network::Full => true,
             Network::None => false,
             Network::Hosts(hosts) => {
@@ -152,7 +154,7 @@ fn unusable(file: &str) -> ToolError {
     ))
 }
 
-/// What no schema says: nothing that would be more than one value of its line.
+/// Checks that the schema cannot express: each value must stay a single value on its line.
 fn check(args: &Args) -> Result<(), ToolError> {
     let plain = |text: &str, more: &str| {
         !text.is_empty()
@@ -189,7 +191,7 @@ fn check(args: &Args) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A host as the list of allowed hosts knows it.
+/// A host in the form of the allowlist.
 fn named(host: &str) -> Host {
     match host.parse() {
         Ok(address) => Host::Addr(address),
@@ -205,7 +207,7 @@ fn end(alias: &str) -> String {
     format!("# end toolcrib {alias}")
 }
 
-/// The block of a host. Defaults are those of SPEC 1.10.
+/// The configuration block of a host.
 fn block(args: &Args, is_proxied: bool) -> String {
     let mut lines = vec![begin(&args.alias), format!("Host {}", args.alias)];
     let mut set = |key: &str, value: &str| lines.push(format!("  {key} {value}"));
@@ -229,7 +231,8 @@ fn block(args: &Args, is_proxied: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The configuration with this block in the place of the one of its alias. A new one comes first: of two values ssh takes the first.
+/// The configuration with the block of this alias replaced. A new block goes first, since ssh uses
+/// the first value.
 fn upsert(before: &str, alias: &str, block: &str) -> String {
     let (begin, end) = (begin(alias), end(alias));
     let mut rest = String::new();

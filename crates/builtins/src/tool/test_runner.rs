@@ -1,4 +1,4 @@
-//! `test_runner`: the tests of a project, counted.
+//! `test_runner`: runs the tests of a project and counts the results.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,28 +15,28 @@ use toolcrib_core::{
 use super::{aliases, blocking, examples, file_spec};
 use toolcrib_sandbox::process::{Captured, End};
 
-use crate::fs::walk::{Limits, Next, walk};
-use crate::fs::{Fault, Last, Node, Workspace, read};
-use crate::testrun::{self, Counts, Project, Runner};
-use crate::workbench::{Finished, Program, Workbench};
+use crate::fs::walk::{Limits, WalkAction, walk};
+use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_read};
+use crate::program_runner::{Program, ProgramOutput, ProgramRunner};
+use crate::test_frameworks::{self, Project, Runner, TestCounts};
 
-/// The longest that a call may take.
+/// Time limit of a call.
 const TIMEOUT: Duration = Duration::from_secs(600);
-/// What is left of it for starting and ending.
+/// Part of it reserved for start and end.
 const MARGIN: Duration = Duration::from_secs(5);
-/// Characters of the end of the output that are shown (SPEC 3.6: 4000).
+/// Characters of the end of the output that are shown.
 const TAIL: usize = 4000;
-/// Bytes of output that are counted in.
+/// Bytes of output that are kept for parsing.
 const KEEP: usize = 4 * 1024 * 1024;
-/// Bytes of a project's file that are looked at.
+/// Largest project file that is examined, in bytes.
 const MAX_FILE: u64 = 256 * 1024;
-/// Names in the project's folder that are looked at.
-const LOOK: Limits = Limits { entries: 2000, depth: 0, time: Duration::from_secs(2) };
+/// Most names in the project's folder that are examined.
+const WALK_LIMITS: Limits = Limits { entries: 2000, depth: 0, time: Duration::from_secs(2) };
 
-/// The tool.
+/// Handler of `test_runner`.
 pub(crate) struct TestRunner {
     pub(crate) workspace: Arc<Workspace>,
-    pub(crate) workbench: Arc<Workbench>,
+    pub(crate) workbench: Arc<ProgramRunner>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl Args {
         self.path.as_deref().unwrap_or(".")
     }
 
-    /// What is given to the program cannot be taken for an option.
+    /// Refuses values that the program could take for an option.
     fn check(&self) -> Result<(), ToolError> {
         let given = [("file", &self.file), ("test_name", &self.test_name)];
         for (name, value) in given.iter().filter_map(|(name, value)| Some((name, value.as_ref()?)))
@@ -112,13 +112,13 @@ impl Tool for TestRunner {
         let what = args.test_name.as_ref().or(args.file.as_ref());
         let what = what.map_or_else(|| "all tests".to_owned(), |what| format!("the tests {what}"));
         let folder = args.folder();
-        let mut assessment =
-            Assessment::declared(spec).saying(format!("run {what} of the project in {folder}"));
+        let mut assessment = Assessment::from_spec(spec)
+            .with_summary(format!("run {what} of the project in {folder}"));
         assessment.effect = Effect::SideEffect;
-        // In the closed sandbox the code of the project can reach nothing but itself.
-        assessment.reach.exec = !self.workbench.confines().is_closed();
+        // In a closed sandbox the project's code can reach nothing else.
+        assessment.reach.exec = !self.workbench.program_policy().is_closed();
         Ok(match self.workspace.roots().lock_key(folder) {
-            Some(key) => assessment.locking(format!("tests:{key}"), Access::Exclusive),
+            Some(key) => assessment.with_lock(format!("tests:{key}"), Access::Exclusive),
             None => assessment,
         })
     }
@@ -127,19 +127,19 @@ impl Tool for TestRunner {
         args.check()?;
         let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
         let (args, runner, command, folder) = blocking(move || {
-            let spot = workspace.roots().resolve(args.folder(), Last::Follow)?;
+            let spot = workspace.roots().resolve(args.folder(), LinkPolicy::Follow)?;
             match spot.node {
-                Some(Node::Dir) => {}
-                Some(_) => return Err(Fault::NotDir.at(args.folder()).into()),
-                None => return Err(Fault::NotFound.at(args.folder()).into()),
+                Some(NodeKind::Dir) => {}
+                Some(_) => return Err(FsErrorKind::NotDir.at(args.folder()).into()),
+                None => return Err(FsErrorKind::NotFound.at(args.folder()).into()),
             }
             let look = |path: &Path, before: &str| {
                 let path = path.to_string_lossy();
-                let spot = workspace.roots().resolve(&path, Last::Follow)?;
+                let spot = workspace.roots().resolve(&path, LinkPolicy::Follow)?;
                 let mut names = Vec::new();
-                walk(workspace.roots(), &spot, LOOK, &cancel, |item| {
+                walk(workspace.roots(), &spot, WALK_LIMITS, &cancel, |item| {
                     names.extend(item.name().to_str().map(|name| format!("{before}{name}")));
-                    Ok(Next::Pass)
+                    Ok(WalkAction::Pass)
                 })
                 .map_err(|fault| ToolError::from(fault.at(&*path)))?;
                 Ok::<_, ToolError>(names)
@@ -147,7 +147,7 @@ impl Tool for TestRunner {
             let mut names = look(Path::new(args.folder()), "")?;
             for folder in ["tests", "test"] {
                 if names.iter().any(|name| name == folder) {
-                    // What is no folder, or cannot be read, tells nothing.
+                    // A folder that cannot be read does not contribute.
                     let inner = look(&Path::new(args.folder()).join(folder), &format!("{folder}/"));
                     names.extend(inner.unwrap_or_default());
                 }
@@ -181,12 +181,12 @@ impl Tool for TestRunner {
             .keep(KEEP);
         let finished = self.workbench.run(ctx, program).await?;
         if ctx.cancel.is_cancelled()
-            && let Some(stopped) = finished.was_stopped("The test program")
+            && let Some(stopped) = finished.stop_error("The test program")
         {
             return Err(stopped);
         }
         missing(runner, &finished)?;
-        Ok(told(&args, runner, &command.join(" "), time, &finished))
+        Ok(render(&args, runner, &command.join(" "), time, &finished))
     }
 }
 
@@ -200,14 +200,14 @@ fn unknown(args: &Args) -> ToolError {
 /// The text of a small file.
 fn text_of(workspace: &Workspace, path: &Path) -> Option<String> {
     use std::io::Read as _;
-    let (file, _) = read::open(workspace.roots(), path.to_str()?).ok()?;
+    let (file, _) = bounded_read::open(workspace.roots(), path.to_str()?).ok()?;
     let mut bytes = Vec::new();
     file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A module that is not installed is no failing test.
-fn missing(runner: Runner, finished: &Finished) -> Result<(), ToolError> {
+/// The error if the framework is not installed, which is not a failed test.
+fn missing(runner: Runner, finished: &ProgramOutput) -> Result<(), ToolError> {
     let stderr = String::from_utf8_lossy(&finished.stderr.head);
     if runner == Runner::Pytest && stderr.contains("No module named pytest") {
         return Err(ToolError::execution(
@@ -217,25 +217,25 @@ fn missing(runner: Runner, finished: &Finished) -> Result<(), ToolError> {
     Ok(())
 }
 
-fn told(
+fn render(
     args: &Args,
     runner: Runner,
     command: &str,
     time: Duration,
-    finished: &Finished,
+    finished: &ProgramOutput,
 ) -> ToolOutput {
     let text = |stream: &Captured| {
         let mut text = String::from_utf8_lossy(&stream.head).into_owned();
         text.push_str(&String::from_utf8_lossy(&stream.tail));
         text
     };
-    // Both streams: what was built and what broke while it was is on the second.
+    // Both streams: build output and build errors are on standard error.
     let mut output = text(&finished.stderr);
     if !output.is_empty() && !output.ends_with('\n') {
         output.push('\n');
     }
     output.push_str(&text(&finished.stdout));
-    let counts = testrun::read(runner, &output);
+    let counts = test_frameworks::parse_output(runner, &output);
     let success = finished.succeeded();
     let mut said = vec![headline(runner, command, time, finished, &counts)];
     if !counts.failing.is_empty() {
@@ -246,7 +246,7 @@ fn told(
         0 => format!("Output:\n{tail}"),
         n => format!("Output ({n} characters before it are left out):\n{tail}"),
     });
-    said.extend(finished.unreached());
+    said.extend(finished.blocked_hosts_note());
     ToolOutput::text(said.join("\n\n"))
         .with_structured(json!({
             "success": success,
@@ -260,15 +260,15 @@ fn told(
             "failing": counts.failing,
             "sandbox": finished.level.to_string(),
         }))
-        .from(Trust::Workspace, args.folder())
+        .with_origin(Trust::Workspace, args.folder())
 }
 
 fn headline(
     runner: Runner,
     command: &str,
     time: Duration,
-    finished: &Finished,
-    counts: &Counts,
+    finished: &ProgramOutput,
+    counts: &TestCounts,
 ) -> String {
     let all = [
         (counts.passed, "passed"),
@@ -285,7 +285,7 @@ fn headline(
     };
     let how = match (finished.code(), finished.stopped) {
         (Some(0), _) => "Tests passed".to_owned(),
-        // What pytest says when it found none.
+        // Pytest exits with 5 if it found no tests.
         (Some(5), _) if runner == Runner::Pytest => "No tests were found".to_owned(),
         (Some(code), _) => format!("Tests FAILED (exit code {code})"),
         (None, _) if finished.end == End::TimedOut => format!(
@@ -294,13 +294,13 @@ fn headline(
         ),
         (None, stopped) => format!(
             "Tests were STOPPED because {}",
-            stopped.map_or("the call was stopped", |stop| stop.because())
+            stopped.map_or("the call was stopped", |stop| stop.message())
         ),
     };
     format!("{how}: {counted}. Ran: {command}")
 }
 
-/// The end of the output, and how many characters stand before it.
+/// The end of the output, and the number of characters before it.
 fn tail(output: &str) -> (&str, usize) {
     let output = output.trim_end();
     let count = output.chars().count();

@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, or more at its end.
+//! `write_file`: writes a whole file, or appends to it.
 
 use std::sync::Arc;
 
@@ -8,13 +8,13 @@ use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
-    blocking, examples, file_manager, file_spec, on_file, path_aliases, said, with_undo_note,
-    with_warning,
+    blocking, examples, file_manager, file_spec, on_file, path_aliases, text_output,
+    with_undo_note, with_warning,
 };
 use crate::fs::Workspace;
-use crate::patch::syntax;
+use crate::patch::syntax_check;
 
-/// The tool.
+/// Handler of `write_file`.
 pub(crate) struct WriteFile {
     pub(crate) workspace: Arc<Workspace>,
 }
@@ -70,7 +70,7 @@ impl Tool for WriteFile {
         let mut assessment =
             on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary);
         if !append {
-            // The same content twice is the same as once.
+            // Writing the same content twice has the same effect as once.
             assessment.effect = Effect::Idempotent;
         }
         Ok(assessment)
@@ -81,7 +81,7 @@ impl Tool for WriteFile {
         blocking(move || {
             let Args { path, content, mode } = args;
             let is_whole = mode != Some(Mode::Append);
-            let warning = is_whole.then(|| syntax::warning(&path, None, &content)).flatten();
+            let warning = is_whole.then(|| syntax_check::warning(&path, None, &content)).flatten();
             let content = content.as_bytes();
             let (changed, mode) = match mode.unwrap_or(Mode::Overwrite) {
                 Mode::Overwrite => (workspace.overwrite(&path, content, &cancel)?, "overwrite"),
@@ -90,7 +90,7 @@ impl Tool for WriteFile {
             let text =
                 format!("Successfully wrote {} bytes to {path} (mode: {mode})", content.len());
             let text = with_undo_note(text, changed.not_undoable.as_deref());
-            Ok(said(with_warning(text, warning)))
+            Ok(text_output(with_warning(text, warning)))
         })
         .await
     }

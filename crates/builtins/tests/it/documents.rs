@@ -1,4 +1,4 @@
-//! Documents through the worker in the sandbox: what is read, and what hostile ones cost.
+//! Documents through the sandboxed worker: results, and the cost of hostile files.
 
 use std::fs;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, Roots, Workspace};
 use toolcrib_core::{Block, CallCtx, ErrorType, Handler, ToolError};
 
-use super::bench::{Bench, WORKER, call_of};
-use super::made::{docx, line, pdf, pdf_of, pdf_with, stream, xlsx, zipped};
+use super::document_fixtures::{docx, line, pdf, pdf_of, pdf_with, stream, xlsx, zipped};
+use super::support::{Bench, WORKER, call_of};
 
 /// A bench with the tool.
 struct Shop {
@@ -24,7 +24,7 @@ fn shop() -> Shop {
     let journal = Journal::open(bench.path("state").join("undo")).unwrap();
     let tools = Builtins::new()
         .with_workspace(Arc::new(Workspace::new(roots, journal)))
-        .with_workbench(Arc::clone(&bench.workbench))
+        .with_program_runner(Arc::clone(&bench.workbench))
         .with_document_worker(WORKER)
         .handlers();
     let tool = tools.into_iter().find(|tool| tool.spec().name.as_str() == "pdf_read").unwrap();

@@ -1,4 +1,4 @@
-//! `git_manager` and the diff of `diff_editor` on real repositories, hostile ones too.
+//! `git_manager` and the diffs of `diff_editor` on real repositories, including hostile ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,7 @@ use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Roots, Workspace};
 use toolcrib_core::{Effect, ErrorType, Handler, Risk, ToolError};
 
-use crate::bench::{Bench, call_of};
+use crate::support::{Bench, call_of};
 use crate::text_of;
 
 /// A workspace without a repository, and the tools on it.
@@ -31,7 +31,7 @@ impl Shop {
         let workspace = Arc::new(Workspace::without_journal(roots));
         let tools = Builtins::new()
             .with_workspace(workspace)
-            .with_workbench(Arc::clone(&bench.workbench))
+            .with_program_runner(Arc::clone(&bench.workbench))
             .handlers();
         Self { bench, tools }
     }
@@ -170,7 +170,7 @@ async fn what_cannot_be_done_is_said() {
 
 #[tokio::test]
 async fn a_git_that_is_not_there_says_what_to_do() {
-    let shop = Shop::on(Bench::with(|confines| toolcrib_builtins::workbench::Confines {
+    let shop = Shop::on(Bench::with(|confines| toolcrib_builtins::program_runner::ProgramPolicy {
         env: vec![("PATH".into(), "/nowhere".into())],
         ..confines
     }));

@@ -1,4 +1,4 @@
-//! Language servers: real ones where this machine has them, and scripted ones that die, hang, flood and lie.
+//! Language servers: real ones if installed, and scripted ones that die, hang, flood and lie.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, Roots, Workspace};
-use toolcrib_builtins::workbench::Confines;
+use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_core::{Block, CallCtx, ErrorType, Handler, ToolError};
 
-use super::bench::{Bench, call_of, installed, processes_with};
+use super::support::{Bench, call_of, installed, processes_with};
 
 /// A workspace with the tool.
 struct Shop {
@@ -21,13 +21,13 @@ struct Shop {
 }
 
 impl Shop {
-    fn with(change: impl FnOnce(Confines) -> Confines) -> Self {
+    fn with(change: impl FnOnce(ProgramPolicy) -> ProgramPolicy) -> Self {
         let bench = Bench::with(change);
         let roots = Roots::open([bench.path("ws")]).unwrap();
         let journal = Journal::open(bench.path("state").join("undo")).unwrap();
         let tools = Builtins::new()
             .with_workspace(Arc::new(Workspace::new(roots, journal)))
-            .with_workbench(Arc::clone(&bench.workbench))
+            .with_program_runner(Arc::clone(&bench.workbench))
             .handlers();
         let tool = tools.into_iter().find(|tool| tool.spec().name.as_str() == "lsp_manager");
         Self { bench, tool: tool.unwrap() }
@@ -84,7 +84,7 @@ fn scripted(behaviour: &str) -> (Shop, tempfile::TempDir) {
     let program = folder.path().join("gopls");
     fs::write(&program, script).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let shop = Shop::with(|confines| Confines {
+    let shop = Shop::with(|confines| ProgramPolicy {
         path: vec![folder.path().canonicalize().unwrap()],
         readable: python.ancestors().nth(2).map(Path::to_owned).into_iter().collect(),
         ..confines
@@ -393,7 +393,7 @@ async fn rust_analyzer_knows_a_project() {
         std::env::var_os(name).map_or_else(|| home.join(usual), PathBuf::from)
     };
     let (rustup, cargo) = (folder("RUSTUP_HOME", ".rustup"), folder("CARGO_HOME", ".cargo"));
-    let shop = Shop::with(|confines| Confines {
+    let shop = Shop::with(|confines| ProgramPolicy {
         path: vec![path],
         readable: vec![rustup.clone(), cargo.clone()],
         env: [("RUSTUP_HOME", &rustup), ("CARGO_HOME", &cargo)]
@@ -432,7 +432,8 @@ async fn rust_analyzer_knows_a_project() {
 #[tokio::test]
 async fn pylsp_knows_a_project() {
     let Some((path, around)) = installed("pylsp") else { return };
-    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    let shop =
+        Shop::with(|confines| ProgramPolicy { path: vec![path], readable: around, ..confines });
     shop.put(
         "shape.py",
         "def square(side):\n    \"\"\"The square of a side.\"\"\"\n    return side * side\n",
@@ -452,7 +453,8 @@ async fn pylsp_knows_a_project() {
 #[tokio::test]
 async fn pyright_knows_types() {
     let Some((path, around)) = installed("pyright") else { return };
-    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    let shop =
+        Shop::with(|confines| ProgramPolicy { path: vec![path], readable: around, ..confines });
     shop.put(
         "main.py",
         "def square(side: int) -> int:\n    return side * side\n\n\nsquare(\"x\")\n",
@@ -470,7 +472,8 @@ async fn pyright_knows_types() {
 #[tokio::test]
 async fn typescript_language_server_knows_a_project() {
     let Some((path, around)) = installed("typescript-language-server") else { return };
-    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    let shop =
+        Shop::with(|confines| ProgramPolicy { path: vec![path], readable: around, ..confines });
     shop.put("tsconfig.json", "{\"compilerOptions\": {\"strict\": true}}");
     shop.put("a.ts", "export function square(side: number) {\n  return side * side;\n}\n");
     shop.put("b.ts", "import { square } from \"./a\";\n\nsquare(\"x\");\n");
@@ -486,7 +489,8 @@ async fn typescript_language_server_knows_a_project() {
 #[tokio::test]
 async fn ruff_checks_files_and_folders() {
     let Some((path, around)) = installed("ruff") else { return };
-    let shop = Shop::with(|confines| Confines { path: vec![path], readable: around, ..confines });
+    let shop =
+        Shop::with(|confines| ProgramPolicy { path: vec![path], readable: around, ..confines });
     shop.put("a.py", "import os\n\nprint(undefined)\n");
     shop.put("b.py", "print(1)\n");
     let text = shop.ok(json!({"action": "ruff_check", "file": "a.py"})).await;

@@ -1,4 +1,4 @@
-//! The tools that run programs, on real programs in a real sandbox.
+//! Integration tests of the tools that run programs, with real programs in a real sandbox.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -7,17 +7,17 @@
     reason = "a failing test panics, and says what it could not try"
 )]
 
-mod bench;
+mod document_fixtures;
 mod documents;
 mod git;
 mod language_servers;
-mod made;
+mod program_runner;
 mod shell;
 mod shell_background;
+mod shell_execution_targets;
 mod shell_hostile;
-mod shell_places;
-mod testrun;
-mod workbench;
+mod support;
+mod test_runner;
 
 /// The text of a result.
 fn text_of(output: &toolcrib_core::ToolOutput) -> String {

@@ -1,11 +1,11 @@
-//! `execute_shell_command` on a real bash.
+//! `execute_shell_command` with a real bash.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_core::{Effect, ErrorType, Reach, Risk};
 
-use crate::bench::{Bench, Shop, call_of};
+use crate::support::{Bench, Shop, call_of};
 
 #[tokio::test]
 async fn folder_variables_and_functions_carry_over() {
@@ -194,13 +194,14 @@ async fn a_stopped_call_ends_its_command() {
     let call = call_of("a");
     let cancel = call.cancel.clone();
     let stop = async {
-        crate::bench::until("it runs", || !crate::bench::processes_with(&mark).is_empty()).await;
+        crate::support::until("it runs", || !crate::support::processes_with(&mark).is_empty())
+            .await;
         cancel.cancel();
     };
     let args = json!({"command": format!("sleep {mark}"), "timeout": 60});
     let (called, ()) = tokio::join!(shop.call("execute_shell_command", &call, args), stop);
     assert_eq!(called.unwrap_err().error_type, ErrorType::Cancelled);
-    assert!(crate::bench::processes_with(&mark).is_empty());
+    assert!(crate::support::processes_with(&mark).is_empty());
     assert_eq!(shop.sh("a", "echo next").await.out(), "next\n");
 }
 
@@ -214,10 +215,11 @@ async fn a_call_that_is_dropped_ends_its_command() {
         let calling = shop.call("execute_shell_command", &call, args);
         tokio::select! {
             called = calling => panic!("{called:?}"),
-            () = crate::bench::until("it runs", || !crate::bench::processes_with(&mark).is_empty()) => {}
+            () = crate::support::until("it runs", || !crate::support::processes_with(&mark).is_empty()) => {}
         }
     }
-    crate::bench::until("nothing is left", || crate::bench::processes_with(&mark).is_empty()).await;
+    crate::support::until("nothing is left", || crate::support::processes_with(&mark).is_empty())
+        .await;
     assert_eq!(shop.sh("a", "echo next").await.out(), "next\n");
 }
 
@@ -235,7 +237,7 @@ async fn what_a_call_means_comes_from_its_words() {
     let push = assess(&shop, json!({"command": "git push", "working_dir": "sub"}));
     assert_eq!((push.effect, push.risk), (Effect::SideEffect, Risk::Critical));
     assert_eq!(push.summary.as_deref(), Some("run in sub: git push"));
-    let open = Shop::on(Bench::with(|confines| toolcrib_builtins::workbench::Confines {
+    let open = Shop::on(Bench::with(|confines| toolcrib_builtins::program_runner::ProgramPolicy {
         network: toolcrib_sandbox::Network::Full,
         ..confines
     }));
@@ -244,7 +246,7 @@ async fn what_a_call_means_comes_from_its_words() {
 
 #[tokio::test]
 async fn a_shell_that_is_not_there_says_what_to_do() {
-    let shop = Shop::on(Bench::with(|confines| toolcrib_builtins::workbench::Confines {
+    let shop = Shop::on(Bench::with(|confines| toolcrib_builtins::program_runner::ProgramPolicy {
         env: vec![("PATH".into(), "/nowhere".into())],
         ..confines
     }));

@@ -1,10 +1,10 @@
-//! Programs in the background.
+//! Background processes.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::bench::{Bench, Shop, processes_with, until};
+use crate::support::{Bench, Shop, processes_with, until};
 
 async fn start(shop: &Shop, conversation: &str, command: &str) -> String {
     let said = shop.with(conversation, json!({"command": command, "background": true})).await;

@@ -1,17 +1,18 @@
-//! Commands that want more than they were given.
+//! Hostile shell commands: attempts to outlive, escape or confuse the shell.
 
 use serde_json::json;
-use toolcrib_builtins::workbench::Confines;
+use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_sandbox::{Level, Resources};
 
-use crate::bench::{Bench, Shop, call_of, is_here, processes_with, until};
+use crate::support::{Bench, Shop, call_of, is_here, processes_with, until};
 
-/// Runs a command in a conversation of its own, then one more: it must not feel anything of the first, and nothing may be left.
+/// Runs a command in a conversation of its own, then one more: it must not feel anything of the
+/// first, and nothing may be left.
 async fn check(
     shop: &Shop,
     name: &str,
     command: &str,
-    is_right: impl Fn(&crate::bench::Said) -> bool,
+    is_right: impl Fn(&crate::support::Said) -> bool,
 ) {
     let mark = format!("8638{}.{}", name.len(), std::process::id());
     let command = command.replace("MARK", &mark);
@@ -30,7 +31,7 @@ async fn whatever_a_command_leaves_behind_is_ended() {
             continue;
         }
         let shop = Shop::on(Bench::at_most(level, |confines| confines));
-        let fine = |said: &crate::bench::Said| said.field("exit_code") == json!(0);
+        let fine = |said: &crate::support::Said| said.field("exit_code") == json!(0);
         check(&shop, "job", "sleep MARK & echo started", |said| {
             fine(said) && said.text().contains("left running (1) was ended")
         })
@@ -40,7 +41,7 @@ async fn whatever_a_command_leaves_behind_is_ended() {
         check(&shop, "nohup", "nohup sleep MARK >/dev/null 2>&1 & disown", fine).await;
         check(&shop, "deaf", "(trap '' INT TERM HUP; sleep MARK; sleep MARK) & true", fine).await;
         check(&shop, "fork!", "setsid -f sleep MARK", fine).await;
-        let late = |said: &crate::bench::Said| said.field("timed_out") == json!(true);
+        let late = |said: &crate::support::Said| said.field("timed_out") == json!(true);
         check(&shop, "waiting", "trap '' INT TERM; while true; do sleep MARK; done", late).await;
     }
 }
@@ -49,7 +50,7 @@ async fn whatever_a_command_leaves_behind_is_ended() {
 async fn whatever_ends_the_shell_is_said_and_a_new_one_comes() {
     let shop = Shop::new();
     let died = |code: i64| {
-        move |said: &crate::bench::Said| {
+        move |said: &crate::support::Said| {
             said.field("shell_died") == json!(true) && said.field("exit_code") == json!(code)
         }
     };
@@ -123,7 +124,7 @@ async fn floods_are_read_and_bounded() {
 
 #[tokio::test]
 async fn limits_end_the_shell_and_say_which() {
-    let shop = Shop::on(Bench::with(|confines| Confines {
+    let shop = Shop::on(Bench::with(|confines| ProgramPolicy {
         resources: Resources {
             memory: Some(64 << 20),
             processes: Some(50),
@@ -149,7 +150,7 @@ async fn limits_end_the_shell_and_say_which() {
 /// Issue 7: 200 calls in parallel from 20 conversations, 100 of them hostile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_calls_of_twenty_conversations() {
-    let shop = std::sync::Arc::new(Shop::on(Bench::with(|confines| Confines {
+    let shop = std::sync::Arc::new(Shop::on(Bench::with(|confines| ProgramPolicy {
         resources: Resources {
             memory: Some(256 << 20),
             processes: Some(64),
@@ -192,9 +193,10 @@ async fn two_hundred_calls_of_twenty_conversations() {
     }
     while let Some(done) = calls.join_next().await {
         let (is_hostile, word, said) = done.unwrap();
-        let said = crate::bench::Said(said.unwrap_or_else(|error| panic!("{word}: {error:?}")));
+        let said = crate::support::Said(said.unwrap_or_else(|error| panic!("{word}: {error:?}")));
         if !is_hostile {
-            // What an earlier command of the same shell still wrote may stand before it; nothing of others ever does.
+            // What an earlier command of the same shell still wrote may stand before it; nothing of
+            // others ever does.
             assert!(said.out().ends_with(&format!("{word}\n")), "{word}: {said:?}");
             assert!(said.str("stderr").contains(&word), "{word}: {said:?}");
             let own = word.rsplit_once('-').unwrap().0;

@@ -9,14 +9,14 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
-use toolcrib_app::core::canonical;
+use toolcrib_app::core::canonical_json;
 
 use super::manifest::{Entry, FORMAT, MANIFEST, Manifest};
 
 /// The largest manifest: some millions of files.
 const MANIFEST_BYTES: u64 = 1024 * 1024 * 1024;
 /// What an owner may do with a file of theirs; others may do nothing.
-const OWNER: u32 = 0o700;
+const OWNER_ONLY_MODE: u32 = 0o700;
 
 /// Writes an archive.
 pub(super) struct Writer {
@@ -35,11 +35,12 @@ impl Writer {
         let file = match File::open(from) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) => return Err(at(from, &error)),
+            Err(error) => return Err(with_path(from, &error)),
         };
-        let metadata = file.metadata().map_err(|error| at(from, &error))?;
-        let exact = Exactly { file, left: metadata.len() };
-        self.entry(exact, metadata.len(), mode(&metadata), to).map_err(|error| at(from, &error))?;
+        let metadata = file.metadata().map_err(|error| with_path(from, &error))?;
+        let exact = ExactLength { file, left: metadata.len() };
+        self.entry(exact, metadata.len(), mode(&metadata), to)
+            .map_err(|error| with_path(from, &error))?;
         Ok(true)
     }
 
@@ -49,9 +50,9 @@ impl Writer {
     }
 
     fn entry(&mut self, from: impl Read, bytes: u64, mode: u32, to: &str) -> io::Result<()> {
-        let mut from = Hashed { inner: from, hash: Sha256::new() };
+        let mut from = HashingReader { inner: from, hash: Sha256::new() };
         append(&mut self.tar, &mut from, bytes, mode, to)?;
-        let sha256 = canonical::hex(&from.hash.finalize());
+        let sha256 = canonical_json::hex(&from.hash.finalize());
         self.files.push(Entry { path: to.to_owned(), bytes, sha256 });
         Ok(())
     }
@@ -83,20 +84,20 @@ fn append(
 
 fn mode(metadata: &fs::Metadata) -> u32 {
     use std::os::unix::fs::MetadataExt as _;
-    metadata.mode() & OWNER
+    metadata.mode() & OWNER_ONLY_MODE
 }
 
-fn at(path: &Path, error: &io::Error) -> io::Error {
+fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
 /// So many bytes, or an error: a file that grows is cut where it was, one that shrinks cannot be kept.
-struct Exactly {
+struct ExactLength {
     file: File,
     left: u64,
 }
 
-impl Read for Exactly {
+impl Read for ExactLength {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         if self.left == 0 {
             return Ok(0);
@@ -110,12 +111,12 @@ impl Read for Exactly {
     }
 }
 
-struct Hashed<R> {
+struct HashingReader<R> {
     inner: R,
     hash: Sha256,
 }
 
-impl<R: Read> Read for Hashed<R> {
+impl<R: Read> Read for HashingReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(into)?;
         self.hash.update(into.get(..read).unwrap_or_default());
@@ -140,12 +141,12 @@ pub(super) fn read(path: &Path, into: Option<&Path>) -> io::Result<Manifest> {
             manifest = Some(text);
             continue;
         }
-        let place = place(&name).filter(|_| entry.header().entry_type().is_file());
+        let place = safe_relative_path(&name).filter(|_| entry.header().entry_type().is_file());
         let place = place.ok_or_else(|| {
             io::Error::other(format!("it holds {}, which no backup has", name.display()))
         })?;
-        let mode = entry.header().mode().map_err(no_backup)? & OWNER;
-        found.push(file_of(entry, &place, mode, into)?);
+        let mode = entry.header().mode().map_err(no_backup)? & OWNER_ONLY_MODE;
+        found.push(extract_file(entry, &place, mode, into)?);
     }
     // The sum of all bytes comes after the last of them.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(no_backup)?;
@@ -174,7 +175,7 @@ fn manifest_of(text: &[u8]) -> io::Result<Manifest> {
 }
 
 /// A place in `config/` or `state/` that leads nowhere else.
-fn place(name: &Path) -> Option<PathBuf> {
+fn safe_relative_path(name: &Path) -> Option<PathBuf> {
     let mut parts = name.components();
     let first = parts.next()?;
     let is_known = [Component::Normal("config".as_ref()), Component::Normal("state".as_ref())]
@@ -184,9 +185,14 @@ fn place(name: &Path) -> Option<PathBuf> {
     (is_known && is_plain).then(|| name.to_owned())
 }
 
-fn file_of(entry: impl Read, place: &Path, mode: u32, into: Option<&Path>) -> io::Result<Entry> {
+fn extract_file(
+    entry: impl Read,
+    place: &Path,
+    mode: u32,
+    into: Option<&Path>,
+) -> io::Result<Entry> {
     use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-    let mut from = Hashed { inner: entry, hash: Sha256::new() };
+    let mut from = HashingReader { inner: entry, hash: Sha256::new() };
     let bytes = match into {
         None => io::copy(&mut from, &mut io::sink()).map_err(no_backup)?,
         Some(folder) => {
@@ -195,13 +201,13 @@ fn file_of(entry: impl Read, place: &Path, mode: u32, into: Option<&Path>) -> io
                 fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
             }
             let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
-            let mut file = BufWriter::new(file.map_err(|error| at(&path, &error))?);
+            let mut file = BufWriter::new(file.map_err(|error| with_path(&path, &error))?);
             let bytes = io::copy(&mut from, &mut file).map_err(no_backup)?;
             file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
             bytes
         }
     };
-    let sha256 = canonical::hex(&from.hash.finalize());
+    let sha256 = canonical_json::hex(&from.hash.finalize());
     let path = place.to_str().ok_or_else(|| io::Error::other("a name in it is no UTF-8"))?;
     Ok(Entry { path: path.to_owned(), bytes, sha256 })
 }

@@ -7,9 +7,9 @@
 //! - It is read again as a whole before it counts as made, and before anything of it is put back.
 
 mod archive;
+mod create;
 mod manifest;
 mod restore;
-mod take;
 
-pub(crate) use restore::{Restored, restore};
-pub(crate) use take::{Taken, take};
+pub(crate) use create::{BackupReport, create};
+pub(crate) use restore::{RestoreReport, restore};

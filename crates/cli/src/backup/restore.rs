@@ -6,15 +6,15 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use toolcrib_app::store::{ExclusiveLock, OpenError, Survey};
+use toolcrib_app::store::{ExclusiveLock, Inspection, OpenError};
 
 use super::archive;
 use super::manifest::Manifest;
+use crate::bootstrap;
 use crate::output::Failure;
-use crate::world;
 
 /// A backup that was put back.
-pub(crate) struct Restored {
+pub(crate) struct RestoreReport {
     /// What it says of itself.
     pub(crate) manifest: Manifest,
     /// Where what was there before is now.
@@ -27,12 +27,12 @@ pub(crate) struct Restored {
 ///
 /// # Errors
 /// Exit code 3 for what is no sound backup, 2 where something is in its way, 1 while a daemon works there. Then everything is as it was.
-pub(crate) fn restore(path: &Path, force: bool) -> Result<Restored, Failure> {
-    let state = world::state_folder()?;
-    let config = world::config_folder().ok_or_else(|| {
+pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure> {
+    let state = bootstrap::state_folder()?;
+    let config = bootstrap::config_folder().ok_or_else(|| {
         Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
     })?;
-    let _alone = alone(&state)?;
+    let _alone = lock_database(&state)?;
     let parent = state.parent().unwrap_or(Path::new("/"));
     let failed = |error: io::Error| Failure::run(format!("the backup cannot be put back: {error}"));
     private_folder(parent).map_err(failed)?;
@@ -40,7 +40,7 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<Restored, Failure> {
     let staged = tempfile::Builder::new().prefix(".restore-").tempdir_in(parent).map_err(failed)?;
     let manifest = archive::read(path, Some(staged.path()))
         .map_err(|error| Failure::configuration(format!("{}: {error}", path.display())))?;
-    let places = Places { state, config, staged: staged.path().to_owned() };
+    let places = RestorePaths { state, config, staged: staged.path().to_owned() };
     places.check(&manifest)?;
     if !force {
         places.check_free()?;
@@ -53,13 +53,13 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<Restored, Failure> {
         let names = manifest.left_out.join(", ");
         remarks.push(format!("the backup was made without keys; set these again: {names}"));
     }
-    let aside = places.put().map_err(failed)?;
-    Ok(Restored { manifest, aside, remarks })
+    let aside = places.install().map_err(failed)?;
+    Ok(RestoreReport { manifest, aside, remarks })
 }
 
 /// No daemon works on the database, and none begins to.
-fn alone(state: &Path) -> Result<ExclusiveLock, Failure> {
-    ExclusiveLock::hold(&state.join("toolcrib.db")).map_err(|error| match error {
+fn lock_database(state: &Path) -> Result<ExclusiveLock, Failure> {
+    ExclusiveLock::acquire(&state.join("toolcrib.db")).map_err(|error| match error {
         OpenError::InUse { pid, .. } => {
             let pid = pid.map(|pid| format!(" (process {pid})")).unwrap_or_default();
             Failure::run(format!("a daemon works there{pid}; end it with `toolcrib stop` first"))
@@ -72,20 +72,20 @@ fn private_folder(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-struct Places {
+struct RestorePaths {
     state: PathBuf,
     config: PathBuf,
     staged: PathBuf,
 }
 
-impl Places {
+impl RestorePaths {
     /// The database can be used by this program.
     fn check(&self, manifest: &Manifest) -> Result<(), Failure> {
         let database = self.staged.join("state/toolcrib.db");
         if manifest.store.is_none() {
             return Ok(());
         }
-        let survey = Survey::of(&database).map_err(|error| {
+        let survey = Inspection::read(&database).map_err(|error| {
             Failure::configuration(format!("the database of the backup: {error}"))
         })?;
         if survey.version > survey.known {
@@ -134,7 +134,7 @@ impl Places {
         let staged = self.staged.join("state");
         private_folder(&staged)?;
         for name in ["vault/secrets.key", "daemon/token"] {
-            take_over(&self.state.join(name), &staged.join(name))?;
+            copy_if_missing(&self.state.join(name), &staged.join(name))?;
         }
         let sealed = staged.join("vault/secrets.json");
         if sealed.exists() && !staged.join("vault/secrets.key").exists() {
@@ -154,7 +154,7 @@ impl Places {
         let own = self.state.join("audit/audit-key.pub");
         let is_own = fs::read(&own).ok() == Some(fs::read(&public)?);
         if is_own {
-            take_over(
+            copy_if_missing(
                 &self.state.join("audit/audit-key.pk8"),
                 &staged.join("audit/audit-key.pk8"),
             )?;
@@ -173,14 +173,14 @@ impl Places {
     }
 
     /// Moves what is there aside, and what is staged into its place.
-    fn put(&self) -> io::Result<Vec<PathBuf>> {
+    fn install(&self) -> io::Result<Vec<PathBuf>> {
         let mark = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
         let mut aside = Vec::new();
         if self.staged.join("state").exists() {
             let is_empty = fs::read_dir(&self.state).is_ok_and(|mut entries| {
                 entries.all(|entry| entry.is_ok_and(|entry| is_lock(&entry)))
             });
-            let old = beside(&self.state, &mark)?;
+            let old = sibling_path(&self.state, &mark)?;
             if self.state.exists() {
                 fs::rename(&self.state, &old)?;
             }
@@ -199,14 +199,14 @@ impl Places {
             return Ok(aside);
         }
         private_folder(&self.config)?;
-        let old = beside(&self.config.join("configuration"), &mark)?;
+        let old = sibling_path(&self.config.join("configuration"), &mark)?;
         for name in names {
             let place = self.config.join(&name);
             if place.symlink_metadata().is_ok() {
                 private_folder(&old)?;
                 fs::rename(&place, old.join(&name))?;
             }
-            move_over(&self.staged.join("config").join(&name), &place)?;
+            move_file(&self.staged.join("config").join(&name), &place)?;
         }
         if old.exists() {
             aside.push(old);
@@ -225,7 +225,7 @@ fn absent(error: io::Error) -> io::Result<String> {
 }
 
 /// A name that nothing has yet.
-fn beside(path: &Path, mark: &str) -> io::Result<PathBuf> {
+fn sibling_path(path: &Path, mark: &str) -> io::Result<PathBuf> {
     for at in 0..1000 {
         let mut name = path.as_os_str().to_owned();
         name.push(format!(".before-{mark}"));
@@ -241,7 +241,7 @@ fn beside(path: &Path, mark: &str) -> io::Result<PathBuf> {
 }
 
 /// Copies a file of the owner's, if it is there and nothing is in its place.
-fn take_over(from: &Path, to: &Path) -> io::Result<()> {
+fn copy_if_missing(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_file() || to.exists() {
         return Ok(());
     }
@@ -252,7 +252,7 @@ fn take_over(from: &Path, to: &Path) -> io::Result<()> {
 }
 
 /// Moves a file or folder, also to another disk.
-fn move_over(from: &Path, to: &Path) -> io::Result<()> {
+fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy_all(from, to),
         done => done,

@@ -4,9 +4,9 @@
 //! What a line becomes depends on the lines before it alone, so the pieces in which a text arrives do not matter. Without colours the source
 //! is printed as it is.
 
-use crate::terminal::{Paint, Span, Style, encode, tail, visible, wrap};
+use crate::terminal::{Span, Style, Styler, encode, escape_controls, tail_of_width, wrap};
 
-use super::inline;
+use super::markdown_inline;
 
 /// Longest unfinished line that is rendered before its end, in bytes: a long paragraph.
 const PREVIEWED: usize = 16 * 1024;
@@ -21,7 +21,7 @@ struct Fence {
 /// Renders one text.
 #[derive(Debug)]
 pub(crate) struct Markdown {
-    paint: Paint,
+    paint: Styler,
     columns: usize,
     /// The line that is not finished.
     line: String,
@@ -29,7 +29,7 @@ pub(crate) struct Markdown {
 }
 
 impl Markdown {
-    pub(crate) fn new(paint: Paint, columns: usize) -> Self {
+    pub(crate) fn new(paint: Styler, columns: usize) -> Self {
         Self { paint, columns, line: String::new(), fence: None }
     }
 
@@ -60,8 +60,8 @@ impl Markdown {
             // It is looked at with every piece that comes: a line of a megabyte would be rendered a thousand times.
             let end = self.line.len() - PREVIEWED;
             let end = (end..).find(|&at| self.line.is_char_boundary(at)).unwrap_or(end);
-            let end = visible(self.line.get(end..).unwrap_or_default());
-            return vec![tail(&end, self.columns).to_owned()];
+            let end = escape_controls(self.line.get(end..).unwrap_or_default());
+            return vec![tail_of_width(&end, self.columns).to_owned()];
         }
         self.render(&self.line).0
     }
@@ -84,13 +84,15 @@ impl Markdown {
     fn render(&self, line: &str) -> (Vec<String>, Option<Fence>) {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if !self.paint.colour {
-            return (vec![visible(line).into_owned()], None);
+            return (vec![escape_controls(line).into_owned()], None);
         }
         let mark = fence_mark(line);
-        let dim = |line: &str| vec![self.paint.dim(&visible(line))];
+        let dim = |line: &str| vec![self.paint.dim(&escape_controls(line))];
         match (self.fence, mark) {
             (Some(open), Some(mark)) if closes(open, mark, line) => (dim(line), None),
-            (Some(open), _) => (vec![self.paint.with(Style::CYAN, &visible(line))], Some(open)),
+            (Some(open), _) => {
+                (vec![self.paint.styled(Style::CYAN, &escape_controls(line))], Some(open))
+            }
             (None, Some(mark)) => (dim(line), Some(mark)),
             (None, None) => (self.block(line), None),
         }
@@ -99,13 +101,15 @@ impl Markdown {
     fn block(&self, line: &str) -> Vec<String> {
         // Rows of a table stand under each other as they are.
         if line.trim_start().starts_with('|') {
-            return vec![visible(line).into_owned()];
+            return vec![escape_controls(line).into_owned()];
         }
-        let block = Block::of(line);
+        let block = Block::classify(line);
         let spans = match block.kind {
-            Kind::Rule => vec![Span::new("─".repeat(self.columns.min(40)), Style::DIM)],
-            Kind::Heading => inline::spans(block.content, Style { bold: true, ..Style::CYAN }),
-            Kind::Text => inline::spans(block.content, Style::PLAIN),
+            BlockKind::Rule => vec![Span::new("─".repeat(self.columns.min(40)), Style::DIM)],
+            BlockKind::Heading => {
+                markdown_inline::spans(block.content, Style { bold: true, ..Style::CYAN })
+            }
+            BlockKind::Text => markdown_inline::spans(block.content, Style::PLAIN),
         };
         encode(&wrap(&spans, self.columns, &block.first, &block.rest), self.paint)
     }
@@ -113,7 +117,7 @@ impl Markdown {
 
 /// A line by what it begins with.
 struct Block<'a> {
-    kind: Kind,
+    kind: BlockKind,
     /// Before its first row.
     first: Vec<Span>,
     /// Before its other rows.
@@ -122,23 +126,23 @@ struct Block<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Text,
     Heading,
     Rule,
 }
 
 impl<'a> Block<'a> {
-    fn of(line: &'a str) -> Self {
+    fn classify(line: &'a str) -> Self {
         let mut block =
-            Self { kind: Kind::Text, first: Vec::new(), rest: Vec::new(), content: line };
+            Self { kind: BlockKind::Text, first: Vec::new(), rest: Vec::new(), content: line };
         while block.quote() {}
         block.indent();
         let text = block.content;
         if is_rule(text) {
-            block.kind = Kind::Rule;
+            block.kind = BlockKind::Rule;
         } else if let Some(heading) = heading(text) {
-            (block.kind, block.content) = (Kind::Heading, heading);
+            (block.kind, block.content) = (BlockKind::Heading, heading);
         } else if let Some((marker, content)) = item(text) {
             let width = crate::terminal::width(&marker);
             block.first.push(Span::new(marker, Style::CYAN));
@@ -255,7 +259,7 @@ snake_case_name and 2 * 3 * 4 &#27;[2J \\*plain\\*\r
     }
 
     fn render(text: &str, cuts: &[usize]) -> String {
-        let mut markdown = Markdown::new(Paint { colour: true }, 40);
+        let mut markdown = Markdown::new(Styler { colour: true }, 40);
         let mut out = String::new();
         let mut from = 0;
         for &cut in cuts.iter().chain([&text.len()]) {
@@ -298,7 +302,7 @@ snake_case_name and 2 * 3 * 4 \\u{1b}[2J
 
     #[test]
     fn the_source_is_printed_as_it_is_where_there_are_no_colours() {
-        let mut markdown = Markdown::new(Paint { colour: false }, 10);
+        let mut markdown = Markdown::new(Styler { colour: false }, 10);
         let text = markdown.push("# A **b** \u{1b}[2J word word word\nx");
         assert_eq!(text, "# A **b** \\u{1b}[2J word word word\n");
         assert_eq!(markdown.finish(), "x\n");
@@ -307,7 +311,7 @@ snake_case_name and 2 * 3 * 4 \\u{1b}[2J
 
     #[test]
     fn an_unfinished_line_is_shown_as_far_as_it_is() {
-        let mut markdown = Markdown::new(Paint { colour: true }, 40);
+        let mut markdown = Markdown::new(Styler { colour: true }, 40);
         assert_eq!(markdown.push("a **b"), "");
         assert_eq!(markdown.preview(), ["a **b"]);
         assert_eq!(markdown.push("**"), "");
@@ -326,7 +330,7 @@ snake_case_name and 2 * 3 * 4 \\u{1b}[2J
 
     #[test]
     fn of_a_very_long_line_the_end_is_shown() {
-        let mut markdown = Markdown::new(Paint { colour: true }, 40);
+        let mut markdown = Markdown::new(Styler { colour: true }, 40);
         assert_eq!(markdown.push(&"é".repeat(PREVIEWED)), "");
         assert_eq!(markdown.push("the end"), "");
         assert_eq!(markdown.preview(), [format!("{}the end", "é".repeat(33))]);

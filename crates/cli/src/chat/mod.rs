@@ -7,32 +7,32 @@
 //!
 //! What is typed while a turn works is read here, key by key, and given to the run at its next boundary; rustyline reads at the prompt only.
 
-mod command;
-mod inline;
-mod lines;
+mod line_editor;
 mod markdown;
-mod perform;
-mod prompt;
-mod shown;
-mod turn;
-mod usage;
+mod markdown_inline;
+mod piped;
+mod run_command;
+mod slash_command;
+mod terminal_turn;
+mod token_usage;
+mod turn_renderer;
 
 use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_app::agent::drive::Driven;
+use toolcrib_app::agent::driver::DriveOutcome;
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::core::ConversationId;
 
-use crate::cli;
+use crate::clap_args;
 use crate::output::Failure;
-use crate::session::{self, Calls, Opening, Session, go_on_in};
-use crate::terminal::{Console, is_dumb};
+use crate::session::{self, CallTable, Session, SessionOptions, check_continuable};
+use crate::terminal::{Console, is_dumb_terminal};
 
-use command::{Command, Line};
-use perform::Performed;
-use prompt::{Prompt, Typed};
-use usage::Used;
+use line_editor::{LineEditor, LineInput};
+use run_command::CommandOutcome;
+use slash_command::{Command, Line};
+use token_usage::TokenUsage;
 
 /// Exit code of whoever leaves with Ctrl-C (DESIGN 7).
 const INTERRUPTED: u8 = 130;
@@ -41,49 +41,50 @@ const INTERRUPTED: u8 = 130;
 pub(crate) struct Chat {
     session: Session,
     conversation: ConversationId,
-    record: Arc<Mutex<Record>>,
+    record: Arc<Mutex<ChatRecord>>,
 }
 
 /// What happened so far.
 #[derive(Default)]
-struct Record {
-    calls: Calls,
-    used: Used,
+struct ChatRecord {
+    calls: CallTable,
+    used: TokenUsage,
 }
 
-impl Record {
-    fn saw(&mut self, event: &Event) {
-        self.used.saw(event);
+impl ChatRecord {
+    fn record(&mut self, event: &Event) {
+        self.used.record(event);
         if let Event::Tool(tool) = event {
-            self.calls.saw(tool);
+            self.calls.record(tool);
         }
     }
 }
 
-fn lock(record: &Mutex<Record>) -> MutexGuard<'_, Record> {
+fn lock(record: &Mutex<ChatRecord>) -> MutexGuard<'_, ChatRecord> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Talks until the person leaves or the input ends; the exit code.
-pub(crate) async fn talk(command: &cli::Chat, json: bool) -> Result<u8, Failure> {
+pub(crate) async fn run(command: &clap_args::Chat, json: bool) -> Result<u8, Failure> {
     let both = io::stdin().is_terminal() && io::stdout().is_terminal();
-    let is_live = both && !json && !is_dumb();
+    let is_live = both && !json && !is_dumb_terminal();
     let console = if is_live { Console::chat() } else { Console::default() };
-    let opening = Opening { on_ask: command.on_ask, console, models: None };
-    let session = session::open(&command.brain, &command.world, opening).await?;
+    let opening = SessionOptions { on_ask: command.on_ask, console, models: None };
+    let session =
+        session::open_session(&command.model_args, &command.workspace_args, opening).await?;
     let (conversation, messages) = conversation(command, &session).await?;
     let mut chat = Chat { session, conversation, record: Arc::default() };
     let ended = match is_live {
-        true => live(&mut chat, messages).await,
-        false => lines::talk(&mut chat, json).await,
+        true => run_interactive(&mut chat, messages).await,
+        false => piped::run_piped(&mut chat, json).await,
     };
-    crate::world::settle(&chat.session.toolcrib).await;
+    crate::bootstrap::flush_hooks(&chat.session.toolcrib).await;
     ended
 }
 
 /// The conversation that is gone on with and how many messages it has, or a new one.
 async fn conversation(
-    command: &cli::Chat,
+    command: &clap_args::Chat,
     session: &Session,
 ) -> Result<(ConversationId, usize), Failure> {
     let store = session.runner.store();
@@ -97,7 +98,7 @@ async fn conversation(
         }
         None => return Ok((ConversationId::fresh(), 0)),
     };
-    go_on_in(&session.stores, id).await?;
+    check_continuable(&session.stores, id).await?;
     Ok((id, store.messages(id, 0).await.map_err(failed)?.len()))
 }
 
@@ -107,30 +108,30 @@ impl Chat {
         let store = self.session.runner.store();
         let known = store.conversation(self.conversation).await;
         match known.map_err(|error| Failure::run(error.to_string()))? {
-            Some(_) => go_on_in(&self.session.stores, self.conversation).await.map(|_| ()),
+            Some(_) => check_continuable(&self.session.stores, self.conversation).await.map(|_| ()),
             None => Ok(()),
         }
     }
 }
 
 /// At a terminal.
-async fn live(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
+async fn run_interactive(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
     let console = chat.session.console.clone();
     console.print(&chat.banner(messages));
     for warning in std::mem::take(&mut chat.session.warnings) {
         note(&console, &warning);
     }
-    let mut prompt = Prompt::new(chat.names())?;
+    let mut prompt = LineEditor::new(chat.names())?;
     let (mut initial, mut next) = (String::new(), Vec::<String>::new());
     let mut interrupted = false;
     loop {
         let line = match next.is_empty() {
             false => next.remove(0),
             true => match prompt.read(std::mem::take(&mut initial)).await? {
-                Typed::Line(line) => line,
-                Typed::End => return Ok(0),
-                Typed::Interrupted if interrupted => return Ok(INTERRUPTED),
-                Typed::Interrupted => {
+                LineInput::Line(line) => line,
+                LineInput::End => return Ok(0),
+                LineInput::Interrupted if interrupted => return Ok(INTERRUPTED),
+                LineInput::Interrupted => {
                     interrupted = true;
                     note(&console, "Ctrl-C once more leaves; so do Ctrl-D and /exit");
                     continue;
@@ -138,18 +139,18 @@ async fn live(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
             },
         };
         interrupted = false;
-        match command::parse(&line, &chat.skills()) {
+        match slash_command::parse(&line, &chat.skills()) {
             Line::Nothing => {}
             Line::Wrong(why) => note(&console, &why),
             Line::Command(command) => {
                 let is_change = matches!(command, Command::Workspace(_));
-                match chat.perform(command).await {
-                    Ok(Performed::Leave) => return Ok(0),
-                    Ok(Performed::Says(text)) => console.print(&text),
+                match chat.run_command(command).await {
+                    Ok(CommandOutcome::Leave) => return Ok(0),
+                    Ok(CommandOutcome::Says(text)) => console.print(&text),
                     Err(failure) => note(&console, &failure.message),
                 }
                 if is_change {
-                    prompt.complete(chat.names());
+                    prompt.set_completions(chat.names());
                 }
             }
             Line::Message(text) => {
@@ -158,7 +159,7 @@ async fn live(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
                     note(&console, "/new begins a new one here");
                     continue;
                 }
-                let turn = turn::run(chat, &text).await;
+                let turn = terminal_turn::run_turn(chat, &text).await;
                 if turn.left {
                     return Ok(INTERRUPTED);
                 }
@@ -171,13 +172,13 @@ async fn live(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
 
 /// A remark of the chat itself.
 fn note(console: &Console, text: &str) {
-    let text = crate::terminal::visible(text);
+    let text = crate::terminal::escape_controls(text);
     let lines: String = text.lines().map(|line| format!("· {line}\n")).collect();
     let paint = console.paint();
     console.print(&lines.lines().map(|line| format!("{}\n", paint.dim(line))).collect::<String>());
 }
 
 /// Whether a run waits for a person beyond this turn.
-fn waits(driven: &Driven) -> bool {
-    matches!(driven, Driven::Paused(_))
+fn is_paused(driven: &DriveOutcome) -> bool {
+    matches!(driven, DriveOutcome::Paused(_))
 }

@@ -5,80 +5,87 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use toolcrib_app::agent::library::{
-    Agent, DEFAULT_ROLE, Expansion, Folder, Mode, Rounds, Scope, expand, template,
+    Agent, AgentPreset, DEFAULT_ROLE, Expansion, Folder, Rounds, Scope, agent_template,
+    expand_tool_list,
 };
 use toolcrib_app::core::Exclusion;
+use toolcrib_ops::tools;
 
-use super::shelf::{self, Shelf};
-use super::why;
-use crate::cli::{AgentNew, Places};
+use super::library_snapshot::{self, LibrarySnapshot};
+use crate::clap_args::{AgentNew, LibraryArgs};
 use crate::output::{self, Failure};
 use crate::terminal;
 
 /// What the list of tools comes to when there is none.
-const ALL: &str = "all";
+const ALL_TOOLS: &str = "all";
 
-pub(super) fn list(places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places, json)?;
-    shelf::complain(&shelf.problems("agents", &shelf.folders.agents), json);
+pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
+    let shelf = LibrarySnapshot::load(places, json)?;
+    library_snapshot::print_problems(&shelf.problems("agents", &shelf.folders.agents), json);
     let agents = &shelf.library.agents;
     if json {
-        output::document(&agents.iter().map(data).collect::<Value>(), true)?;
+        output::print_json(&agents.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
     let mut rows =
         vec![["AGENT", "FROM", "TOOLS", "MODEL", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
     rows.extend(agents.iter().map(|agent| {
         let tools = agent.tools.as_ref().map_or_else(
-            || ALL.to_owned(),
-            |list| expand(Some(list), &shelf.names).tools.len().to_string(),
+            || ALL_TOOLS.to_owned(),
+            |list| expand_tool_list(Some(list), &shelf.tool_names).tools.len().to_string(),
         );
         let model = agent.model.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-        let from = shelf::origin(&agent.place).to_owned();
+        let from = library_snapshot::origin_word(&agent.location).to_owned();
         vec![agent.name.clone(), from, tools, model, agent.description.clone()]
     }));
-    output::data(&shelf::table(&rows))?;
+    output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
-pub(super) fn show(name: &str, places: &Places, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(places, json)?;
-    let agent = find(&shelf, name)?;
-    let expansion = expand(agent.tools.as_deref(), &shelf.names);
+pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
+    let shelf = LibrarySnapshot::load(places, json)?;
+    let agent = find_agent(&shelf, name)?;
+    let expansion = expand_tool_list(agent.tools.as_deref(), &shelf.tool_names);
     // A broken file of the same name in another scope is easily taken for the one that is shown.
-    shelf::complain(&broken(&shelf, name), json);
+    library_snapshot::print_problems(&problems_of(&shelf, name), json);
     if json {
-        let mut whole = data(agent);
+        let mut whole = to_json(agent);
         if let Value::Object(map) = &mut whole {
             map.insert("prompt".to_owned(), json!(agent.prompt));
-            map.insert("expansion".to_owned(), expanded(&expansion));
-            let excluded = why::reasons(&shelf.toolcrib, &why::request(Some(agent)));
+            map.insert("expansion".to_owned(), expansion_json(&expansion));
+            let excluded = tools::exclusions(&shelf.toolcrib, &tools::view_of_agent(agent));
             let excluded = excluded.iter().map(|(tool, reason)| {
                 json!({"tool": tool, "excluded": reason, "reason": reason.to_string()})
             });
             map.insert("excluded".to_owned(), excluded.collect());
         }
-        output::document(&whole, true)?;
+        output::print_json(&whole, true)?;
     } else {
-        output::data(&described(agent, &expansion, &kept_away(&shelf, agent)))?;
+        output::print_line(&to_text(agent, &expansion, &excluded_tools_text(&shelf, agent)))?;
     }
     Ok(0)
 }
 
 /// Tools that its list has and that it is not offered all the same, with the reason.
-fn kept_away(shelf: &Shelf, agent: &Agent) -> String {
-    let reasons = why::reasons(&shelf.toolcrib, &why::request(Some(agent)));
+fn excluded_tools_text(shelf: &LibrarySnapshot, agent: &Agent) -> String {
+    let reasons = tools::exclusions(&shelf.toolcrib, &tools::view_of_agent(agent));
     let rows: Vec<Vec<String>> = reasons
         .iter()
         .filter(|(_, reason)| !matches!(reason, Exclusion::Agent | Exclusion::Provider))
-        .map(|(tool, reason)| vec![format!("  {tool}"), terminal::one_line(&reason.to_string())])
+        .map(|(tool, reason)| {
+            vec![format!("  {tool}"), terminal::escape_to_line(&reason.to_string())]
+        })
         .collect();
-    if rows.is_empty() { String::new() } else { format!("not offered\n{}", shelf::table(&rows)) }
+    if rows.is_empty() {
+        String::new()
+    } else {
+        format!("not offered\n{}", library_snapshot::table(&rows))
+    }
 }
 
 /// The agent; a broken file of this name is a configuration to mend.
-pub(super) fn find<'s>(shelf: &'s Shelf, name: &str) -> Result<&'s Agent, Failure> {
-    shelf.library.agent(name).map_err(|error| match broken(shelf, name).as_slice() {
+pub(super) fn find_agent<'s>(shelf: &'s LibrarySnapshot, name: &str) -> Result<&'s Agent, Failure> {
+    shelf.library.agent(name).map_err(|error| match problems_of(shelf, name).as_slice() {
         [] => Failure::not_found(format!("{error}; `toolcrib agent list` shows them")),
         problems => Failure::configuration(
             problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
@@ -86,14 +93,17 @@ pub(super) fn find<'s>(shelf: &'s Shelf, name: &str) -> Result<&'s Agent, Failur
     })
 }
 
-fn broken<'s>(shelf: &'s Shelf, name: &str) -> Vec<&'s toolcrib_app::agent::library::Problem> {
+fn problems_of<'s>(
+    shelf: &'s LibrarySnapshot,
+    name: &str,
+) -> Vec<&'s toolcrib_app::agent::library::Problem> {
     let mut problems = shelf.problems("agents", &shelf.folders.agents);
     problems.retain(|problem| problem.path.file_stem().is_some_and(|stem| stem == name));
     problems
 }
 
 /// An agent for machines, without its prompt.
-fn data(agent: &Agent) -> Value {
+fn to_json(agent: &Agent) -> Value {
     let limits = &agent.limits;
     let rounds = limits.rounds.map(|rounds| match rounds {
         Rounds::AtMost(rounds) => json!(rounds),
@@ -107,7 +117,7 @@ fn data(agent: &Agent) -> Value {
         ("tools", json!(agent.tools)),
         ("skills", json!(agent.skills)),
         ("role", json!(agent.role)),
-        ("mode", json!(agent.mode.map(Mode::as_str))),
+        ("mode", json!(agent.preset.map(AgentPreset::as_str))),
         ("temperature", json!(agent.temperature)),
         ("max_output", json!(agent.max_output)),
         (
@@ -121,11 +131,11 @@ fn data(agent: &Agent) -> Value {
             }),
         ),
     ];
-    let all = members.into_iter().chain(shelf::place(&agent.place));
+    let all = members.into_iter().chain(library_snapshot::origin_fields(&agent.location));
     Value::Object(all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
 }
 
-fn expanded(expansion: &Expansion) -> Value {
+fn expansion_json(expansion: &Expansion) -> Value {
     let entries = expansion.entries.iter().map(|e| json!({"entry": e.entry, "tools": e.tools}));
     let unknown = expansion.unknown.iter().map(|u| json!({"entry": u.entry, "near": u.near}));
     json!({
@@ -135,17 +145,17 @@ fn expanded(expansion: &Expansion) -> Value {
     })
 }
 
-fn described(agent: &Agent, expansion: &Expansion, kept_away: &str) -> String {
+fn to_text(agent: &Agent, expansion: &Expansion, kept_away: &str) -> String {
     let mut text = format!("{} - {}\n", agent.name, agent.title);
     if !agent.description.is_empty() {
         text += &format!("\n{}\n", agent.description);
     }
     let limits = &agent.limits;
     let facts = [
-        ("from", agent.place.to_string()),
+        ("from", agent.location.to_string()),
         ("model", agent.model.as_ref().map(ToString::to_string).unwrap_or_default()),
         ("role", agent.role.clone()),
-        ("mode", agent.mode.map(Mode::as_str).unwrap_or_default().to_owned()),
+        ("mode", agent.preset.map(AgentPreset::as_str).unwrap_or_default().to_owned()),
         ("skills", agent.skills.join(", ")),
         (
             "rounds",
@@ -188,14 +198,14 @@ fn indented(text: &str) -> String {
 }
 
 pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(&command.places, json)?;
+    let shelf = LibrarySnapshot::load(&command.library_args, json)?;
     let name = &command.name;
-    let begin = template(name).map_err(Failure::usage)?;
+    let begin = agent_template(name).map_err(Failure::usage)?;
     let text = match &command.from {
         None => begin,
-        Some(from) => written(find(&shelf, from)?),
+        Some(from) => to_markdown(find_agent(&shelf, from)?),
     };
-    let folder = shelf.home("agents", command.project)?;
+    let folder = shelf.folder_for_new("agents", command.project)?;
     for ending in ["md", "toml"] {
         let path = folder.join(format!("{name}.{ending}"));
         if path.symlink_metadata().is_ok() {
@@ -207,12 +217,12 @@ pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
     }
     let path = folder.join(format!("{name}.md"));
     let scope = if command.project { Scope::Project } else { Scope::User };
-    put(&shelf, Folder { scope, path: folder }, &path, &text, |_| true)?;
+    write_checked(&shelf, Folder { scope, path: folder }, &path, &text, |_| true)?;
     if json {
-        output::document(&json!({"agent": name, "path": path}), true)?;
+        output::print_json(&json!({"agent": name, "path": path}), true)?;
     } else {
-        output::data(&path.display().to_string())?;
-        output::note(&format!(
+        output::print_line(&path.display().to_string())?;
+        output::eprint_line(&format!(
             "toolcrib: change the file to what you need, then: toolcrib run --agent {name} \"…\"\n\
              toolcrib: its tools: toolcrib agent tools {name}"
         ));
@@ -221,7 +231,7 @@ pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
 }
 
 /// An agent as the text of a Markdown file. Every value is JSON, which is YAML too, so that nothing in it can be read as something else.
-fn written(agent: &Agent) -> String {
+fn to_markdown(agent: &Agent) -> String {
     let mut text = "---\n".to_owned();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {
@@ -234,10 +244,10 @@ fn written(agent: &Agent) -> String {
     put("tools", json!(agent.tools));
     put("skills", json!(Some(&agent.skills).filter(|skills| !skills.is_empty())));
     put("role", json!(Some(&agent.role).filter(|role| *role != DEFAULT_ROLE)));
-    put("mode", json!(agent.mode.map(Mode::as_str)));
+    put("mode", json!(agent.preset.map(AgentPreset::as_str)));
     put("temperature", json!(agent.temperature));
     put("max_output", json!(agent.max_output));
-    if let Value::Object(mut limits) = data(agent)["limits"].take() {
+    if let Value::Object(mut limits) = to_json(agent)["limits"].take() {
         limits.retain(|_, value| !value.is_null());
         put(
             "limits",
@@ -249,8 +259,8 @@ fn written(agent: &Agent) -> String {
 
 /// Puts a file into a folder of agents, all of it or nothing: it is read from a hidden folder beside it first, as a run would, and moved
 /// into its place only when it is a good agent and `is_right` says so.
-pub(super) fn put(
-    shelf: &Shelf,
+pub(super) fn write_checked(
+    shelf: &LibrarySnapshot,
     folder: Folder,
     path: &Path,
     text: &str,
@@ -268,7 +278,7 @@ pub(super) fn put(
         }
         let mut folders = shelf.folders.clone();
         folders.agents = vec![Folder { scope: folder.scope, path: staging.clone() }];
-        let library = shelf.read(folders)?;
+        let library = shelf.reload_library(folders)?;
         if let Some(problem) = library.problems.iter().find(|problem| problem.path == staged) {
             return Err(Failure::configuration(format!("{}: {}", path.display(), problem.message)));
         }

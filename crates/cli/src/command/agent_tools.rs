@@ -3,28 +3,28 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, Folder, Place, expand};
+use toolcrib_app::agent::library::{Agent, Folder, Location, expand_tool_list};
 use toolcrib_app::core::{Risk, Status};
 
-use super::agent::{find, put};
-use super::shelf::{self, Shelf};
-use crate::cli::AgentTools;
+use super::agent::{find_agent, write_checked};
+use super::library_snapshot::{self, LibrarySnapshot};
+use crate::clap_args::AgentTools;
 use crate::output::{self, Failure};
 
 pub(super) fn run(command: &AgentTools, json: bool) -> Result<u8, Failure> {
-    let shelf = Shelf::open(&command.places, json)?;
-    let agent = find(&shelf, &command.name)?;
-    if let Some(list) = wanted(command, agent, &shelf)? {
+    let shelf = LibrarySnapshot::load(&command.library_args, json)?;
+    let agent = find_agent(&shelf, &command.name)?;
+    if let Some(list) = new_tool_list(command, agent, &shelf)? {
         write(&shelf, agent, &list)?;
-        let shelf = Shelf::open(&command.places, json)?;
-        return print(&shelf, find(&shelf, &command.name)?, json);
+        let shelf = LibrarySnapshot::load(&command.library_args, json)?;
+        return print(&shelf, find_agent(&shelf, &command.name)?, json);
     }
     print(&shelf, agent, json)
 }
 
 /// One row per tool.
-fn print(shelf: &Shelf, agent: &Agent, json: bool) -> Result<u8, Failure> {
-    let own = expand(agent.tools.as_deref(), &shelf.names).tools;
+fn print(shelf: &LibrarySnapshot, agent: &Agent, json: bool) -> Result<u8, Failure> {
+    let own = expand_tool_list(agent.tools.as_deref(), &shelf.tool_names).tools;
     let mut rows = Vec::new();
     let mut lines = Vec::new();
     for info in shelf.toolcrib.infos() {
@@ -59,39 +59,39 @@ fn print(shelf: &Shelf, agent: &Agent, json: bool) -> Result<u8, Failure> {
     }
     if json {
         let whole = json!({"agent": agent.name, "list": agent.tools, "tools": rows});
-        output::document(&whole, true)?;
+        output::print_json(&whole, true)?;
     } else {
-        output::data(&shelf::table(&lines))?;
+        output::print_line(&library_snapshot::table(&lines))?;
     }
     Ok(0)
 }
 
 /// The list that the words ask for; `None` = it is only looked at.
-fn wanted(
+fn new_tool_list(
     command: &AgentTools,
     agent: &Agent,
-    shelf: &Shelf,
+    shelf: &LibrarySnapshot,
 ) -> Result<Option<Vec<String>>, Failure> {
     let clean = |list: &[String]| -> Vec<String> {
         list.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
     };
     if let Some(list) = &command.set {
         let list = clean(list);
-        known(&list, shelf)?;
+        check_known(&list, shelf)?;
         return Ok(Some(list));
     }
     let (add, remove) = (clean(&command.add), clean(&command.remove));
     if add.is_empty() && remove.is_empty() {
         return Ok(None);
     }
-    known(&add, shelf)?;
+    check_known(&add, shelf)?;
     let mut list = match &agent.tools {
         Some(list) => list.clone(),
         // It has all of them: there is nothing to add, and what is left after a removal has to be named.
         None if remove.is_empty() => return Ok(None),
         None => vec!["*".to_owned()],
     };
-    list = without(list, &remove, shelf)?;
+    list = remove_tools(list, &remove, shelf)?;
     for entry in add {
         if !list.contains(&entry) {
             list.push(entry);
@@ -101,22 +101,26 @@ fn wanted(
 }
 
 /// Entries of the command line that name nothing are slips of the pen.
-fn known(list: &[String], shelf: &Shelf) -> Result<(), Failure> {
-    match expand(Some(list), &shelf.names).complaint() {
+fn check_known(list: &[String], shelf: &LibrarySnapshot) -> Result<(), Failure> {
+    match expand_tool_list(Some(list), &shelf.tool_names).complaint() {
         None => Ok(()),
         Some(complaint) => Err(Failure::usage(complaint)),
     }
 }
 
 /// A list without the tools of some entries: what names several tools gives way to the names of those that stay.
-fn without(list: Vec<String>, remove: &[String], shelf: &Shelf) -> Result<Vec<String>, Failure> {
+fn remove_tools(
+    list: Vec<String>,
+    remove: &[String],
+    shelf: &LibrarySnapshot,
+) -> Result<Vec<String>, Failure> {
     let unlisted: Vec<String> =
         remove.iter().filter(|entry| !list.contains(entry)).cloned().collect();
-    known(&unlisted, shelf)?;
-    let gone = expand(Some(remove), &shelf.names).tools;
+    check_known(&unlisted, shelf)?;
+    let gone = expand_tool_list(Some(remove), &shelf.tool_names).tools;
     let mut left: Vec<String> = Vec::new();
     for entry in list.into_iter().filter(|entry| !remove.contains(entry)) {
-        let tools = expand(Some(std::slice::from_ref(&entry)), &shelf.names).tools;
+        let tools = expand_tool_list(Some(std::slice::from_ref(&entry)), &shelf.tool_names).tools;
         let stays = if tools.iter().any(|tool| gone.contains(tool)) {
             tools.into_iter().filter(|tool| !gone.contains(tool)).collect()
         } else {
@@ -132,8 +136,8 @@ fn without(list: Vec<String>, remove: &[String], shelf: &Shelf) -> Result<Vec<St
 }
 
 /// Changes the list in the agent's file.
-fn write(shelf: &Shelf, agent: &Agent, list: &[String]) -> Result<(), Failure> {
-    let Place::File { scope, path } = &agent.place else {
+fn write(shelf: &LibrarySnapshot, agent: &Agent, list: &[String]) -> Result<(), Failure> {
+    let Location::File { scope, path } = &agent.location else {
         let name = &agent.name;
         return Err(Failure::usage(format!(
             "{name} is built in and cannot be changed; make your own with `toolcrib agent new NAME --from {name}`"
@@ -143,24 +147,25 @@ fn write(shelf: &Shelf, agent: &Agent, list: &[String]) -> Result<(), Failure> {
     let path = path.canonicalize()?;
     let text = std::fs::read_to_string(&path)?;
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let changed = if is_toml { in_toml(&text, list) } else { in_front_matter(&text, list) };
-    let Some(changed) = changed else { return Err(cannot(&path)) };
+    let changed =
+        if is_toml { replace_in_toml(&text, list) } else { replace_in_front_matter(&text, list) };
+    let Some(changed) = changed else { return Err(not_editable(&path)) };
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let wanted = Agent { tools: Some(list.to_vec()), ..agent.clone() };
-    put(shelf, Folder { scope: *scope, path: folder }, &path, &changed, |read| {
+    write_checked(shelf, Folder { scope: *scope, path: folder }, &path, &changed, |read| {
         // Nothing but the list is another than before.
-        Agent { place: wanted.place.clone(), ..read.clone() } == wanted
+        Agent { location: wanted.location.clone(), ..read.clone() } == wanted
     })
 }
 
-fn cannot(path: &Path) -> Failure {
+fn not_editable(path: &Path) -> Failure {
     let path = path.display();
     Failure::configuration(format!(
         "{path} is written in a way that cannot be changed safely; edit it by hand"
     ))
 }
 
-fn in_toml(text: &str, list: &[String]) -> Option<String> {
+fn replace_in_toml(text: &str, list: &[String]) -> Option<String> {
     let mut document: toml_edit::DocumentMut = text.parse().ok()?;
     let array: toml_edit::Array = list.iter().map(String::as_str).collect();
     match document.get_mut("tools") {
@@ -179,7 +184,7 @@ fn in_toml(text: &str, list: &[String]) -> Option<String> {
 
 /// Replaces the key `tools` between the two `---` lines with one line, or adds it as the last one. What the key takes up is told by
 /// indentation; whoever calls reads the outcome again.
-fn in_front_matter(text: &str, list: &[String]) -> Option<String> {
+fn replace_in_front_matter(text: &str, list: &[String]) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 1 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;
     let newline = if lines.first()?.ends_with("\r\n") { "\r\n" } else { "\n" };
@@ -208,7 +213,7 @@ mod tests {
     #[test]
     fn front_matter_keeps_everything_else() {
         let check = |text: &str, expected: Option<&str>| {
-            let changed = in_front_matter(text, &list(&["a", "group:b"]));
+            let changed = replace_in_front_matter(text, &list(&["a", "group:b"]));
             assert_eq!(changed.as_deref(), expected, "{text:?}");
         };
         check(
@@ -233,7 +238,7 @@ mod tests {
     #[test]
     fn toml_keeps_everything_else() {
         let check = |text: &str, expected: &str| {
-            assert_eq!(in_toml(text, &list(&["a"])).as_deref(), Some(expected), "{text:?}");
+            assert_eq!(replace_in_toml(text, &list(&["a"])).as_deref(), Some(expected), "{text:?}");
         };
         check(
             "# top\nprompt = \"P\"\ntools = [\"x\"] # why\n\n[limits]\nrounds = 3\n",
@@ -243,6 +248,6 @@ mod tests {
             "prompt = \"P\"\n\n[limits]\nrounds = 3\n",
             "prompt = \"P\"\ntools = [\"a\"]\n\n[limits]\nrounds = 3\n",
         );
-        assert!(in_toml("prompt = ", &[]).is_none());
+        assert!(replace_in_toml("prompt = ", &[]).is_none());
     }
 }

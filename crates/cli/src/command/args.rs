@@ -9,43 +9,45 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::args::{Decoded, Limits, Schema, decode};
+use toolcrib_app::argument_decoder::{Decoded, Limits, Schema, decode};
 
-use crate::cli::ArgsCommand;
-use crate::lines;
+use crate::clap_args::ArgsCommand;
+use crate::jsonl;
 use crate::output::{self, Failure};
 
 /// Compiled schemas that a filter remembers: other stacks send the same few again and again.
-const REMEMBERED: usize = 256;
+const SCHEMA_CACHE_SIZE: usize = 256;
 
 pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
     if command.lines {
-        return filter();
+        return decode_jsonl();
     }
     let Some(path) = &command.schema else {
         return Err(Failure::usage("say the schema with --schema FILE, or use --lines"));
     };
     let schema = read_schema(path)?;
-    let decoded = decode(&output::input()?, &schema, &Limits::DEFAULT);
+    let decoded = decode(&output::read_stdin()?, &schema, &Limits::DEFAULT);
     let code = u8::from(decoded.value().is_none());
     if json {
-        output::document(&json!(decoded), true)?;
+        output::print_json(&json!(decoded), true)?;
         return Ok(code);
     }
     match &decoded {
         Decoded::Ok { value, warnings } => {
-            warnings.iter().for_each(|warning| output::note(warning));
-            output::document(value, false)?;
+            warnings.iter().for_each(|warning| output::eprint_line(warning));
+            output::print_json(value, false)?;
         }
         Decoded::Repaired { value, changes, warnings } => {
-            changes.iter().for_each(|change| output::note(&format!("repaired: {}", change.note)));
-            warnings.iter().for_each(|warning| output::note(warning));
-            output::document(value, false)?;
+            changes
+                .iter()
+                .for_each(|change| output::eprint_line(&format!("repaired: {}", change.note)));
+            warnings.iter().for_each(|warning| output::eprint_line(warning));
+            output::print_json(value, false)?;
         }
         Decoded::ValidationError { message } => {
-            output::note(&format!("validation error: {message}"));
+            output::eprint_line(&format!("validation error: {message}"));
         }
-        Decoded::ParseError { message } => output::note(&format!("parse error: {message}")),
+        Decoded::ParseError { message } => output::eprint_line(&format!("parse error: {message}")),
     }
     Ok(code)
 }
@@ -59,22 +61,22 @@ fn read_schema(path: &Path) -> Result<Schema, Failure> {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct DecodeRequest {
     schema: Value,
     raw: Option<String>,
     raw_b64: Option<String>,
 }
 
-fn filter() -> Result<u8, Failure> {
+fn decode_jsonl() -> Result<u8, Failure> {
     let mut schemas: HashMap<String, Schema> = HashMap::new();
-    lines::answer(|line: Line| {
+    jsonl::run_filter(|line: DecodeRequest| {
         let key = line.schema.to_string();
         if !schemas.contains_key(&key) {
             let schema = match Schema::check(&line.schema) {
                 Ok(schema) => schema,
                 Err(error) => return Err(format!("schema: {error}")),
             };
-            if schemas.len() >= REMEMBERED {
+            if schemas.len() >= SCHEMA_CACHE_SIZE {
                 schemas.clear();
             }
             schemas.insert(key.clone(), schema);
@@ -87,6 +89,6 @@ fn filter() -> Result<u8, Failure> {
             _ => return Err("send either raw or raw_b64".to_owned()),
         };
         let schema = schemas.get(&key).ok_or("the schema was forgotten")?;
-        Ok(lines::object(json!(decode(&raw, schema, &Limits::DEFAULT))))
+        Ok(jsonl::into_object(json!(decode(&raw, schema, &Limits::DEFAULT))))
     })
 }

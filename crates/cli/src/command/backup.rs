@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::backup::{self, Restored, Taken};
-use crate::cli::{Backup, Restore};
+use crate::backup::{self, BackupReport, RestoreReport};
+use crate::clap_args::{Backup, Restore};
 use crate::output::{self, Failure};
 
 pub(super) fn take(command: &Backup, json: bool) -> Result<u8, Failure> {
-    let Taken { manifest, remarks } =
-        backup::take(&command.file, command.with_keys, command.force)?;
-    remarks.iter().for_each(|remark| output::remark(remark, json));
+    let BackupReport { manifest, remarks } =
+        backup::create(&command.file, command.with_keys, command.force)?;
+    remarks.iter().for_each(|remark| output::warn(remark, json));
     let size = std::fs::metadata(&command.file).map(|found| found.len()).unwrap_or_default();
     if json {
         let row = json!({
@@ -20,13 +20,13 @@ pub(super) fn take(command: &Backup, json: bool) -> Result<u8, Failure> {
             "keys": manifest.keys,
             "left_out": manifest.left_out,
         });
-        output::document(&row, true)?;
+        output::print_json(&row, true)?;
         return Ok(0);
     }
-    output::note(&format!(
+    output::eprint_line(&format!(
         "toolcrib: {} files, {} in {}, read again and sound{}",
         manifest.files.len(),
-        bytes(size),
+        size_text(size),
         command.file.display(),
         if manifest.keys { "; it holds keys: keep it like one" } else { "" }
     ));
@@ -34,8 +34,8 @@ pub(super) fn take(command: &Backup, json: bool) -> Result<u8, Failure> {
 }
 
 pub(super) fn restore(command: &Restore, json: bool) -> Result<u8, Failure> {
-    let Restored { manifest, aside, remarks } = backup::restore(&command.file, command.force)?;
-    remarks.iter().for_each(|remark| output::remark(remark, json));
+    let RestoreReport { manifest, aside, remarks } = backup::restore(&command.file, command.force)?;
+    remarks.iter().for_each(|remark| output::warn(remark, json));
     if json {
         let row = json!({
             "made_by": manifest.toolcrib,
@@ -43,18 +43,18 @@ pub(super) fn restore(command: &Restore, json: bool) -> Result<u8, Failure> {
             "files": manifest.files.len(),
             "aside": aside,
         });
-        output::document(&row, true)?;
+        output::print_json(&row, true)?;
         return Ok(0);
     }
     for path in aside {
-        output::note(&format!("toolcrib: what was there is in {}", path.display()));
+        output::eprint_line(&format!("toolcrib: what was there is in {}", path.display()));
     }
-    output::note(&format!("toolcrib: {} files are back", manifest.files.len()));
+    output::eprint_line(&format!("toolcrib: {} files are back", manifest.files.len()));
     Ok(0)
 }
 
 /// A size in words.
-fn bytes(size: u64) -> String {
+fn size_text(size: u64) -> String {
     match size {
         0..10_000 => format!("{size} bytes"),
         10_000..10_000_000 => format!("{} KB", size / 1_000),

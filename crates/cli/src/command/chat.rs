@@ -1,9 +1,9 @@
 //! `toolcrib chat`: turn by turn.
 
-use crate::cli::Chat;
+use crate::clap_args::Chat;
 use crate::output::Failure;
-use crate::{chat, world};
+use crate::{bootstrap, chat};
 
 pub(crate) fn run(command: &Chat, json: bool) -> Result<u8, Failure> {
-    world::block_on(chat::talk(command, json))
+    bootstrap::block_on(chat::run(command, json))
 }

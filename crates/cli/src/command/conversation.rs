@@ -6,22 +6,23 @@ use toolcrib_app::core::{
     AuditEvent, Clock as _, Conversation as Head, ConversationId, StoreError, StoredMessage,
     SystemClock,
 };
-use toolcrib_app::providers::chat::Message;
+use toolcrib_app::providers::conversation::Message;
+use toolcrib_ops::conversations::{self, ListConversationsRequest, MessagesRequest};
+use toolcrib_ops::{Resource, id_prefix};
 
-use super::past::{self, OWNER};
-use super::short_id::{self, Found};
-use super::{shelf, through};
-use crate::cli::{Conversation, World};
+use super::lookup::{self, LOCAL_OWNER};
+use super::{library_snapshot, remote, short_id};
+use crate::clap_args::{Conversation, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{person, terminal, when, world};
+use crate::{bootstrap, op_context, os_user, terminal, time_format};
 
 /// Conversations that are looked through for a cut id.
-const LOOKED_AT: usize = 10_000;
+const SCAN_LIMIT: usize = 10_000;
 /// Columns of a title in a list.
-const TITLE: usize = 60;
+const TITLE_WIDTH: usize = 60;
 
 pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
+    bootstrap::block_on(async {
         match command {
             Conversation::List { limit } => list(usize::from(*limit), json).await,
             Conversation::Show { id } => show(id, json).await,
@@ -30,88 +31,81 @@ pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
     })
 }
 
-async fn all(stores: &Stores, limit: usize) -> Result<Vec<Head>, Failure> {
-    stores.runs.conversations(OWNER, limit).await.map_err(past::store)
+async fn all_conversations(stores: &Stores, limit: usize) -> Result<Vec<Head>, Failure> {
+    let request = ListConversationsRequest { before: None, limit };
+    Ok(conversations::list(&op_context::for_stores(stores), request).await?.conversations)
 }
 
-async fn find(stores: &Stores, text: &str) -> Result<Head, Failure> {
-    let all = all(stores, LOOKED_AT).await?;
+async fn find_id(stores: &Stores, text: &str) -> Result<ConversationId, Failure> {
+    let all = all_conversations(stores, SCAN_LIMIT).await?;
     let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
-    let failure = |found| short_id::failure("conversation", text, found, "conversation list");
-    match short_id::find(text, &ids) {
-        Found::One(id) => {
-            let found = all.into_iter().find(|one| one.id == id);
-            found.ok_or_else(|| failure(Found::None(Vec::new())))
-        }
-        found => Err(failure(found)),
-    }
+    Ok(id_prefix::resolve(Resource::Conversation, text, &ids)?)
 }
 
 async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
-    let all = all(&world::stores()?, limit).await?;
+    let all = all_conversations(&bootstrap::stores()?, limit).await?;
     if json {
-        output::document(&json!(all), true)?;
+        output::print_json(&json!(all), true)?;
         return Ok(0);
     }
     if all.is_empty() {
-        output::note("toolcrib: there is no conversation yet; `toolcrib chat` begins one");
+        output::eprint_line("toolcrib: there is no conversation yet; `toolcrib chat` begins one");
         return Ok(0);
     }
     let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
     let head = ["CONVERSATION", "NEWEST MESSAGE", "AGENT", "TITLE"].map(str::to_owned);
     let row = |one: &Head| {
         vec![
-            short_id::short(&one.id, &ids),
-            when::local(one.updated_at),
-            terminal::one_line(&one.agent),
-            terminal::shorten(&terminal::one_line(&one.title), TITLE),
+            short_id::shorten(&one.id, &ids),
+            time_format::format_local(one.updated_at),
+            terminal::escape_to_line(&one.agent),
+            terminal::truncate_to_width(&terminal::escape_to_line(&one.title), TITLE_WIDTH),
         ]
     };
     let rows: Vec<_> = std::iter::once(head.to_vec()).chain(all.iter().map(row)).collect();
-    output::data(&shelf::table(&rows))?;
+    output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
 async fn show(text: &str, json: bool) -> Result<u8, Failure> {
-    let toolcrib = world::with_stores(&World::default()).await?;
-    let stores = toolcrib.stores();
-    let head = find(stores, text).await?;
-    let mut messages = stores.runs.messages(head.id, 0).await.map_err(past::store)?;
-    // What is stored is opened for whoever goes on with it, and masked for whoever looks.
-    let secrets = &toolcrib.engine().sealing().secrets;
-    for message in &mut messages {
-        message.body = secrets.mask_data(&message.body);
-    }
+    let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
+    let id = find_id(toolcrib.stores(), text).await?;
+    let request = MessagesRequest { id, since: 0, limit: None };
+    let ctx = op_context::for_toolcrib(&toolcrib, None);
+    let reply = conversations::messages(&ctx, request).await?;
+    let (head, messages) = (reply.conversation, reply.messages);
     if json {
-        output::document(&json!({"conversation": head, "messages": messages}), true)?;
+        output::print_json(&json!({"conversation": head, "messages": messages}), true)?;
         return Ok(0);
     }
     let Head { id, title, agent, workspace, created_at, updated_at, .. } = &head;
-    let mut text = format!("{id}  {}\n", terminal::one_line(title));
+    let mut text = format!("{id}  {}\n", terminal::escape_to_line(title));
     text += &format!(
         "agent {}, workspace {}, {} to {}\n",
-        terminal::one_line(agent),
-        terminal::one_line(workspace),
-        when::local(*created_at),
-        when::local(*updated_at)
+        terminal::escape_to_line(agent),
+        terminal::escape_to_line(workspace),
+        time_format::format_local(*created_at),
+        time_format::format_local(*updated_at)
     );
-    text.extend(messages.iter().map(said));
-    output::data(&text)?;
+    text.extend(messages.iter().map(message_text));
+    output::print_line(&text)?;
     Ok(0)
 }
 
 /// One message for people: who, and what, with the names of the tools that were called.
-fn said(message: &StoredMessage) -> String {
-    let at = when::local(message.created_at);
+fn message_text(message: &StoredMessage) -> String {
+    let at = time_format::format_local(message.created_at);
     match serde_json::from_value(message.body.clone()) {
-        Ok(Message::User(said)) => format!("\n{at}  you\n{}\n", terminal::visible(&said.text)),
+        Ok(Message::User(said)) => {
+            format!("\n{at}  you\n{}\n", terminal::escape_controls(&said.text))
+        }
         Ok(Message::Model(said)) => {
-            let mut text = format!("\n{at}  {}\n", terminal::one_line(&said.model));
+            let mut text = format!("\n{at}  {}\n", terminal::escape_to_line(&said.model));
             if !said.turn.text.is_empty() {
-                text += &format!("{}\n", terminal::visible(&said.turn.text));
+                text += &format!("{}\n", terminal::escape_controls(&said.turn.text));
             }
             for call in &said.turn.calls {
-                text += &format!("  [called {}]\n", terminal::one_line(&call.name));
+                text += &format!("  [called {}]\n", terminal::escape_to_line(&call.name));
             }
             text
         }
@@ -120,11 +114,11 @@ fn said(message: &StoredMessage) -> String {
 }
 
 async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
-    let stores = world::stores()?;
-    let id = find(&stores, text).await?.id;
+    let stores = bootstrap::stores()?;
+    let id = find_id(&stores, text).await?;
     // A daemon has its programs.
-    if !through::delete_conversation(id).await? {
-        match stores.runs.delete_conversation(OWNER, id).await {
+    if !remote::delete_conversation(id).await? {
+        match stores.runs.delete_conversation(LOCAL_OWNER, id).await {
             Ok(()) => {}
             Err(StoreError::Missing(_)) => {
                 return Err(Failure::not_found(format!("{id} was deleted just now")));
@@ -134,17 +128,17 @@ async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
                     "the run {run} of this conversation is not over, and what it did would be lost: `toolcrib resume {run}` brings it to its end"
                 )));
             }
-            Err(error) => return Err(past::store(error)),
+            Err(error) => return Err(lookup::store_failure(error)),
         }
-        let (by, now) = (person::name(), SystemClock.now_ms());
+        let (by, now) = (os_user::current_user(), SystemClock.now_ms());
         let event =
-            AuditEvent::administered(OWNER, &by, "conversation.remove", id.to_string(), now);
-        stores.audit.append(event).await.map_err(past::store)?;
+            AuditEvent::administered(LOCAL_OWNER, &by, "conversation.remove", id.to_string(), now);
+        stores.audit.append(event).await.map_err(lookup::store_failure)?;
     }
     if json {
-        output::document(&json!({"deleted": id}), true)?;
+        output::print_json(&json!({"deleted": id}), true)?;
     } else {
-        output::note(&format!("toolcrib: deleted {id}; its calls stay in the history"));
+        output::eprint_line(&format!("toolcrib: deleted {id}; its calls stay in the history"));
     }
     Ok(0)
 }

@@ -1,17 +1,18 @@
 //! `toolcrib tool call --dry-run`: what would become of a call, through the stages that a real one passes, and nothing run.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Batch, Call, Origin, OutcomeKind, RawArgs, Verdict};
-use toolcrib_app::{Asking, Forecast, Toolcrib};
+use toolcrib_app::Toolcrib;
+use toolcrib_app::core::{Call, Origin, RawArgs, Verdict};
+use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, Prediction};
 
-use super::ruling;
+use super::policy_advice;
 use crate::output::{self, Failure};
-use crate::{terminal, trace};
+use crate::{op_context, stage_trace, terminal};
 
-/// Exit code of a call that would be denied (DESIGN 7).
-const DENIED: u8 = 5;
-/// Exit code of a call that a person would be asked about (DESIGN 7).
-const ASKED: u8 = 6;
+/// Exit code of a call that would be denied.
+const EXIT_DENIED: u8 = 5;
+/// Exit code of a call that a person would be asked about.
+const EXIT_APPROVAL_NEEDED: u8 = 6;
 
 pub(super) async fn run(
     toolcrib: &Toolcrib,
@@ -19,125 +20,111 @@ pub(super) async fn run(
     args: RawArgs,
     (explain, json): (bool, bool),
 ) -> Result<u8, Failure> {
-    let batch = toolcrib.batch_of(vec![Call::new(name, args)], Origin::Cli);
-    let forecast = forecast(toolcrib, batch).await?;
+    let batch = toolcrib.manual_batch(vec![Call::new(name, args)], Origin::Cli);
+    let ctx = op_context::for_toolcrib(toolcrib, None);
+    let forecast = tools::dry_run(&ctx, DryRunRequest { batch }).await?;
     if json {
-        output::document(&machine(&forecast), true)?;
+        output::print_json(&to_json(&forecast), true)?;
     } else {
-        output::data(&people(&forecast))?;
+        output::print_line(&to_text(&forecast))?;
     }
     if explain {
-        output::note(&trace::stages(&format!("{name} would go"), &forecast.report));
+        output::eprint_line(&stage_trace::format_stages(
+            &format!("{name} would go"),
+            &forecast.stages,
+        ));
     }
-    Ok(code(&forecast))
+    Ok(exit_code(&forecast))
 }
 
-async fn forecast(toolcrib: &Toolcrib, batch: Batch) -> Result<Forecast, Failure> {
-    let mut forecasts = toolcrib.engine().forecast(batch).await;
-    forecasts.pop().ok_or_else(|| Failure::run("the door gave no answer"))
-}
-
-/// What would happen: `run`, `ask`, `deny`, or `fail` before it comes to policy.
-fn would(forecast: &Forecast) -> &'static str {
-    match (&forecast.refused, forecast.asking) {
-        (Some(error), _) if error.error_type.outcome() == OutcomeKind::Denied => "deny",
-        (Some(_), _) => "fail",
-        (None, None | Some(Asking::Granted)) => "run",
-        (None, Some(Asking::Asked | Asking::Inbox)) => "ask",
-        (None, Some(Asking::Nobody | Asking::Background | Asking::Outside)) => "deny",
-    }
-}
-
-fn code(forecast: &Forecast) -> u8 {
-    match (&forecast.refused, would(forecast)) {
+fn exit_code(forecast: &DryRunReply) -> u8 {
+    match (&forecast.refused, forecast.would) {
         (Some(error), _) => error.error_type.exit_code(),
-        (None, "run") => 0,
-        (None, "ask") => ASKED,
-        (None, _) => DENIED,
+        (None, Prediction::Run) => 0,
+        (None, Prediction::Ask) => EXIT_APPROVAL_NEEDED,
+        (None, Prediction::Deny | Prediction::Fail) => EXIT_DENIED,
     }
 }
 
-fn advice(forecast: &Forecast) -> Option<String> {
-    let report = &forecast.report;
+fn advice(forecast: &DryRunReply) -> Option<String> {
     let tool = forecast.tool.as_ref().map_or(forecast.asked.as_str(), |tool| tool.as_str());
-    let operation = report.operation.as_deref().unwrap_or(tool);
-    match (&report.ruling, &forecast.refused) {
-        (Some(said), _) => ruling::advice(said, tool, operation),
-        (None, Some(error)) => ruling::advice_on(error.error_type, tool),
+    let operation = forecast.operation.as_deref().unwrap_or(tool);
+    match (&forecast.ruling, &forecast.refused) {
+        (Some(said), _) => policy_advice::ruling_advice(said, tool, operation),
+        (None, Some(error)) => policy_advice::error_advice(error.error_type, tool),
         (None, None) => None,
     }
 }
 
-fn machine(forecast: &Forecast) -> Value {
-    let report = &forecast.report;
+fn to_json(forecast: &DryRunReply) -> Value {
     json!({
-        "would": would(forecast),
+        "would": forecast.would,
         "tool": forecast.tool,
         "asked": forecast.asked,
-        "operation": report.operation,
+        "operation": forecast.operation,
         "args": forecast.args,
-        "risk": report.risk,
-        "effect": report.effect,
-        "reach": report.reach,
-        "ruling": report.ruling,
-        "labels": report.labels,
-        "reasons": forecast.asks,
-        "asking": forecast.asking.map(Asking::as_str),
+        "risk": forecast.risk,
+        "effect": forecast.effect,
+        "reach": forecast.reach,
+        "ruling": forecast.ruling,
+        "labels": forecast.labels,
+        "reasons": forecast.reasons,
+        "asking": forecast.asking,
         "error_type": forecast.refused.as_ref().map(|error| error.error_type),
         "message": forecast.refused.as_ref().map(|error| &error.message),
         "advice": advice(forecast),
-        "stages": report.stages,
+        "stages": forecast.stages,
     })
 }
 
-fn people(forecast: &Forecast) -> String {
-    let report = &forecast.report;
+fn to_text(forecast: &DryRunReply) -> String {
     let tool = forecast.tool.as_ref().map_or(forecast.asked.as_str(), |tool| tool.as_str());
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
-    let mut text = format!("{}: it would {}\n\n", terminal::one_line(tool), said(forecast));
+    let mut text =
+        format!("{}: it would {}\n\n", terminal::escape_to_line(tool), predicted_text(forecast));
     let mut line = |name: &str, words: &str| {
         if !words.is_empty() {
-            text += &format!("{name:<13} {}\n", terminal::one_line(words));
+            text += &format!("{name:<13} {}\n", terminal::escape_to_line(words));
         }
     };
-    line("operation", report.operation.as_deref().unwrap_or_default());
+    line("operation", forecast.operation.as_deref().unwrap_or_default());
     if !forecast.args.is_null() {
         line("arguments", &forecast.args.to_string());
     }
-    line("risk", &word(json!(report.risk)));
-    line("effect", &word(json!(report.effect)));
-    line("reach", &reach(forecast));
-    if let Some(said) = &report.ruling {
-        line("policy", &ruling::line(said));
+    line("risk", &word(json!(forecast.risk)));
+    line("effect", &word(json!(forecast.effect)));
+    line("reach", &reach_text(forecast));
+    if let Some(said) = &forecast.ruling {
+        line("policy", &policy_advice::ruling_line(said));
         line("rule", &said.rule.as_ref().map(ToString::to_string).unwrap_or_default());
     }
-    for reason in &forecast.asks {
-        line("asks", &terminal::because(reason));
+    for reason in &forecast.reasons {
+        line("asks", &terminal::describe_reason(reason));
     }
-    line("asking means", forecast.asking.map(Asking::as_str).unwrap_or_default());
+    line("asking means", forecast.asking.as_deref().unwrap_or_default());
     if let Some(error) = &forecast.refused {
         line("refused", &format!("{} ({})", error.message, error.error_type));
     }
     if let Some(advice) = advice(forecast) {
-        text += &format!("\n{}\n", terminal::one_line(&advice));
+        text += &format!("\n{}\n", terminal::escape_to_line(&advice));
     }
     text
 }
 
-fn said(forecast: &Forecast) -> &'static str {
-    let asks = forecast.report.ruling.as_ref().is_some_and(|said| said.verdict == Verdict::Ask);
-    match would(forecast) {
-        "run" if asks => "run, because it was approved before",
-        "run" => "run",
-        "ask" => "wait for a person",
-        "deny" if asks => "be denied, because nobody could approve it",
-        "deny" => "be denied",
-        _ => "fail before it runs",
+fn predicted_text(forecast: &DryRunReply) -> &'static str {
+    let asks = forecast.ruling.as_ref().is_some_and(|said| said.verdict == Verdict::Ask);
+    match forecast.would {
+        Prediction::Run if asks => "run, because it was approved before",
+        Prediction::Run => "run",
+        Prediction::Ask => "wait for a person",
+        Prediction::Deny if asks => "be denied, because nobody could approve it",
+        Prediction::Deny => "be denied",
+        Prediction::Fail => "fail before it runs",
     }
 }
 
-fn reach(forecast: &Forecast) -> String {
-    let Some(reach) = forecast.report.reach else { return String::new() };
+fn reach_text(forecast: &DryRunReply) -> String {
+    let Some(reach) = forecast.reach else { return String::new() };
     let parts = [
         (reach.outbound, "sends outside this machine"),
         (reach.exec, "runs programs"),

@@ -9,20 +9,20 @@ use serde_json::Value;
 use toolcrib_app::core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_app::{ExecReply, ExecRequest};
 
-use super::through;
-use super::tool::waits;
-use crate::cli::Exec;
+use super::remote;
+use super::tool::waiting_message;
+use crate::clap_args::Exec;
 use crate::output::{self, Failure};
-use crate::{trace, world};
+use crate::{bootstrap, stage_trace};
 
 pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
-    let body = output::input()?;
+    let body = output::read_stdin()?;
     if command.daemon {
-        return through::exec(command, body, json);
+        return remote::exec(command, body, json);
     }
-    let reply = world::block_on(async {
-        let toolcrib = world::at_work(&command.world, command.on_ask).await?;
-        let _watching = toolcrib.watch(|_| ());
+    let reply = bootstrap::block_on(async {
+        let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
+        let _watching = toolcrib.watch_switches(|_| ());
         let request = ExecRequest {
             body: &body,
             format: command.format,
@@ -30,13 +30,13 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
             context: Arc::new(Context { channel: "chat".to_owned(), ..Context::default() }),
             view: ViewRequest::default(),
             limits: RunLimits::default(),
-            key: command.key.clone(),
+            key: command.idempotency_key.clone(),
         };
         let reply = toolcrib.exec(request).await;
-        world::settle(&toolcrib).await;
+        bootstrap::flush_hooks(&toolcrib).await;
         Ok(reply?)
     })?;
-    say(&reply, command.explain, json);
+    print_notes(&reply, command.explain, json);
     let waits = reply.calls.iter().any(|call| matches!(call.answer, Answer::Suspended(_)));
     let mut messages = Vec::new();
     if command.with_assistant {
@@ -46,13 +46,13 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
         }
     }
     messages.extend(reply.messages);
-    output::document(&Value::Array(messages), json)?;
+    output::print_json(&Value::Array(messages), json)?;
     Ok(if waits { 6 } else { u8::from(!reply.complete) })
 }
 
 /// Everything that is no message goes to standard error.
-fn say(reply: &ExecReply, explain: bool, json: bool) {
-    let remark = |text: &str| output::remark(text, json);
+fn print_notes(reply: &ExecReply, explain: bool, json: bool) {
+    let remark = |text: &str| output::warn(text, json);
     if explain && !json {
         remark(&format!("the answer was read as {}", reply.format));
     }
@@ -71,12 +71,12 @@ fn say(reply: &ExecReply, explain: bool, json: bool) {
     }
     for call in &reply.calls {
         if let Answer::Suspended(request) = &call.answer {
-            remark(&waits(request));
+            remark(&waiting_message(request));
         }
     }
     if explain {
         for call in &reply.calls {
-            trace::print(&call.answer, call.provider_id.as_deref(), json);
+            stage_trace::print(&call.answer, call.provider_id.as_deref(), json);
         }
     }
 }

@@ -3,104 +3,109 @@
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::{Clock as _, Grant as Row, GrantId, SystemClock};
+use toolcrib_ops::grants::{
+    self, GrantReply, ListGrantsRequest, PastCalls, RevokeGrantRequest, ShowGrantRequest,
+};
+use toolcrib_ops::{Resource, id_prefix};
 
-use super::short_id::{self, Found};
-use super::{past, scope};
-use crate::cli::Grant;
+use super::{grant_preview, short_id};
+use crate::clap_args::Grant;
+use crate::op_context::{self, LOCAL_OWNER};
 use crate::output::{self, Failure};
-use crate::{person, terminal, when, world};
+use crate::{bootstrap, terminal, time_format};
 
 pub(crate) fn run(command: &Grant, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let stores = world::stores()?;
-        let grants = stores.grants.list(past::OWNER).await.map_err(past::store)?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
         match command {
-            Grant::List => list(&stores, &grants, json).await,
-            Grant::Show { id } => show(&stores, find(id, &grants)?, json).await,
-            Grant::Revoke { id } => revoke(&stores, find(id, &grants)?, json).await,
+            Grant::List => list(&stores, json).await,
+            Grant::Show { id } => show(&stores, id, json).await,
+            Grant::Revoke { id } => revoke(&stores, id, json).await,
         }
     })
 }
 
-fn find<'a>(text: &str, grants: &'a [Row]) -> Result<&'a Row, Failure> {
+async fn find_id(stores: &Stores, text: &str) -> Result<GrantId, Failure> {
+    let request = ListGrantsRequest { with_past_calls: false };
+    let grants = grants::list(&op_context::for_stores(stores), request).await?;
     let ids: Vec<GrantId> = grants.iter().map(|grant| grant.id).collect();
-    let failure = |found| short_id::failure("remembered approval", text, found, "grant list");
-    match short_id::find(text, &ids) {
-        Found::One(id) => grants
-            .iter()
-            .find(|grant| grant.id == id)
-            .ok_or_else(|| failure(Found::None(Vec::new()))),
-        found => Err(failure(found)),
-    }
+    Ok(id_prefix::resolve(Resource::Grant, text, &ids)?)
 }
 
-async fn list(stores: &Stores, grants: &[Row], json: bool) -> Result<u8, Failure> {
+/// The grant, and the past calls that it would have matched.
+fn with_past_calls(reply: &GrantReply) -> (Row, PastCalls) {
+    (reply.to_grant(LOCAL_OWNER), reply.past_calls.clone().unwrap_or_default())
+}
+
+async fn list(stores: &Stores, json: bool) -> Result<u8, Failure> {
+    let request = ListGrantsRequest { with_past_calls: true };
+    let replies = grants::list(&op_context::for_stores(stores), request).await?;
+    let grants: Vec<(Row, PastCalls)> = replies.iter().map(with_past_calls).collect();
     if json {
-        let mut rows = Vec::new();
-        for grant in grants {
-            rows.push(scope::machine(grant, Some(&scope::matched(stores, grant).await?)));
-        }
-        output::document(&Value::Array(rows), true)?;
+        let row = |(grant, past): &(Row, PastCalls)| grant_preview::grant_json(grant, Some(past));
+        output::print_json(&grants.iter().map(row).collect::<Value>(), true)?;
         return Ok(0);
     }
     if grants.is_empty() {
-        output::note("toolcrib: nothing is remembered; `toolcrib approve always` gives one");
+        output::eprint_line("toolcrib: nothing is remembered; `toolcrib approve always` gives one");
         return Ok(0);
     }
-    let ids: Vec<GrantId> = grants.iter().map(|grant| grant.id).collect();
+    let ids: Vec<GrantId> = grants.iter().map(|(grant, _)| grant.id).collect();
     let mut text = String::new();
-    for grant in grants {
-        let matched = scope::matched(stores, grant).await?;
+    for (grant, past) in &grants {
         text += &format!(
             "{}  {}\n    {}; {} past {}\n",
-            short_id::short(&grant.id, &ids),
-            scope::words(grant),
-            given(grant),
-            matched.calls.len(),
-            if matched.calls.len() == 1 { "call" } else { "calls" }
+            short_id::shorten(&grant.id, &ids),
+            grant_preview::grant_text(grant),
+            grant_summary(grant),
+            past.calls.len(),
+            if past.calls.len() == 1 { "call" } else { "calls" }
         );
     }
-    output::data(&text)?;
+    output::print_line(&text)?;
     Ok(0)
 }
 
 /// By whom, since when, until when.
-fn given(grant: &Row) -> String {
+fn grant_summary(grant: &Row) -> String {
     let until = match grant.expires_at {
         None => String::new(),
-        Some(end) if SystemClock.now_ms() >= end => format!(", expired {}", when::local(end)),
-        Some(end) => format!(", until {}", when::local(end)),
+        Some(end) if SystemClock.now_ms() >= end => {
+            format!(", expired {}", time_format::format_local(end))
+        }
+        Some(end) => format!(", until {}", time_format::format_local(end)),
     };
-    let by = terminal::one_line(&grant.created_by);
-    format!("given by {by}, {}{until}", when::local(grant.created_at))
+    let by = terminal::escape_to_line(&grant.created_by);
+    format!("given by {by}, {}{until}", time_format::format_local(grant.created_at))
 }
 
-async fn show(stores: &Stores, grant: &Row, json: bool) -> Result<u8, Failure> {
-    let matched = scope::matched(stores, grant).await?;
+async fn show(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
+    let request = ShowGrantRequest { id: find_id(stores, id).await?, with_past_calls: true };
+    let reply = grants::show(&op_context::for_stores(stores), request).await?;
+    let (grant, past) = with_past_calls(&reply);
     if json {
-        output::document(&scope::machine(grant, Some(&matched)), true)?;
+        output::print_json(&grant_preview::grant_json(&grant, Some(&past)), true)?;
         return Ok(0);
     }
-    let lines = scope::lines(&matched, SystemClock.now_ms()).join("\n");
-    output::data(&format!("{}\n{}\n{}\n{lines}\n", grant.id, scope::words(grant), given(grant)))?;
+    let lines = grant_preview::match_lines(&past, SystemClock.now_ms()).join("\n");
+    output::print_line(&format!(
+        "{}\n{}\n{}\n{lines}\n",
+        grant.id,
+        grant_preview::grant_text(&grant),
+        grant_summary(&grant)
+    ))?;
     Ok(0)
 }
 
-async fn revoke(stores: &Stores, grant: &Row, json: bool) -> Result<u8, Failure> {
-    let (by, now) = (person::name(), SystemClock.now_ms());
-    let revoked = stores.grants.revoke(grant.id, &by, now).await.map_err(past::store)?;
-    if !revoked {
-        return Err(Failure::not_found(format!(
-            "{} was revoked just now by somebody else",
-            grant.id
-        )));
-    }
+async fn revoke(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
+    let request = RevokeGrantRequest { id: find_id(stores, id).await? };
+    let reply = grants::revoke(&op_context::for_stores(stores), request).await?;
     if json {
-        output::document(&json!({"revoked": grant.id, "by": by}), true)?;
+        output::print_json(&json!({"revoked": reply.revoked, "by": reply.by}), true)?;
     } else {
-        output::note(&format!(
+        output::eprint_line(&format!(
             "toolcrib: revoked: {} is asked about again",
-            terminal::one_line(&grant.operation)
+            terminal::escape_to_line(&reply.operation)
         ));
     }
     Ok(0)

@@ -2,32 +2,35 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{Clock as _, SystemClock, ToolMetrics};
+use toolcrib_ops::calls;
 
-use super::past::{self, OWNER, store};
-use super::shelf::table;
-use crate::cli::{Metrics, World};
+use super::library_snapshot::table;
+use super::lookup::{LOCAL_OWNER, store_failure};
+use crate::clap_args::{Metrics, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{terminal, when, world};
+use crate::{bootstrap, op_context, terminal, time_format};
 
 /// Columns of an error.
-const ERROR: usize = 60;
+const ERROR_WIDTH: usize = 60;
 
 pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let stores = world::stores()?;
-        let mut tools = stores.history.metrics(OWNER, command.since).await.map_err(store)?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
+        let mut tools =
+            stores.history.metrics(LOCAL_OWNER, command.since).await.map_err(store_failure)?;
         if let Some(asked) = &command.tool {
-            let toolcrib = world::look(&World::default(), json).await?;
-            let name = past::tool(&stores, &toolcrib, asked).await?;
+            let toolcrib = bootstrap::inspect(&WorkspaceArgs::default(), json).await?;
+            let name =
+                calls::resolve_tool(&op_context::for_stores(&stores), &toolcrib, asked).await?;
             tools.retain(|tool| tool.tool == name);
         }
         if json {
-            output::document(&tools.iter().map(machine).collect::<Value>(), true)?;
+            output::print_json(&tools.iter().map(to_json).collect::<Value>(), true)?;
         } else if !tools.is_empty() {
-            output::data(&people(&tools))?;
+            output::print_line(&to_text(&tools))?;
         }
         if tools.is_empty() {
-            output::remark("no call was recorded in this time", json);
+            output::warn("no call was recorded in this time", json);
         }
         Ok(0)
     })
@@ -39,7 +42,7 @@ fn success_rate(tool: &ToolMetrics) -> Option<f64> {
     Some(tool.succeeded as f64 / ran as f64)
 }
 
-fn machine(tool: &ToolMetrics) -> Value {
+fn to_json(tool: &ToolMetrics) -> Value {
     let ms = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
     json!({
         "tool": tool.tool,
@@ -57,7 +60,7 @@ fn machine(tool: &ToolMetrics) -> Value {
     })
 }
 
-fn people(tools: &[ToolMetrics]) -> String {
+fn to_text(tools: &[ToolMetrics]) -> String {
     let now = SystemClock.now_ms();
     let dash = || "-".to_owned();
     let head = [
@@ -75,19 +78,24 @@ fn people(tools: &[ToolMetrics]) -> String {
     let mut rows = vec![head.map(str::to_owned).to_vec()];
     rows.extend(tools.iter().map(|tool| {
         let error = tool.last_error.as_ref().map(|error| {
-            let words = terminal::shorten(&terminal::one_line(&error.message), ERROR);
-            format!("{} ago: {words} ({})", when::age(error.at, now), error.error_type)
+            let words =
+                terminal::truncate_to_width(&terminal::escape_to_line(&error.message), ERROR_WIDTH);
+            format!(
+                "{} ago: {words} ({})",
+                time_format::format_age(error.at, now),
+                error.error_type
+            )
         });
         vec![
-            terminal::one_line(&tool.tool),
+            terminal::escape_to_line(&tool.tool),
             tool.count.to_string(),
             success_rate(tool).map_or_else(dash, percent),
             tool.failed.to_string(),
             tool.timed_out.to_string(),
             tool.not_run.to_string(),
             tool.unknown.to_string(),
-            tool.p50_nanos.map_or_else(dash, when::took),
-            tool.p95_nanos.map_or_else(dash, when::took),
+            tool.p50_nanos.map_or_else(dash, time_format::format_elapsed),
+            tool.p95_nanos.map_or_else(dash, time_format::format_elapsed),
             error.unwrap_or_else(dash),
         ]
     }));

@@ -7,9 +7,8 @@ mod args;
 mod artifact;
 mod audit;
 mod backup;
-mod chain;
 mod chat;
-mod completions;
+mod completions_and_man;
 pub(crate) mod config;
 mod conversation;
 mod daemon;
@@ -17,45 +16,46 @@ mod doctor;
 mod dry_run;
 mod exec;
 mod explain;
-mod find;
 mod grant;
+mod grant_preview;
 mod history;
+mod kill_switch;
 mod kit;
+mod library_snapshot;
+mod lookup;
 mod mcp;
 mod metrics;
-mod net;
+mod net_check;
 mod openapi;
-mod past;
+mod policy_advice;
 mod python;
+mod remote;
 mod resume;
 mod rules;
-mod ruling;
 pub(crate) mod run;
 mod sandbox;
 mod sanitize;
-mod scope;
+mod saved_chains;
 mod secret;
 mod serve;
 mod service;
-mod shelf;
 mod short_id;
 mod skill;
 mod spec;
-mod stop;
-mod switch;
-mod through;
+mod switches;
 mod tool;
 mod tool_new;
+mod tool_search;
+mod tool_why;
 mod trust;
 mod undo;
 mod usage;
 mod userland;
-mod why;
 
 use serde_json::Value;
 use toolcrib_app::core::SwitchState;
 
-use crate::cli::{Agent, Cli, Command, Kit, Net, Skill, Tool};
+use crate::clap_args::{Agent, Cli, Command, Kit, Net, Skill, Tool};
 use crate::output::{self, Failure};
 
 /// Runs the command; the result is the exit code.
@@ -74,36 +74,46 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
         Command::Tool(Tool::List(command)) => tool::list(&command, json),
-        Command::Tool(Tool::Why(command)) => why::run(&command, json),
-        Command::Tool(Tool::Show { name, world }) => tool::show(&name, &world, json),
+        Command::Tool(Tool::Why(command)) => tool_why::run(&command, json),
+        Command::Tool(Tool::Show { name, workspace_args: world }) => {
+            tool::show(&name, &world, json)
+        }
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
-        Command::Tool(Tool::Enable(command)) => switch::set(&command, Some(SwitchState::On), json),
-        Command::Tool(Tool::Ask(command)) => switch::set(&command, Some(SwitchState::Ask), json),
-        Command::Tool(Tool::Disable(command)) => {
-            switch::set(&command, Some(SwitchState::Off), json)
+        Command::Tool(Tool::Enable(command)) => {
+            switches::set_switch(&command, Some(SwitchState::On), json)
         }
-        Command::Tool(Tool::Reset(command)) => switch::set(&command, None, json),
+        Command::Tool(Tool::Ask(command)) => {
+            switches::set_switch(&command, Some(SwitchState::Ask), json)
+        }
+        Command::Tool(Tool::Disable(command)) => {
+            switches::set_switch(&command, Some(SwitchState::Off), json)
+        }
+        Command::Tool(Tool::Reset(command)) => switches::set_switch(&command, None, json),
         Command::Mcp(command) => mcp::run(&command, json),
-        Command::Find(command) => find::run(&command, json),
-        Command::StopTools(command) => stop::stop(&command, json),
-        Command::StartTools => stop::start(json),
+        Command::Find(command) => tool_search::run(&command, json),
+        Command::StopTools(command) => kill_switch::stop_tools(&command, json),
+        Command::StartTools => kill_switch::start_tools(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),
-        Command::Agent(Agent::Show { name, places }) => agent::show(&name, &places, json),
+        Command::Agent(Agent::Show { name, library_args: places }) => {
+            agent::show(&name, &places, json)
+        }
         Command::Agent(Agent::New(command)) => agent::new(&command, json),
         Command::Agent(Agent::Tools(command)) => agent_tools::run(&command, json),
         Command::Skill(Skill::List(places)) => skill::list(&places, json),
-        Command::Skill(Skill::Add { folder, project, places }) => {
+        Command::Skill(Skill::Add { folder, project, library_args: places }) => {
             skill::add(&folder, project, &places, json)
         }
-        Command::Skill(Skill::Validate { path, places }) => skill::validate(&path, &places, json),
+        Command::Skill(Skill::Validate { path, library_args: places }) => {
+            skill::validate(&path, &places, json)
+        }
         Command::Kit(Kit::List(places)) => kit::list(&places, json),
-        Command::Kit(Kit::Show { name, places }) => kit::show(&name, &places, json),
-        Command::Chain(command) => chain::run(&command, json),
+        Command::Kit(Kit::Show { name, library_args: places }) => kit::show(&name, &places, json),
+        Command::Chain(command) => saved_chains::run(&command, json),
         Command::Spec(command) => spec::run(&command, json),
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
-        Command::Net(Net::Check(command)) => net::run(&command, json),
+        Command::Net(Net::Check(command)) => net_check::run(&command, json),
         Command::Python(command) => python::run(command, json),
         Command::Sandbox(command) => sandbox::run(&command, json),
         Command::Approve(command) => approve::run(command, json),
@@ -125,15 +135,15 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Backup(command) => backup::take(&command, json),
         Command::Restore(command) => backup::restore(&command, json),
         Command::Errors => errors(json),
-        Command::Completions { shell } => completions::completions(shell),
-        Command::Man { dir } => completions::man(dir.as_deref()),
+        Command::Completions { shell } => completions_and_man::completions(shell),
+        Command::Man { dir } => completions_and_man::man(dir.as_deref()),
     }
 }
 
 fn errors(json: bool) -> Result<u8, Failure> {
     let table = output::error_table();
     if json {
-        output::document(&Value::Array(table), true)?;
+        output::print_json(&Value::Array(table), true)?;
         return Ok(0);
     }
     let mut text = format!("{:<20} {:<10} {:>5} {:>5}\n", "error type", "outcome", "HTTP", "exit");
@@ -148,6 +158,6 @@ fn errors(json: bool) -> Result<u8, Failure> {
             number("exit_code")
         );
     }
-    output::data(&text)?;
+    output::print_line(&text)?;
     Ok(0)
 }

@@ -4,6 +4,6 @@ use crate::output::{self, Failure};
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     let operations = toolcrib_server::operations();
-    output::document(&toolcrib_server::document(&operations, env!("CARGO_PKG_VERSION")), json)?;
+    output::print_json(&toolcrib_server::document(&operations, env!("CARGO_PKG_VERSION")), json)?;
     Ok(0)
 }

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 
 use serde_json::{Value, json};
-use toolcrib_app::python::{Environment, EnvironmentState, Interpreter, InterpreterError};
+use toolcrib_app::python::{Interpreter, InterpreterError, VirtualEnv, VirtualEnvState};
 use toolcrib_app::python_environment;
 
-use crate::cli::{Python, World};
+use crate::bootstrap;
+use crate::clap_args::{Python, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::world;
 
 pub(super) fn run(command: Python, json: bool) -> Result<u8, Failure> {
-    let environment = python_environment(&world::state_folder()?);
+    let environment = python_environment(&bootstrap::state_folder()?);
     match command {
         Python::Install => install(&environment, json),
         Python::Status => status(&environment, json),
@@ -19,11 +19,13 @@ pub(super) fn run(command: Python, json: bool) -> Result<u8, Failure> {
     }
 }
 
-fn install(environment: &Environment, json: bool) -> Result<u8, Failure> {
+fn install(environment: &VirtualEnv, json: bool) -> Result<u8, Failure> {
     // The installer's settings, proxies and certificates are the person's.
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
-    let python = world::block_on(async { find(&env).await.map_err(|error| missing(&error)) })?;
-    output::remark(&format!("using {}", shown(&python)), json);
+    let python = bootstrap::block_on(async {
+        find_interpreter(&env).await.map_err(|error| missing(&error))
+    })?;
+    output::warn(&format!("using {}", interpreter_path_text(&python)), json);
     environment.install(&python, &env).map_err(|error| {
         Failure::run(format!(
             "{error}; nothing of it is used. `toolcrib python install` begins anew"
@@ -32,43 +34,49 @@ fn install(environment: &Environment, json: bool) -> Result<u8, Failure> {
     status(environment, json)
 }
 
-fn remove(environment: &Environment, json: bool) -> Result<u8, Failure> {
-    let was_there = environment.state() != EnvironmentState::Missing;
+fn remove(environment: &VirtualEnv, json: bool) -> Result<u8, Failure> {
+    let was_there = environment.state() != VirtualEnvState::Missing;
     environment.remove().map_err(|error| Failure::run(error.to_string()))?;
     if json {
-        output::document(&json!({"removed": was_there}), true)?;
+        output::print_json(&json!({"removed": was_there}), true)?;
     } else {
-        output::data(if was_there { "removed\n" } else { "nothing was installed\n" })?;
+        output::print_line(if was_there { "removed\n" } else { "nothing was installed\n" })?;
     }
     Ok(0)
 }
 
-fn status(environment: &Environment, json: bool) -> Result<u8, Failure> {
+fn status(environment: &VirtualEnv, json: bool) -> Result<u8, Failure> {
     let state = environment.state();
     let found = match &state {
-        EnvironmentState::Ready { .. } => None,
-        _ => Some(world::block_on(async { Ok(find(&world::python_variables()).await) })?),
+        VirtualEnvState::Ready { .. } => None,
+        _ => Some(bootstrap::block_on(async {
+            Ok(find_interpreter(&bootstrap::python_variables()).await)
+        })?),
     };
     let works = !matches!(found, Some(Err(_)));
     if json {
-        output::document(&document(environment, &state, found.as_ref()), true)?;
+        output::print_json(&status_json(environment, &state, found.as_ref()), true)?;
     } else {
-        output::data(&text(environment, &state, found.as_ref()))?;
+        output::print_line(&status_text(environment, &state, found.as_ref()))?;
     }
     Ok(u8::from(!works))
 }
 
-type Found = Result<Interpreter, InterpreterError>;
+type InterpreterResult = Result<Interpreter, InterpreterError>;
 
-fn document(environment: &Environment, state: &EnvironmentState, found: Option<&Found>) -> Value {
+fn status_json(
+    environment: &VirtualEnv,
+    state: &VirtualEnvState,
+    found: Option<&InterpreterResult>,
+) -> Value {
     let packages = match state {
-        EnvironmentState::Ready { packages, .. } => {
+        VirtualEnvState::Ready { packages, .. } => {
             packages.iter().map(|(name, version)| (name.clone(), json!(version))).collect()
         }
         _ => serde_json::Map::new(),
     };
     let python = match (state, found) {
-        (EnvironmentState::Ready { python, .. }, _) => json!(python),
+        (VirtualEnvState::Ready { python, .. }, _) => json!(python),
         (_, Some(Ok(python))) => json!(version(python)),
         _ => Value::Null,
     };
@@ -76,26 +84,30 @@ fn document(environment: &Environment, state: &EnvironmentState, found: Option<&
         "python": python,
         "program": found.and_then(|found| found.as_ref().ok()).map(|python| &python.program),
         "problem": found.and_then(|found| found.as_ref().err()).map(ToString::to_string),
-        "environment": {"state": word(state), "folder": environment.folder()},
+        "environment": {"state": state_word(state), "folder": environment.folder()},
         "packages": packages,
     })
 }
 
-fn text(environment: &Environment, state: &EnvironmentState, found: Option<&Found>) -> String {
-    if let EnvironmentState::Ready { python, packages } = state {
+fn status_text(
+    environment: &VirtualEnv,
+    state: &VirtualEnvState,
+    found: Option<&InterpreterResult>,
+) -> String {
+    if let VirtualEnvState::Ready { python, packages } = state {
         let packages: Vec<String> =
             packages.iter().map(|(name, version)| format!("{name} {version}")).collect();
         let folder = environment.folder().display();
         return format!("Python {python} with {}, in {folder}\n", packages.join(", "));
     }
     let python = match found {
-        Some(Ok(python)) => shown(python),
+        Some(Ok(python)) => interpreter_path_text(python),
         Some(Err(error)) => format!("no Python for the level full: {error}"),
         None => String::new(),
     };
     let why = match state {
-        EnvironmentState::Unfinished => "an installation was not finished",
-        EnvironmentState::Outdated => "those of another version of Toolcrib are installed",
+        VirtualEnvState::Unfinished => "an installation was not finished",
+        VirtualEnvState::Outdated => "those of another version of Toolcrib are installed",
         _ => "they are not installed",
     };
     format!(
@@ -103,26 +115,27 @@ fn text(environment: &Environment, state: &EnvironmentState, found: Option<&Foun
     )
 }
 
-fn word(state: &EnvironmentState) -> &'static str {
+fn state_word(state: &VirtualEnvState) -> &'static str {
     match state {
-        EnvironmentState::Ready { .. } => "ready",
-        EnvironmentState::Unfinished => "unfinished",
-        EnvironmentState::Outdated => "outdated",
+        VirtualEnvState::Ready { .. } => "ready",
+        VirtualEnvState::Unfinished => "unfinished",
+        VirtualEnvState::Outdated => "outdated",
         _ => "missing",
     }
 }
 
 /// The Python that is configured, else the first that works.
-async fn find(env: &[(OsString, OsString)]) -> Found {
+async fn find_interpreter(env: &[(OsString, OsString)]) -> InterpreterResult {
     match configured() {
-        Some(program) => Interpreter::at(&program, env).await,
+        Some(program) => Interpreter::inspect(&program, env).await,
         None => Interpreter::find(env).await,
     }
 }
 
 fn configured() -> Option<std::path::PathBuf> {
-    let config = world::configured(&world::somewhere(&World::default())).ok()?;
-    world::python_program(&config)
+    let config =
+        bootstrap::load_config(&bootstrap::or_current_dir(&WorkspaceArgs::default())).ok()?;
+    bootstrap::python_program(&config)
 }
 
 fn version(python: &Interpreter) -> String {
@@ -130,7 +143,7 @@ fn version(python: &Interpreter) -> String {
     format!("{major}.{minor}.{patch}")
 }
 
-fn shown(python: &Interpreter) -> String {
+fn interpreter_path_text(python: &Interpreter) -> String {
     format!("Python {}, {}", version(python), python.program.display())
 }
 

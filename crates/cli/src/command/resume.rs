@@ -4,73 +4,83 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::agent::drive::Control;
-use toolcrib_app::agent::machine::{Pending, Said, Waits};
-use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::agent::driver::RunControl;
+use toolcrib_app::agent::machine::{Pending, PendingKind, QuestionAnswer};
+use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{
     ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
     SystemClock,
 };
-use toolcrib_app::runner::Surfaces;
+use toolcrib_app::runner::RunHandles;
+use toolcrib_ops::calls;
 
 use super::approve::decisions;
-use super::run::{failure, report, waits_for};
-use super::{past, through};
-use crate::cli::Resume;
+use super::remote;
+use super::run::{pending_text, print_result, runner_failure};
+use crate::clap_args::Resume;
 use crate::config::OnAsk;
+use crate::op_failure::from_op_error;
 use crate::output::{self, Failure};
-use crate::session::{self, Opening, Prepared, Printer, Setup, TerminalPerson};
+use crate::session::{
+    self, CommandLineDecision, EventPrinter, RunSetup, SessionOptions, TerminalPerson,
+};
 use crate::terminal::Console;
-use crate::{interrupt, person, world};
+use crate::{bootstrap, op_context, os_user, shutdown_signal};
 
 /// Runs that are listed.
-const LISTED: usize = 100;
+const LIST_LIMIT: usize = 100;
 
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     if let (true, Some(run)) = (command.daemon, &command.run) {
-        return through::resume(run, json);
+        return remote::resume(run, json);
     }
-    let prepared = prepared(command)?;
-    world::block_on(async {
-        let stores = world::stores()?;
+    let prepared = decision_from_args(command)?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
         if command.list {
             return list(&open_runs(&stores).await?, json);
         }
         let run = match &command.run {
-            Some(id) => named(&stores, id).await?,
-            None => only(open_runs(&stores).await?)?,
+            Some(id) => find_run(&stores, id).await?,
+            None => single_run(open_runs(&stores).await?)?,
         };
-        if run.status == RunStatus::Running && session::is_worked_on(&run, &stores).await? {
-            return elsewhere(&stores, &run, &prepared, json).await;
+        if run.status == RunStatus::Running && session::has_live_worker(&run, &stores).await? {
+            return decide_for_active_run(&stores, &run, &prepared, json).await;
         }
-        let open = undecided(&stores, &run).await?;
-        is_one(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
-        go_on(run, prepared, command.on_ask, json).await
+        let open = undecided_calls(&stores, &run).await?;
+        check_single_match(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
+        resume_run(run, prepared, command.on_ask, json).await
     })
 }
 
-fn store(error: toolcrib_app::core::StoreError) -> Failure {
+fn store_failure(error: toolcrib_app::core::StoreError) -> Failure {
     Failure::run(error.to_string())
 }
 
 /// Runs that somebody may go on with: those that wait, and those that a process has left in the middle.
 async fn open_runs(stores: &Stores) -> Result<Vec<StoredRun>, Failure> {
-    let mut open = stores.runs.runs("", Some(RunStatus::Paused), LISTED).await.map_err(store)?;
-    for run in stores.runs.runs("", Some(RunStatus::Running), LISTED).await.map_err(store)? {
+    let mut open =
+        stores.runs.runs("", Some(RunStatus::Paused), LIST_LIMIT).await.map_err(store_failure)?;
+    for run in
+        stores.runs.runs("", Some(RunStatus::Running), LIST_LIMIT).await.map_err(store_failure)?
+    {
         // One that cannot be read is nobody's to take up.
-        if matches!(session::is_worked_on(&run, stores).await, Ok(false)) {
+        if matches!(session::has_live_worker(&run, stores).await, Ok(false)) {
             open.push(run);
         }
     }
     Ok(open)
 }
 
-async fn named(stores: &Stores, text: &str) -> Result<StoredRun, Failure> {
+async fn find_run(stores: &Stores, text: &str) -> Result<StoredRun, Failure> {
     let id = match text.trim().parse() {
         Ok(id) => id,
-        Err(_) => past::kept_run(stores, text, "resume --list").await?,
+        Err(_) => {
+            let found = calls::resolve_run(&op_context::for_stores(stores), text).await;
+            found.map_err(|error| from_op_error(error, "resume --list"))?
+        }
     };
-    stores.runs.run(id).await.map_err(store)?.ok_or_else(|| unknown(id))
+    stores.runs.run(id).await.map_err(store_failure)?.ok_or_else(|| unknown(id))
 }
 
 fn unknown(id: RunId) -> Failure {
@@ -79,14 +89,15 @@ fn unknown(id: RunId) -> Failure {
     ))
 }
 
-fn prepared(command: &Resume) -> Result<Prepared, Failure> {
+fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> {
     let person = TerminalPerson::new(Console::default(), command.on_ask);
-    let mut prepared = Prepared { person, call: command.call, said: None, decision: None };
+    let mut prepared =
+        CommandLineDecision { person, call: command.call, question_answer: None, decision: None };
     if let Some(text) = &command.answer {
-        prepared.said = Some(Said::Answered { text: text.clone() });
+        prepared.question_answer = Some(QuestionAnswer::Answered { text: text.clone() });
     }
     if command.skip {
-        prepared.said = Some(Said::Skipped);
+        prepared.question_answer = Some(QuestionAnswer::Skipped);
         prepared.decision = Some(Decision::Skip);
     }
     if command.approve {
@@ -104,7 +115,7 @@ fn prepared(command: &Resume) -> Result<Prepared, Failure> {
     Ok(prepared)
 }
 
-fn only(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
+fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     match (waiting.pop(), waiting.len()) {
         (Some(run), 0) => Ok(run),
         (None, _) => Err(Failure::not_found("no run waits for anybody")),
@@ -116,13 +127,13 @@ fn only(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
 }
 
 /// A decision is about one call: what was read about one must not be said of another.
-fn is_one<'a>(
-    prepared: &Prepared,
-    waiting: impl Iterator<Item = (CallId, &'a Waits)>,
+fn check_single_match<'a>(
+    prepared: &CommandLineDecision,
+    waiting: impl Iterator<Item = (CallId, &'a PendingKind)>,
 ) -> Result<(), Failure> {
-    let is_meant = |what: &Waits| match what {
-        Waits::Approval(_) => prepared.decision.is_some(),
-        Waits::Answer(_) => prepared.said.is_some(),
+    let is_meant = |what: &PendingKind| match what {
+        PendingKind::Approval(_) => prepared.decision.is_some(),
+        PendingKind::Answer(_) => prepared.question_answer.is_some(),
     };
     let meant: Vec<_> = waiting.filter(|(_, what)| is_meant(what)).collect();
     match prepared.call {
@@ -130,7 +141,8 @@ fn is_one<'a>(
             Err(Failure::not_found(format!("no call {call} waits in this run")))
         }
         None if meant.len() > 1 => {
-            let each = meant.iter().map(|(call, what)| format!("\n  {call}  {}", waits_for(what)));
+            let each =
+                meant.iter().map(|(call, what)| format!("\n  {call}  {}", pending_text(what)));
             let each: String = each.collect();
             Err(Failure::usage(format!(
                 "several calls wait; say which is meant with --call:{each}"
@@ -146,11 +158,11 @@ fn pending(run: &StoredRun) -> Vec<Pending> {
 }
 
 /// What nobody has decided about since.
-async fn undecided(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
+async fn undecided_calls(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
     let mut open = Vec::new();
     for wait in pending(run) {
         let kept = match wait.approval() {
-            Some(id) => stores.approvals.get(id).await.map_err(store)?,
+            Some(id) => stores.approvals.get(id).await.map_err(store_failure)?,
             None => None,
         };
         if !matches!(kept, Some((_, Some(_)))) {
@@ -172,33 +184,33 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
                 "waiting": pending(run),
             })
         });
-        output::document(&rows.collect::<Value>(), true)?;
+        output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
     }
     if waiting.is_empty() {
-        output::note("toolcrib: no run waits for anybody");
+        output::eprint_line("toolcrib: no run waits for anybody");
     }
     for run in waiting {
         let left = match run.status {
             RunStatus::Running => "  left in the middle, its process is gone",
             RunStatus::Paused | RunStatus::Ended => "",
         };
-        output::data(&format!("{}{left}", run.id))?;
+        output::print_line(&format!("{}{left}", run.id))?;
         for wait in pending(run) {
-            output::data(&format!("  {}  {}", wait.call, waits_for(&wait.what)))?;
+            output::print_line(&format!("  {}  {}", wait.call, pending_text(&wait.what)))?;
         }
     }
     Ok(0)
 }
 
 /// A run that a process works on: a decision is written down for it.
-async fn elsewhere(
+async fn decide_for_active_run(
     stores: &Stores,
     run: &StoredRun,
-    prepared: &Prepared,
+    prepared: &CommandLineDecision,
     json: bool,
 ) -> Result<u8, Failure> {
-    let open = stores.approvals.pending().await.map_err(store)?;
+    let open = stores.approvals.pending().await.map_err(store_failure)?;
     let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
     if open.is_empty() {
         return Err(Failure::usage(format!(
@@ -210,12 +222,13 @@ async fn elsewhere(
         .into_iter()
         .filter(|request| prepared.call.is_none_or(|call| call == request.call))
         .collect();
-    let meant: Vec<_> = open.iter().map(|request| (request.call, waits(request))).collect();
-    is_one(prepared, meant.iter().map(|(call, what)| (*call, what)))?;
+    let meant: Vec<_> = open.iter().map(|request| (request.call, pending_kind(request))).collect();
+    check_single_match(prepared, meant.iter().map(|(call, what)| (*call, what)))?;
     let decided: Vec<_> =
         open.iter().filter_map(|request| Some((request, decision(prepared, request)?))).collect();
     if decided.is_empty() {
-        let what: Vec<String> = open.iter().map(|request| waits_for(&waits(request))).collect();
+        let what: Vec<String> =
+            open.iter().map(|request| pending_text(&pending_kind(request))).collect();
         return Err(Failure {
             code: 6,
             message: format!(
@@ -224,24 +237,23 @@ async fn elsewhere(
             ),
         });
     }
-    let sealing = world::sealing()?;
+    let sealing = bootstrap::sealing()?;
     for (request, decision) in decided {
         let record = DecisionRecord {
             decision,
-            decided_by: person::name(),
+            decided_by: os_user::current_user(),
             decided_at: SystemClock.now_ms(),
         };
         match decisions(stores, &sealing).record(request.id, record).await {
-            Ok(_) => output::remark(
-                &format!("decided about {}; its process goes on", request.tool),
-                json,
-            ),
-            Err(DecideError::AlreadyDecided(first)) => output::remark(
+            Ok(_) => {
+                output::warn(&format!("decided about {}; its process goes on", request.tool), json);
+            }
+            Err(DecideError::AlreadyDecided(first)) => output::warn(
                 &format!("{} was decided before by {}", request.tool, first.decided_by),
                 json,
             ),
             Err(DecideError::Expired) => {
-                output::remark(&format!("nobody decided about {} in time", request.tool), json);
+                output::warn(&format!("nobody decided about {} in time", request.tool), json);
             }
             Err(error) => return Err(Failure::run(error.to_string())),
         }
@@ -249,51 +261,54 @@ async fn elsewhere(
     Ok(0)
 }
 
-fn waits(request: &ApprovalRequest) -> Waits {
+fn pending_kind(request: &ApprovalRequest) -> PendingKind {
     match &request.question {
-        Some(question) => Waits::Answer(question.clone()),
-        None => Waits::Approval(Box::new(request.clone())),
+        Some(question) => PendingKind::Answer(question.clone()),
+        None => PendingKind::Approval(Box::new(request.clone())),
     }
 }
 
 /// What was written on the command line about this question.
-fn decision(prepared: &Prepared, request: &ApprovalRequest) -> Option<Decision> {
+fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option<Decision> {
     if request.question.is_none() {
         return prepared.decision.clone();
     }
-    prepared.said.as_ref().map(|said| match said {
-        Said::Answered { text } => Decision::Answer { text: text.clone() },
-        Said::Skipped | Said::Expired => Decision::Skip,
+    prepared.question_answer.as_ref().map(|said| match said {
+        QuestionAnswer::Answered { text } => Decision::Answer { text: text.clone() },
+        QuestionAnswer::Skipped | QuestionAnswer::Expired => Decision::Skip,
     })
 }
 
 /// Goes on with a run by what was decided about it elsewhere; whatever else it waits for is asked here, where somebody can be asked.
-pub(super) async fn take_up(run: StoredRun, json: bool) -> Result<u8, Failure> {
+pub(super) async fn resume_decided(run: StoredRun, json: bool) -> Result<u8, Failure> {
     let person = TerminalPerson::new(Console::default(), None);
-    let prepared = Prepared { person, call: None, said: None, decision: None };
+    let prepared =
+        CommandLineDecision { person, call: None, question_answer: None, decision: None };
     // What it asks further waits in the inbox too, where nobody is here.
-    go_on(run, prepared, Some(OnAsk::Fail).filter(|_| !Console::default().has_person()), json).await
+    resume_run(run, prepared, Some(OnAsk::Fail).filter(|_| !Console::default().has_person()), json)
+        .await
 }
 
-async fn go_on(
+async fn resume_run(
     run: StoredRun,
-    mut prepared: Prepared,
+    mut prepared: CommandLineDecision,
     on_ask: Option<OnAsk>,
     json: bool,
 ) -> Result<u8, Failure> {
     let kept = run.state.get("setup").cloned().unwrap_or_default();
-    let setup = Setup::of_value(&kept)?;
+    let setup = RunSetup::from_value(&kept)?;
     let console = Console::default();
-    let opening = Opening { on_ask, console, models: None };
-    let session = session::open(&setup.brain(), &setup.world(), opening).await?;
-    session.warnings.iter().for_each(|warning| output::remark(warning, json));
+    let opening = SessionOptions { on_ask, console, models: None };
+    let session =
+        session::open_session(&setup.model_args(), &setup.workspace_args(), opening).await?;
+    session.warnings.iter().for_each(|warning| output::warn(warning, json));
     prepared.person = session.person();
-    let printer = Printer::new(session.console.clone());
-    let control = Control::new();
-    interrupt::stops(&control);
-    let surfaces = Surfaces { control, events: printer.sink(json), person: Arc::new(prepared) };
+    let printer = EventPrinter::new(session.console.clone());
+    let control = RunControl::new();
+    shutdown_signal::stop_on_signal(&control);
+    let surfaces = RunHandles { control, events: printer.sink(json), person: Arc::new(prepared) };
     let start = session.start("", run.conversation);
     let finished = session.runner.resume(run, start, &surfaces).await;
-    world::settle(&session.toolcrib).await;
-    report(&finished.map_err(failure)?, &printer, json)
+    bootstrap::flush_hooks(&session.toolcrib).await;
+    print_result(&finished.map_err(runner_failure)?, &printer, json)
 }

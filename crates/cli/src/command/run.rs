@@ -3,48 +3,51 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use toolcrib_app::agent::drive::{Control, Driven};
-use toolcrib_app::agent::machine::{End, Waits};
+use toolcrib_app::agent::driver::{DriveOutcome, RunControl};
+use toolcrib_app::agent::machine::{PendingKind, RunEnd};
 use toolcrib_app::core::ConversationId;
-use toolcrib_app::runner::{Finished, Surfaces};
+use toolcrib_app::runner::{RunHandles, RunReport};
 
-use super::through;
-use crate::cli::Run;
+use super::remote;
+use crate::clap_args::Run;
 use crate::output::{self, Failure};
-use crate::session::{self, Opening, Printer};
-use crate::{interrupt, terminal, world};
+use crate::session::{self, EventPrinter, SessionOptions};
+use crate::{bootstrap, shutdown_signal, terminal};
 
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
-    let task = task(command.task.as_deref())?;
+    let task = read_task(command.task.as_deref())?;
     if command.daemon {
-        return through::run(command, &task, json);
+        return remote::run(command, &task, json);
     }
-    world::block_on(async {
-        let session =
-            session::open(&command.brain, &command.world, Opening::at_terminal(command.on_ask))
-                .await?;
-        session.warnings.iter().for_each(|warning| output::remark(warning, json));
+    bootstrap::block_on(async {
+        let session = session::open_session(
+            &command.model_args,
+            &command.workspace_args,
+            SessionOptions::at_terminal(command.on_ask),
+        )
+        .await?;
+        session.warnings.iter().for_each(|warning| output::warn(warning, json));
         let conversation = match command.conversation {
-            Some(id) => session::go_on_in(&session.stores, id).await?,
+            Some(id) => session::check_continuable(&session.stores, id).await?,
             None => ConversationId::fresh(),
         };
-        let printer = Printer::new(session.console.clone());
-        let control = Control::new();
-        interrupt::stops(&control);
+        let printer = EventPrinter::new(session.console.clone());
+        let control = RunControl::new();
+        shutdown_signal::stop_on_signal(&control);
         let surfaces =
-            Surfaces { control, events: printer.sink(json), person: Arc::new(session.person()) };
+            RunHandles { control, events: printer.sink(json), person: Arc::new(session.person()) };
         let start = session.start(&task, conversation);
         let finished = session.runner.start(start, &surfaces).await;
-        world::settle(&session.toolcrib).await;
-        report(&finished.map_err(failure)?, &printer, json)
+        bootstrap::flush_hooks(&session.toolcrib).await;
+        print_result(&finished.map_err(runner_failure)?, &printer, json)
     })
 }
 
 /// The task, or standard input.
-fn task(given: Option<&str>) -> Result<String, Failure> {
+fn read_task(given: Option<&str>) -> Result<String, Failure> {
     let text = match given {
         Some(text) if text != "-" => text.to_owned(),
-        _ => String::from_utf8(output::input()?)
+        _ => String::from_utf8(output::read_stdin()?)
             .map_err(|error| Failure::usage(format!("the task is no UTF-8: {error}")))?,
     };
     if text.trim().is_empty() {
@@ -54,31 +57,35 @@ fn task(given: Option<&str>) -> Result<String, Failure> {
 }
 
 /// The answer to standard output, everything else beside it.
-pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Result<u8, Failure> {
-    let (tally, streamed) = printer.tally();
+pub(crate) fn print_result(
+    finished: &RunReport,
+    printer: &EventPrinter,
+    json: bool,
+) -> Result<u8, Failure> {
+    let (tally, streamed) = printer.summary();
     if !json {
         if !streamed && !finished.text.is_empty() {
             // Into a file it goes as it is; on a screen nothing of it may move the cursor.
             if io::stdout().is_terminal() {
-                output::data(&terminal::visible(&finished.text))?;
+                output::print_line(&terminal::escape_controls(&finished.text))?;
             } else {
-                output::data(&finished.text)?;
+                output::print_line(&finished.text)?;
             }
         }
         match &finished.driven {
-            Driven::Ended(End::Failed { message, .. } | End::Budget { message }) => {
-                output::note(&format!("toolcrib: {message}"));
+            DriveOutcome::Ended(RunEnd::Failed { message, .. } | RunEnd::Budget { message }) => {
+                output::eprint_line(&format!("toolcrib: {message}"));
             }
-            Driven::Ended(End::Completed) => {}
-            Driven::Ended(end) => {
-                output::note(&format!("toolcrib: the run ended: {}", end.as_str()));
+            DriveOutcome::Ended(RunEnd::Completed) => {}
+            DriveOutcome::Ended(end) => {
+                output::eprint_line(&format!("toolcrib: the run ended: {}", end.as_str()));
             }
-            Driven::Paused(pending) => {
+            DriveOutcome::Paused(pending) => {
                 for wait in pending {
                     let id = wait.approval().map(|id| format!(" ({id})")).unwrap_or_default();
-                    output::note(&format!("toolcrib: {}{id}", waits_for(&wait.what)));
+                    output::eprint_line(&format!("toolcrib: {}{id}", pending_text(&wait.what)));
                 }
-                output::note(&format!(
+                output::eprint_line(&format!(
                     "toolcrib: decide with `toolcrib approve`, or go on with `toolcrib resume {}`",
                     finished.run
                 ));
@@ -89,18 +96,22 @@ pub(crate) fn report(finished: &Finished, printer: &Printer, json: bool) -> Resu
 }
 
 /// One line for what a run waits for.
-pub(crate) fn waits_for(what: &Waits) -> String {
+pub(crate) fn pending_text(what: &PendingKind) -> String {
     match what {
-        Waits::Approval(request) => {
-            format!("{} needs approval: {}", request.tool, terminal::one_line(&request.summary))
+        PendingKind::Approval(request) => {
+            format!(
+                "{} needs approval: {}",
+                request.tool,
+                terminal::escape_to_line(&request.summary)
+            )
         }
-        Waits::Answer(question) => {
-            format!("the model asks: {}", terminal::one_line(&question.question))
+        PendingKind::Answer(question) => {
+            format!("the model asks: {}", terminal::escape_to_line(&question.question))
         }
     }
 }
 
-pub(crate) fn failure(error: toolcrib_app::runner::RunnerError) -> Failure {
+pub(crate) fn runner_failure(error: toolcrib_app::runner::RunnerError) -> Failure {
     use toolcrib_app::runner::RunnerError;
     let code = match &error {
         RunnerError::UnknownRun(_) => 4,

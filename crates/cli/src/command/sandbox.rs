@@ -3,20 +3,20 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_app::bench::make_own;
+use toolcrib_app::bench::create_protected_dirs;
 use toolcrib_app::net::{AddressPolicy, SystemResolver};
 use toolcrib_app::sandbox::{
-    Backend, Bubblewrap, Egress, Ended, Gvisor, HostRules, Job, Level, Local, Network, Policy,
-    Probe, Resources, SandboxError, Stop, run_here,
+    Backend, Bubblewrap, Egress, Gvisor, HostRules, Job, JobResult, Level, LimitHit, Local,
+    Network, Policy, Probe, Resources, SandboxError, run_in_process,
 };
 
 use super::userland;
-use crate::cli::{Sandbox, SandboxExec, SandboxNet};
+use crate::bootstrap;
+use crate::clap_args::{Sandbox, SandboxExec, SandboxNet};
 use crate::output::{self, Failure};
-use crate::world;
 
 /// Exit code of a program whose time was over (DESIGN 7).
-const TIMED_OUT: u8 = 124;
+const EXIT_TIMED_OUT: u8 = 124;
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -36,14 +36,14 @@ fn exec(command: &SandboxExec) -> Result<u8, Failure> {
     let mut job = Job::new(program, policy(command)?).args(args);
     job.folder.clone_from(&command.cwd);
     if command.userland {
-        job.root = Some(userland::place()?.root().map_err(userland::failure)?);
+        job.root = Some(userland::find_userland()?.root().map_err(userland::failure)?);
     }
-    let addresses = AddressPolicy::allowing(&command.allow_net)
+    let addresses = AddressPolicy::with_allowed(&command.allow_net)
         .map_err(|error| Failure::usage(error.to_string()))?;
     let egress = Egress::new(addresses, std::sync::Arc::new(SystemResolver));
-    let ended = run_here(&job, Level::Namespace, &egress).map_err(failure)?;
-    say_what_happened(&ended);
-    Ok(code(&ended))
+    let ended = run_in_process(&job, Level::Namespace, &egress).map_err(failure)?;
+    print_limit_notes(&ended);
+    Ok(exit_code(&ended))
 }
 
 fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
@@ -67,34 +67,45 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     let mut denied = command.deny.clone();
     denied.extend(own_folders(&command.write));
     // What a workspace brings along for us may be read, and is not for programs to change.
-    let kept = command.write.iter().map(|path| path.join(world::PROJECT)).collect();
+    let kept = command.write.iter().map(|path| path.join(bootstrap::PROJECT_FOLDER)).collect();
     let (readable, writable) = (command.read.clone(), command.write.clone());
-    Ok(Policy { readable, writable, kept, denied, network, resources, minimum: command.level })
+    Ok(Policy {
+        readable,
+        writable,
+        read_only: kept,
+        denied,
+        network,
+        resources,
+        minimum: command.level,
+    })
 }
 
 /// Our configuration, secrets and state: never inside, whatever is named. What is not there yet could be made by the program where it may
 /// write, so it is made first.
 fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
     let own: Vec<PathBuf> =
-        world::config_folder().into_iter().chain(world::state_folder().ok()).collect();
-    for (folder, error) in make_own(&own, writable.iter()) {
-        output::remark(&format!("{} cannot be protected: {error}", folder.display()), false);
+        bootstrap::config_folder().into_iter().chain(bootstrap::state_folder().ok()).collect();
+    for (folder, error) in create_protected_dirs(&own, writable.iter()) {
+        output::warn(&format!("{} cannot be protected: {error}", folder.display()), false);
     }
     own
 }
 
-fn say_what_happened(ended: &Ended) {
+fn print_limit_notes(ended: &JobResult) {
     for refused in &ended.refused {
-        output::note(&format!("toolcrib: {} was not reached ({})", refused.host, refused.rule));
+        output::eprint_line(&format!(
+            "toolcrib: {} was not reached ({})",
+            refused.host, refused.rule
+        ));
     }
     if let Some(stopped) = ended.stopped {
-        output::note(&format!("toolcrib: it was stopped because {}", stopped.because()));
+        output::eprint_line(&format!("toolcrib: it was stopped because {}", stopped.message()));
     }
 }
 
-fn code(ended: &Ended) -> u8 {
+fn exit_code(ended: &JobResult) -> u8 {
     match ended.stopped {
-        Some(Stop::Time) => TIMED_OUT,
+        Some(LimitHit::Time) => EXIT_TIMED_OUT,
         _ => u8::try_from(ended.status.code()).unwrap_or(u8::MAX),
     }
 }
@@ -116,7 +127,7 @@ pub(super) fn failure(error: SandboxError) -> Failure {
 }
 
 fn status(json: bool) -> Result<u8, Failure> {
-    let probes = world::block_on(async {
+    let probes = bootstrap::block_on(async {
         let mut probes = vec![Local::new().probe().await];
         probes.push(Bubblewrap::new().probe().await);
         probes.push(Gvisor::new().probe().await);
@@ -124,20 +135,20 @@ fn status(json: bool) -> Result<u8, Failure> {
     })?;
     let there_is_one = probes.iter().any(|probe| probe.strongest > Level::None);
     // Where it has no place there is nothing to say of it.
-    let userland = userland::place().ok().map(|userland| userland.status());
+    let userland = userland::find_userland().ok().map(|userland| userland.status());
     if json {
         let mut all: Vec<Value> = probes.iter().map(|probe| json!(probe)).collect();
-        all.extend(userland.as_ref().map(userland::machine));
-        output::document(&Value::Array(all), true)?;
+        all.extend(userland.as_ref().map(userland::status_json));
+        output::print_json(&Value::Array(all), true)?;
     } else {
-        let mut texts: Vec<String> = probes.iter().map(text).collect();
-        texts.extend(userland.as_ref().map(userland::words));
-        output::data(&texts.join("\n"))?;
+        let mut texts: Vec<String> = probes.iter().map(status_text).collect();
+        texts.extend(userland.as_ref().map(userland::status_text));
+        output::print_line(&texts.join("\n"))?;
     }
     Ok(u8::from(!there_is_one))
 }
 
-fn text(probe: &Probe) -> String {
+fn status_text(probe: &Probe) -> String {
     let mut text = format!("{}: {}\n", probe.backend, probe.strongest);
     for feature in &probe.features {
         let works = if feature.works { "yes" } else { "no" };

@@ -2,45 +2,45 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::text::{Sanitised, sanitize, sanitize_bytes};
+use toolcrib_app::sanitizer::{Sanitized, sanitize, sanitize_bytes};
 
-use crate::cli::Sanitize;
-use crate::lines;
+use crate::clap_args::Sanitize;
+use crate::jsonl;
 use crate::output::{self, Failure};
 
 pub(crate) fn run(command: &Sanitize, json: bool) -> Result<u8, Failure> {
     if command.lines {
-        return filter(&command.content_type);
+        return sanitize_jsonl(&command.content_type);
     }
-    let raw = output::input()?;
+    let raw = output::read_stdin()?;
     let sanitised = sanitize_bytes(&raw, &command.content_type);
     if json {
-        output::document(&reply(&sanitised), true)?;
+        output::print_json(&to_json(&sanitised), true)?;
         return Ok(0);
     }
     if command.report {
-        report(&sanitised);
+        print_report(&sanitised);
     }
-    output::exactly(&sanitised.text)?;
+    output::print_raw(&sanitised.text)?;
     Ok(0)
 }
 
-fn report(sanitised: &Sanitised<'_>) {
+fn print_report(sanitised: &Sanitized<'_>) {
     if sanitised.changes.is_empty() {
-        output::note("nothing was neutralised");
+        output::eprint_line("nothing was neutralised");
     }
     for change in &sanitised.changes {
-        output::note(&format!("neutralised: {change}"));
+        output::eprint_line(&format!("neutralised: {change}"));
     }
     for flag in &sanitised.flags {
-        output::note(&format!("flagged: {flag}"));
+        output::eprint_line(&format!("flagged: {flag}"));
     }
     if sanitised.flags.is_empty() {
-        output::note("not flagged");
+        output::eprint_line("not flagged");
     }
 }
 
-fn reply(sanitised: &Sanitised<'_>) -> Value {
+fn to_json(sanitised: &Sanitized<'_>) -> Value {
     json!({
         "text": sanitised.text,
         "flagged": sanitised.flagged(),
@@ -50,14 +50,14 @@ fn reply(sanitised: &Sanitised<'_>) -> Value {
 }
 
 #[derive(Deserialize)]
-struct Line {
+struct SanitizeRequest {
     text: String,
     content_type: Option<String>,
 }
 
-fn filter(content_type: &str) -> Result<u8, Failure> {
-    lines::answer(|line: Line| {
+fn sanitize_jsonl(content_type: &str) -> Result<u8, Failure> {
+    jsonl::run_filter(|line: SanitizeRequest| {
         let content_type = line.content_type.as_deref().unwrap_or(content_type);
-        Ok(lines::object(reply(&sanitize(&line.text, content_type))))
+        Ok(jsonl::into_object(to_json(&sanitize(&line.text, content_type))))
     })
 }

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::cli::Serve;
+use crate::clap_args::Serve;
 use crate::daemon;
 use crate::output::Failure;
 
 /// What still blocks in the background at the end is left behind after this.
-const LEAVE: Duration = Duration::from_secs(1);
+const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn run(command: &Serve, json: bool) -> Result<u8, Failure> {
     let runtime = toolcrib_server::runtime()
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))?;
     let result = runtime.block_on(daemon::serve(command, json));
-    runtime.shutdown_timeout(LEAVE);
+    runtime.shutdown_timeout(RUNTIME_SHUTDOWN_TIMEOUT);
     result
 }

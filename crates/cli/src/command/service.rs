@@ -5,44 +5,44 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use crate::cli::{Service as Words, ServiceInstall};
+use crate::bootstrap;
+use crate::clap_args::{ServiceCommand, ServiceInstall};
 use crate::config::Env;
 use crate::output::{self, Failure};
-use crate::service::{Manager, Service};
-use crate::world;
+use crate::service::{Service, ServiceManager};
 
-pub(super) fn run(command: &Words, json: bool) -> Result<u8, Failure> {
-    let manager = Manager::here();
+pub(super) fn run(command: &ServiceCommand, json: bool) -> Result<u8, Failure> {
+    let manager = ServiceManager::detect();
     match command {
-        Words::Install(command) => install(manager, command, json),
-        Words::Uninstall => uninstall(manager, json),
-        Words::Status => manager.status(),
-        Words::Start => {
+        ServiceCommand::Install(command) => install(manager, command, json),
+        ServiceCommand::Uninstall => uninstall(manager, json),
+        ServiceCommand::Status => manager.status(),
+        ServiceCommand::Start => {
             manager.start()?;
-            said("the service is started", json)
+            print_done("the service is started", json)
         }
-        Words::Stop => {
+        ServiceCommand::Stop => {
             manager.stop()?;
-            said("the service is stopped", json)
+            print_done("the service is stopped", json)
         }
-        Words::Logs { lines, follow } => manager.logs(*lines, *follow),
+        ServiceCommand::Logs { lines, follow } => manager.logs(*lines, *follow),
     }
 }
 
-fn said(what: &str, json: bool) -> Result<u8, Failure> {
+fn print_done(what: &str, json: bool) -> Result<u8, Failure> {
     if json {
-        output::document(&json!({"done": what}), true)?;
+        output::print_json(&json!({"done": what}), true)?;
     } else {
-        output::note(&format!("toolcrib: {what}"));
+        output::eprint_line(&format!("toolcrib: {what}"));
     }
     Ok(0)
 }
 
-fn install(manager: Manager, command: &ServiceInstall, json: bool) -> Result<u8, Failure> {
-    let service = service(command)?;
-    let text = manager.text(&service)?;
+fn install(manager: ServiceManager, command: &ServiceInstall, json: bool) -> Result<u8, Failure> {
+    let service = service_from_args(command)?;
+    let text = manager.definition(&service)?;
     if command.print {
-        output::exactly(&text)?;
+        output::print_raw(&text)?;
         return Ok(0);
     }
     let path = manager.path()?;
@@ -62,12 +62,12 @@ fn install(manager: Manager, command: &ServiceInstall, json: bool) -> Result<u8,
         fs::create_dir_all(folder).map_err(unwritable)?;
     }
     fs::write(&path, text).map_err(unwritable)?;
-    output::remark(&format!("{} is written", path.display()), json);
+    output::warn(&format!("{} is written", path.display()), json);
     manager.install()?;
-    said("the service runs, and starts with every session", json)
+    print_done("the service runs, and starts with every session", json)
 }
 
-fn uninstall(manager: Manager, json: bool) -> Result<u8, Failure> {
+fn uninstall(manager: ServiceManager, json: bool) -> Result<u8, Failure> {
     let path = manager.path()?;
     if !path.exists() {
         return Err(Failure::not_found(format!(
@@ -79,23 +79,23 @@ fn uninstall(manager: Manager, json: bool) -> Result<u8, Failure> {
     let stopped = manager.uninstall();
     fs::remove_file(&path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     stopped?;
-    said("the service is gone; what is kept of you stays", json)
+    print_done("the service is gone; what is kept of you stays", json)
 }
 
-fn service(command: &ServiceInstall) -> Result<Service, Failure> {
+fn service_from_args(command: &ServiceInstall) -> Result<Service, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::run(format!("where this program is cannot be found out: {error}"))
     })?;
     let named: Vec<PathBuf> = command.workspace.iter().cloned().collect();
-    let workspace = world::roots(&named)?.into_iter().next().unwrap_or_default();
+    let workspace = bootstrap::resolve_roots(&named)?.into_iter().next().unwrap_or_default();
     let workspace = workspace
         .canonicalize()
         .map_err(|error| Failure::usage(format!("{}: {error}", workspace.display())))?;
     let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
-    let state = absolute(world::state_folder()?);
-    let config = world::config_folder().map(absolute);
+    let state = absolute(bootstrap::state_folder()?);
+    let config = bootstrap::config_folder().map(absolute);
     let mut writes = vec![workspace.clone(), state];
     writes.extend(config);
-    let home = Env::of_process().path("TOOLCRIB_HOME").map(absolute);
+    let home = Env::from_process().path("TOOLCRIB_HOME").map(absolute);
     Ok(Service { program, workspace, home, writes })
 }

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolcrib_app::folder::{self, ScaffoldError};
+use toolcrib_app::external_tools::{self, ScaffoldError};
 
-use super::shelf;
-use crate::cli::{ToolNew, World};
+use super::library_snapshot;
+use crate::bootstrap;
+use crate::clap_args::{ToolNew, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::world;
 
 /// Arguments that the example takes.
 const EXAMPLE: &str = r#"{"who": "Ada"}"#;
@@ -17,10 +17,10 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
     let workspace = command.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
     let dir = match &command.dir {
         Some(dir) => dir.clone(),
-        None => shelf::home("tools", command.project.then_some(&workspace))?,
+        None => library_snapshot::folder_for_new("tools", command.project.then_some(&workspace))?,
     };
-    is_free(&command.name, &dir, workspace, json)?;
-    let path = folder::scaffold(&dir, &command.name).map_err(|error| match &error {
+    check_name_free(&command.name, &dir, workspace, json)?;
+    let path = external_tools::scaffold(&dir, &command.name).map_err(|error| match &error {
         ScaffoldError::Name(_) | ScaffoldError::Exists(_) => Failure::usage(error.to_string()),
         ScaffoldError::Write(..) => Failure::run(error.to_string()),
     })?;
@@ -29,10 +29,10 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
     let there = here.unwrap_or_default();
     let call = format!("toolcrib tool call {name} --args '{EXAMPLE}'{there}");
     if json {
-        output::document(&json!({"tool": name, "path": path, "try": call}), true)?;
+        output::print_json(&json!({"tool": name, "path": path, "try": call}), true)?;
         return Ok(0);
     }
-    output::data(&path.display().to_string())?;
+    output::print_line(&path.display().to_string())?;
     let mut words = format!("toolcrib: try it:      {call}\n");
     words += &format!("toolcrib: in a run:    toolcrib run{there} \"Greet Ada with {name}\"\n");
     words += "toolcrib: then change tool.toml and run.sh; docs/own-tools.md has every key";
@@ -40,15 +40,18 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
         words += "\ntoolcrib: tools of a workspace are asked about before they run, whatever they say of themselves; \
                   trusted_workspaces in the configuration lifts that for workspaces that are yours";
     }
-    output::note(&words);
+    output::eprint_line(&words);
     Ok(0)
 }
 
 /// A tool whose name is taken would be broken from the start.
-fn is_free(name: &str, dir: &Path, workspace: PathBuf, json: bool) -> Result<(), Failure> {
-    let world =
-        World { workspace: Some(workspace), tools: vec![dir.to_owned()], ..World::default() };
-    let toolcrib = world::block_on(world::look(&world, json))?;
+fn check_name_free(name: &str, dir: &Path, workspace: PathBuf, json: bool) -> Result<(), Failure> {
+    let world = WorkspaceArgs {
+        workspace: Some(workspace),
+        tools: vec![dir.to_owned()],
+        ..WorkspaceArgs::default()
+    };
+    let toolcrib = bootstrap::block_on(bootstrap::inspect(&world, json))?;
     match toolcrib.spec(name) {
         Some(spec) if dir.join(name).exists() => Err(Failure::usage(format!(
             "there is a tool {} already in {}",

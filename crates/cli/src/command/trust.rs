@@ -5,20 +5,20 @@ use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use toolcrib_app::rule_files::Place;
+use toolcrib_app::rule_files::RuleFile;
 use toolcrib_app::rules::Layer;
 
 use super::config::hook_line;
-use crate::cli::Trust;
-use crate::config::{self, Config, Edit, Env};
+use crate::clap_args::Trust;
+use crate::config::{self, Config, ConfigEditor, Env};
 use crate::output::{self, Failure};
-use crate::{terminal, world};
+use crate::{bootstrap, terminal};
 
 /// The key in the person's file.
-const KEY: &str = "trusted_workspaces";
+const TRUSTED_WORKSPACES_KEY: &str = "trusted_workspaces";
 
 pub(super) fn run(command: &Trust, json: bool) -> Result<u8, Failure> {
-    let own = config::load(&Env::of_process(), None)?;
+    let own = config::load(&Env::from_process(), None)?;
     if command.list {
         return list(&own, json);
     }
@@ -35,24 +35,24 @@ pub(super) fn run(command: &Trust, json: bool) -> Result<u8, Failure> {
     let Some(path) = folder.to_str() else {
         return Err(Failure::usage("the path of the folder is no UTF-8 text"));
     };
-    let brought = Brought::of(&folder, &own)?;
-    if own.trusts(&folder, &Env::of_process()) {
+    let brought = WorkspaceContents::read(&folder, &own)?;
+    if own.is_trusted_workspace(&folder, &Env::from_process()) {
         return report(&folder, &brought, false, json);
     }
     if !json {
         brought.show(&folder);
     }
-    if !command.yes && !agreed(json)? {
+    if !command.yes && !confirm(json)? {
         return Err(Failure { code: 5, message: format!("{path} is not trusted, as before") });
     }
-    let mut edit = Edit::open(&file(&own)?)?;
-    edit.list(KEY).push(path);
+    let mut edit = ConfigEditor::open(&user_config_file(&own)?)?;
+    edit.list(TRUSTED_WORKSPACES_KEY).push(path);
     edit.store(|path, text| config::parse(path, text).map(|_| ()))?;
     report(&folder, &brought, true, json)
 }
 
 /// The person's file.
-fn file(own: &Config) -> Result<PathBuf, Failure> {
+fn user_config_file(own: &Config) -> Result<PathBuf, Failure> {
     let path = Some(own.path.clone()).filter(|path| !path.as_os_str().is_empty());
     path.ok_or_else(|| {
         Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
@@ -60,56 +60,61 @@ fn file(own: &Config) -> Result<PathBuf, Failure> {
 }
 
 /// Asks at the terminal.
-fn agreed(json: bool) -> Result<bool, Failure> {
+fn confirm(json: bool) -> Result<bool, Failure> {
     if json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(
             "nobody can be asked here; look at what is listed and say --yes to trust it",
         ));
     }
-    output::note("Trust it? [y/N]");
+    output::eprint_line("Trust it? [y/N]");
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line)?;
     Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-fn report(folder: &Path, brought: &Brought, changed: bool, json: bool) -> Result<u8, Failure> {
+fn report(
+    folder: &Path,
+    brought: &WorkspaceContents,
+    changed: bool,
+    json: bool,
+) -> Result<u8, Failure> {
     if json {
         let row = json!({
             "workspace": folder,
             "trusted": true,
             "changed": changed,
-            "brings": brought.machine(),
+            "brings": brought.to_json(),
         });
-        output::document(&row, true)?;
+        output::print_json(&row, true)?;
     } else {
         let already = if changed { "" } else { " already" };
-        output::note(&format!("toolcrib: {} is trusted{already}", folder.display()));
+        output::eprint_line(&format!("toolcrib: {} is trusted{already}", folder.display()));
     }
     Ok(0)
 }
 
 fn list(own: &Config, json: bool) -> Result<u8, Failure> {
     if json {
-        output::document(&json!(own.trusted_workspaces), true)?;
+        output::print_json(&json!(own.trusted_workspaces), true)?;
     } else if own.trusted_workspaces.is_empty() {
-        output::note("toolcrib: no workspace is trusted");
+        output::eprint_line("toolcrib: no workspace is trusted");
     } else {
         let lines = own.trusted_workspaces.iter().map(|path| format!("{}\n", path.display()));
-        output::data(&lines.collect::<String>())?;
+        output::print_line(&lines.collect::<String>())?;
     }
     Ok(0)
 }
 
 fn remove(own: &Config, folder: &Path, json: bool) -> Result<u8, Failure> {
-    let env = Env::of_process();
+    let env = Env::from_process();
     let meant = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     // A folder that is gone is still named as it was written.
     let is_meant = |written: &str| {
         let written = Path::new(written);
-        written == folder || written == meant || own.means(written, &meant, &env)
+        written == folder || written == meant || own.is_same_folder(written, &meant, &env)
     };
-    let mut edit = Edit::open(&file(own)?)?;
-    let list = edit.list(KEY);
+    let mut edit = ConfigEditor::open(&user_config_file(own)?)?;
+    let list = edit.list(TRUSTED_WORKSPACES_KEY);
     let before = list.len();
     list.retain(|entry| !entry.as_str().is_some_and(is_meant));
     if list.len() == before {
@@ -120,43 +125,43 @@ fn remove(own: &Config, folder: &Path, json: bool) -> Result<u8, Failure> {
     }
     edit.store(|path, text| config::parse(path, text).map(|_| ()))?;
     if json {
-        output::document(&json!({"workspace": meant, "trusted": false, "changed": true}), true)?;
+        output::print_json(&json!({"workspace": meant, "trusted": false, "changed": true}), true)?;
     } else {
-        output::note(&format!("toolcrib: {} is trusted no longer", meant.display()));
+        output::eprint_line(&format!("toolcrib: {} is trusted no longer", meant.display()));
     }
     Ok(0)
 }
 
 /// What a workspace brings along, one heading with its lines each.
-struct Brought(Vec<(&'static str, Vec<String>)>);
+struct WorkspaceContents(Vec<(&'static str, Vec<String>)>);
 
-impl Brought {
+impl WorkspaceContents {
     /// Looks at the folder.
     ///
     /// # Errors
     /// A file of it that is broken, or says what no workspace may: it could not be used, trusted or not.
-    fn of(folder: &Path, own: &Config) -> Result<Self, Failure> {
-        let base = folder.join(world::PROJECT);
+    fn read(folder: &Path, own: &Config) -> Result<Self, Failure> {
+        let base = folder.join(bootstrap::PROJECT_FOLDER);
         let mut brought = vec![
-            ("tools", names(&base.join("tools"))),
-            ("agents", names(&base.join("agents"))),
-            ("skills", names(&base.join("skills"))),
-            ("kits", names(&base.join("kits"))),
-            ("guides", names(&base.join("guides"))),
+            ("tools", entry_names(&base.join("tools"))),
+            ("agents", entry_names(&base.join("agents"))),
+            ("skills", entry_names(&base.join("skills"))),
+            ("kits", entry_names(&base.join("kits"))),
+            ("guides", entry_names(&base.join("guides"))),
         ];
-        let rules = Place::new(Layer::Project, base.join("rules.toml")).rules()?;
+        let rules = RuleFile::new(Layer::Project, base.join("rules.toml")).rules()?;
         let rules = rules.iter().map(|rule| format!("{} {}", rule.text.effect, rule.text.rule));
         brought.push(("rules", rules.collect()));
         let path = config::project_file(folder);
         if path.exists() {
-            let text = config::read(&path).map_err(|error| {
+            let text = config::read_file(&path).map_err(|error| {
                 Failure::configuration(format!("{} cannot be read: {error}", path.display()))
             })?;
             config::parse_project(&path, &text, own)?;
             let file = config::parse_layer(&path, &text)?;
             brought.push(("hooks", file.hooks.iter().map(hook_line).collect()));
-            let values = file.held.iter().map(|(key, held)| {
-                format!("{key} = {}", super::config::value_line(key, &held.value))
+            let values = file.values.iter().map(|(key, held)| {
+                format!("{key} = {}", super::config::masked_line(key, &held.value))
             });
             brought.push(("configuration", values.collect()));
         }
@@ -172,19 +177,19 @@ impl Brought {
         for (heading, lines) in &self.0 {
             text += &format!("  {heading}\n");
             for line in lines {
-                text += &format!("    {}\n", terminal::one_line(line));
+                text += &format!("    {}\n", terminal::escape_to_line(line));
             }
         }
-        output::note(text.trim_end());
+        output::eprint_line(text.trim_end());
     }
 
-    fn machine(&self) -> Value {
+    fn to_json(&self) -> Value {
         self.0.iter().map(|(heading, lines)| ((*heading).to_owned(), json!(lines))).collect()
     }
 }
 
 /// Names in a folder, in the order of the alphabet.
-fn names(folder: &Path) -> Vec<String> {
+fn entry_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
     let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();

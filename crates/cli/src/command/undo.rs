@@ -6,20 +6,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
 
-use crate::cli::{Undo, World};
+use crate::bootstrap;
+use crate::clap_args::{Undo, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::world;
 
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
-    let world = World { root: command.root.clone(), ..World::default() };
-    let toolcrib = world::block_on(world::build(&world))?;
+    let world = WorkspaceArgs { root: command.root.clone(), ..WorkspaceArgs::default() };
+    let toolcrib = bootstrap::block_on(bootstrap::build_for_person(&world))?;
     // Names of files may hold a secret too.
     let secrets = toolcrib.engine().sealing().secrets.clone();
     let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
     if command.list {
         let changes = toolcrib.changes().map_err(|error| failed(&error))?;
         if json {
-            output::document(&secrets.mask_data(&json!(changes)), true)?;
+            output::print_json(&secrets.mask_json(&json!(changes)), true)?;
             return Ok(0);
         }
         for (place, change) in (1..).zip(&changes) {
@@ -28,10 +28,10 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             let age = age(change.at_ms);
             let note = note.unwrap_or_default();
             let line = format!("{place:>3}  {age:>7} ago  {}{note}", change.summary);
-            output::data(&secrets.mask(line))?;
+            output::print_line(&secrets.mask(line))?;
         }
         if changes.is_empty() {
-            output::remark("there is nothing to undo", false);
+            output::warn("there is nothing to undo", false);
         }
         return Ok(0);
     }
@@ -48,16 +48,16 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             .as_ref()
             .map(|(entry, why)| json!({"change": entry.summary, "why": why}));
         let report = json!({"undone": undone, "refused": refused});
-        output::document(&secrets.mask_data(&report), true)?;
+        output::print_json(&secrets.mask_json(&report), true)?;
     } else {
         for undone in &report.undone {
             let did = undone.did.join(", ");
             let did = if did.is_empty() { "it had never been made".to_owned() } else { did };
             let line = format!("undone: {} ({did})", undone.entry.summary);
-            output::data(&secrets.mask(line))?;
+            output::print_line(&secrets.mask(line))?;
         }
         if report.undone.is_empty() && report.refused.is_none() {
-            output::remark("there is nothing to undo", false);
+            output::warn("there is nothing to undo", false);
         }
     }
     match report.refused {

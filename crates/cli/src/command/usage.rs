@@ -2,34 +2,34 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::agent::context::Money;
-use toolcrib_app::core::UsageSum;
+use toolcrib_app::core::UsageTotals;
+use toolcrib_ops::usage::{self as ops, UsageRequest};
 
-use super::past::{OWNER, store};
-use super::shelf::table;
-use crate::cli::{By, Usage};
+use super::library_snapshot::table;
+use crate::clap_args::{Usage, UsageGrouping};
 use crate::output::{self, Failure};
-use crate::{terminal, when, world};
+use crate::{bootstrap, op_context, terminal, time_format};
 
 pub(crate) fn run(command: &Usage, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let stores = world::stores()?;
-        let sums =
-            stores.usage.usage(OWNER, command.by.into(), command.since).await.map_err(store)?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
+        let request = UsageRequest { by: command.by.into(), since: command.since, until: None };
+        let sums = ops::usage(&op_context::for_stores(&stores), request).await?.totals;
         if json {
-            output::document(&sums.iter().map(machine).collect::<Value>(), true)?;
+            output::print_json(&sums.iter().map(to_json).collect::<Value>(), true)?;
         } else if !sums.is_empty() {
-            output::data(&people(&sums, command.by))?;
+            output::print_line(&to_text(&sums, command.by))?;
         }
-        match unknown(&sums) {
-            _ if sums.is_empty() => output::remark("nothing was used in this time", json),
-            Some(words) => output::remark(&words, json),
+        match unreported_note(&sums) {
+            _ if sums.is_empty() => output::warn("nothing was used in this time", json),
+            Some(words) => output::warn(&words, json),
             None => {}
         }
         Ok(0)
     })
 }
 
-fn machine(sum: &UsageSum) -> Value {
+fn to_json(sum: &UsageTotals) -> Value {
     json!({
         "name": sum.name,
         "requests": sum.requests,
@@ -46,43 +46,46 @@ fn machine(sum: &UsageSum) -> Value {
     })
 }
 
-fn people(sums: &[UsageSum], by: By) -> String {
+fn to_text(sums: &[UsageTotals], by: UsageGrouping) -> String {
     let head: &[&str] = match by {
-        By::Tool => &["TOOL", "CALLS", "TIME"],
-        By::Agent => {
+        UsageGrouping::Tool => &["TOOL", "CALLS", "TIME"],
+        UsageGrouping::Agent => {
             &["AGENT", "ANSWERS", "INPUT", "OUTPUT", "CACHED", "COST (ESTIMATE)", "CALLS", "TIME"]
         }
-        By::Model => {
+        UsageGrouping::Model => {
             &["MODEL", "ANSWERS", "INPUT", "OUTPUT", "CACHED", "REASONING", "COST (ESTIMATE)"]
         }
     };
     let mut rows = vec![head.iter().map(|&word| word.to_owned()).collect()];
     rows.extend(sums.iter().map(|sum| {
-        let name =
-            if sum.name.is_empty() { "(none)".to_owned() } else { terminal::one_line(&sum.name) };
-        let (answers, calls) = (sum.requests.to_string(), number(sum.calls));
-        let time = sum.run_nanos.map_or_else(|| "-".to_owned(), when::took);
+        let name = if sum.name.is_empty() {
+            "(none)".to_owned()
+        } else {
+            terminal::escape_to_line(&sum.name)
+        };
+        let (answers, calls) = (sum.requests.to_string(), count_text(sum.calls));
+        let time = sum.run_nanos.map_or_else(|| "-".to_owned(), time_format::format_elapsed);
         let cost = sum.cost_micros.map_or_else(|| "-".to_owned(), |micros| Money(micros).amount());
-        let (input, output) = (number(sum.input), number(sum.output));
-        let cached = number(sum.cache_read);
+        let (input, output) = (count_text(sum.input), count_text(sum.output));
+        let cached = count_text(sum.cache_read);
         match by {
-            By::Tool => vec![name, calls, time],
-            By::Agent => vec![name, answers, input, output, cached, cost, calls, time],
-            By::Model => {
-                vec![name, answers, input, output, cached, number(sum.reasoning), cost]
+            UsageGrouping::Tool => vec![name, calls, time],
+            UsageGrouping::Agent => vec![name, answers, input, output, cached, cost, calls, time],
+            UsageGrouping::Model => {
+                vec![name, answers, input, output, cached, count_text(sum.reasoning), cost]
             }
         }
     }));
     table(&rows)
 }
 
-fn number(count: Option<u64>) -> String {
+fn count_text(count: Option<u64>) -> String {
     count.map_or_else(|| "-".to_owned(), |count| count.to_string())
 }
 
 /// Says how much of it nobody knows.
-fn unknown(sums: &[UsageSum]) -> Option<String> {
-    let total = |of: fn(&UsageSum) -> u64| sums.iter().map(of).sum::<u64>();
+fn unreported_note(sums: &[UsageTotals]) -> Option<String> {
+    let total = |of: fn(&UsageTotals) -> u64| sums.iter().map(of).sum::<u64>();
     let answers = total(|sum| sum.requests);
     let (unreported, unpriced) = (total(|sum| sum.unreported), total(|sum| sum.unpriced));
     let mut words = Vec::new();
@@ -99,34 +102,34 @@ fn unknown(sums: &[UsageSum]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn sum(requests: u64, unreported: u64, input: Option<u64>) -> UsageSum {
-        UsageSum {
+    fn sum(requests: u64, unreported: u64, input: Option<u64>) -> UsageTotals {
+        UsageTotals {
             name: "ollama/qwen3".into(),
             requests,
             unreported,
             unpriced: unreported,
             input,
-            ..UsageSum::default()
+            ..UsageTotals::default()
         }
     }
 
     #[test]
     fn unknown_is_a_dash_or_null_and_never_zero() {
-        let row = people(&[sum(3, 3, None)], By::Model);
+        let row = to_text(&[sum(3, 3, None)], UsageGrouping::Model);
         assert_eq!(
             row.lines().nth(1),
             Some("ollama/qwen3  3        -      -       -       -          -")
         );
-        let data = machine(&sum(3, 3, None));
+        let data = to_json(&sum(3, 3, None));
         for key in ["input_tokens", "output_tokens", "cost_usd_estimate", "calls", "run_ms"] {
             assert_eq!(data.get(key), Some(&Value::Null), "{key}");
         }
-        assert_eq!(machine(&sum(1, 0, Some(0))).get("input_tokens"), Some(&json!(0)), "reported");
-        let words = unknown(&[sum(3, 1, Some(7)), sum(2, 2, None)]).unwrap();
+        assert_eq!(to_json(&sum(1, 0, Some(0))).get("input_tokens"), Some(&json!(0)), "reported");
+        let words = unreported_note(&[sum(3, 1, Some(7)), sum(2, 2, None)]).unwrap();
         assert_eq!(
             words,
             "3 of 5 answers did not report their tokens, the price of 3 of 5 answers is not known; what is added up is without them"
         );
-        assert_eq!(unknown(&[sum(3, 0, Some(1))]), None);
+        assert_eq!(unreported_note(&[sum(3, 0, Some(1))]), None);
     }
 }

@@ -6,28 +6,28 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde_json::{Value, json};
 use toolcrib_app::net::{AddressPolicy, HttpClient, SystemResolver};
 use toolcrib_app::sandbox::userland::{
-    Asked, BASIC, Installed, PYTHON, Package, Packages, Progress, Release, State, Status, Userland,
-    UserlandError,
+    BASIC_PACKAGES, InstallResult, PYTHON_PACKAGES, Package, PackageName, Packages, Progress,
+    Release, State, Status, Userland, UserlandError,
 };
 use toolcrib_app::sandbox::{Egress, Local};
 
 use super::sandbox;
-use crate::cli::{
-    PackagesCommand, UserlandInstall, UserlandPackages, UserlandReach, UserlandUninstall,
+use crate::clap_args::{
+    PackagesCommand, UserlandInstall, UserlandNetworkArgs, UserlandPackages, UserlandUninstall,
 };
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
-use crate::{terminal, world};
+use crate::{bootstrap, terminal};
 
 /// Bytes after which the growth of a download is said again.
-const STEP: u64 = 8 << 20;
+const PROGRESS_STEP_BYTES: u64 = 8 << 20;
 
 const MEBIBYTE: u64 = 1 << 20;
 
 /// The userland of this person.
-pub(super) fn place() -> Result<Userland, Failure> {
-    let config = config::load(&Env::of_process(), None)?;
-    world::userland(&config).ok_or_else(|| {
+pub(super) fn find_userland() -> Result<Userland, Failure> {
+    let config = config::load(&Env::from_process(), None)?;
+    bootstrap::userland(&config).ok_or_else(|| {
         Failure::configuration(
             "there is no home folder to keep a userland in; set TOOLCRIB_HOME to a folder",
         )
@@ -35,7 +35,7 @@ pub(super) fn place() -> Result<Userland, Failure> {
 }
 
 pub(super) fn install(command: &UserlandInstall, json: bool) -> Result<u8, Failure> {
-    let mut userland = place()?;
+    let mut userland = find_userland()?;
     if let Some(path) = &command.release {
         let wrong =
             |error: &dyn std::fmt::Display| Failure::usage(format!("{}: {error}", path.display()));
@@ -43,109 +43,112 @@ pub(super) fn install(command: &UserlandInstall, json: bool) -> Result<u8, Failu
         userland = userland.release(Release::read(&text).map_err(|error| wrong(&error))?);
     }
     let userland = userland.mirrors(command.mirror.clone());
-    let told = telling(json);
-    let addresses = addresses(&command.reach)?;
-    let names = wanted(command)?;
-    world::block_on(async {
+    let told = progress_printer(json);
+    let addresses = addresses(&command.network)?;
+    let names = requested_packages(command)?;
+    bootstrap::block_on(async {
         let client = HttpClient::new(addresses.clone());
-        let installed = userland.install(&client, command.anew, &told).await.map_err(failure)?;
-        let already = matches!(installed, Installed::Already(_));
+        let installed =
+            userland.install(&client, command.reinstall, &told).await.map_err(failure)?;
+        let already = matches!(installed, InstallResult::Already(_));
         let backend = backend(addresses);
         let packages = userland.packages(&backend, &told);
-        equip(&packages, &names, &userland, json).await?;
+        install_packages(&packages, &names, &userland, json).await?;
         let status = userland.status();
         if json {
-            let mut document = machine(&status);
+            let mut document = status_json(&status);
             document["already"] = already.into();
-            output::document(&document, true)?;
+            output::print_json(&document, true)?;
         } else {
             let word = if already { "is there already" } else { "is installed" };
-            output::note(&format!("toolcrib: the userland {word}"));
-            output::data(&words(&status))?;
+            output::eprint_line(&format!("toolcrib: the userland {word}"));
+            output::print_line(&status_text(&status))?;
         }
         Ok(0)
     })
 }
 
 /// The packages that were asked for.
-fn wanted(command: &UserlandInstall) -> Result<Vec<Asked>, Failure> {
-    let basic = BASIC.iter().filter(|_| command.basic);
-    let python = PYTHON.iter().filter(|_| command.python);
-    asked(basic.chain(python))
+fn requested_packages(command: &UserlandInstall) -> Result<Vec<PackageName>, Failure> {
+    let basic = BASIC_PACKAGES.iter().filter(|_| command.basic);
+    let python = PYTHON_PACKAGES.iter().filter(|_| command.python);
+    parse_packages(basic.chain(python))
 }
 
 /// Chooses where packages come from, and installs some. Without a wish for any, a list that cannot be had is no failure: there is a system.
-async fn equip(
+async fn install_packages(
     packages: &Packages<'_>,
-    names: &[Asked],
+    names: &[PackageName],
     userland: &Userland,
     json: bool,
 ) -> Result<(), Failure> {
     if !names.is_empty() {
-        output::remark(&format!("installing {} packages", names.len()), json);
+        output::warn(&format!("installing {} packages", names.len()), json);
         return packages.install(names).await.map_err(failure);
     }
     let State::Ready(ready) = userland.status().state else { return Ok(()) };
     if ready.repositories.is_none()
-        && let Err(error) = packages.choose().await
+        && let Err(error) = packages.choose_mirror().await
     {
-        output::remark(&format!("packages cannot be had yet: {}", failure(error).message), json);
+        output::warn(&format!("packages cannot be had yet: {}", failure(error).message), json);
     }
     Ok(())
 }
 
 pub(super) fn uninstall(command: &UserlandUninstall, json: bool) -> Result<u8, Failure> {
-    let userland = place()?;
+    let userland = find_userland()?;
     let removed = userland.uninstall(command.home).map_err(failure)?;
     if json {
-        output::document(&json!({ "removed": removed }), true)?;
+        output::print_json(&json!({ "removed": removed }), true)?;
     } else {
         let words = if removed { "removed" } else { "there was none" };
-        output::note(&format!("toolcrib: {words}"));
+        output::eprint_line(&format!("toolcrib: {words}"));
         if !command.home && userland.home().is_dir() {
             let home = userland.home().display();
-            output::note(&format!("toolcrib: the home folder of programs is still there: {home}"));
+            output::eprint_line(&format!(
+                "toolcrib: the home folder of programs is still there: {home}"
+            ));
         }
     }
     Ok(0)
 }
 
 pub(super) fn packages(command: &UserlandPackages, json: bool) -> Result<u8, Failure> {
-    let userland = place()?;
-    let told = telling(json);
-    let backend = backend(addresses(&command.reach)?);
-    world::block_on(async {
+    let userland = find_userland()?;
+    let told = progress_printer(json);
+    let backend = backend(addresses(&command.network)?);
+    bootstrap::block_on(async {
         let packages = userland.packages(&backend, &told);
-        let found = match &command.what {
+        let found = match &command.action {
             PackagesCommand::List => packages.list().await.map_err(failure)?,
             PackagesCommand::Search { word } => {
-                packages.search(&one(word)?).await.map_err(failure)?
+                packages.search(&parse_package(word)?).await.map_err(failure)?
             }
             PackagesCommand::Install { names } => {
-                packages.install(&asked(names)?).await.map_err(failure)?;
-                return changed("installed", names, json);
+                packages.install(&parse_packages(names)?).await.map_err(failure)?;
+                return print_changed("installed", names, json);
             }
             PackagesCommand::Remove { names } => {
-                packages.remove(&asked(names)?).await.map_err(failure)?;
-                return changed("removed", names, json);
+                packages.remove(&parse_packages(names)?).await.map_err(failure)?;
+                return print_changed("removed", names, json);
             }
         };
         if json {
-            output::document(&json!(found), true)?;
+            output::print_json(&json!(found), true)?;
         } else if found.is_empty() {
-            output::note("toolcrib: there is none");
+            output::eprint_line("toolcrib: there is none");
         } else {
-            output::data(&table(&found))?;
+            output::print_line(&table(&found))?;
         }
         Ok(0)
     })
 }
 
-fn changed(word: &str, names: &[String], json: bool) -> Result<u8, Failure> {
+fn print_changed(word: &str, names: &[String], json: bool) -> Result<u8, Failure> {
     if json {
-        output::document(&json!({ word: names }), true)?;
+        output::print_json(&json!({ word: names }), true)?;
     } else {
-        output::note(&format!("toolcrib: {word} {}", names.join(" ")));
+        output::eprint_line(&format!("toolcrib: {word} {}", names.join(" ")));
     }
     Ok(0)
 }
@@ -155,21 +158,23 @@ fn table(packages: &[Package]) -> String {
     let line = |package: &Package| {
         let Package { name, version, description } = package;
         let text = format!("{name:<width$}  {version}  {description}");
-        terminal::one_line(text.trim_end())
+        terminal::escape_to_line(text.trim_end())
     };
     packages.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-fn asked<N: AsRef<str>>(names: impl IntoIterator<Item = N>) -> Result<Vec<Asked>, Failure> {
-    names.into_iter().map(|name| one(name.as_ref())).collect()
+fn parse_packages<N: AsRef<str>>(
+    names: impl IntoIterator<Item = N>,
+) -> Result<Vec<PackageName>, Failure> {
+    names.into_iter().map(|name| parse_package(name.as_ref())).collect()
 }
 
-fn one(name: &str) -> Result<Asked, Failure> {
+fn parse_package(name: &str) -> Result<PackageName, Failure> {
     name.parse().map_err(failure)
 }
 
-fn addresses(reach: &UserlandReach) -> Result<AddressPolicy, Failure> {
-    AddressPolicy::allowing(&reach.allow_net).map_err(|error| Failure::usage(error.to_string()))
+fn addresses(reach: &UserlandNetworkArgs) -> Result<AddressPolicy, Failure> {
+    AddressPolicy::with_allowed(&reach.allow_net).map_err(|error| Failure::usage(error.to_string()))
 }
 
 fn backend(addresses: AddressPolicy) -> Local {
@@ -177,7 +182,7 @@ fn backend(addresses: AddressPolicy) -> Local {
 }
 
 /// Says what is being done.
-fn telling(json: bool) -> impl Fn(Progress) + Send + Sync {
+fn progress_printer(json: bool) -> impl Fn(Progress) + Send + Sync {
     let said = AtomicU64::new(0);
     move |progress| {
         let text = match progress {
@@ -186,7 +191,7 @@ fn telling(json: bool) -> impl Fn(Progress) + Send + Sync {
             Progress::Verifying => "comparing the archive with what is known of it".to_owned(),
             Progress::Unpacking => "unpacking".to_owned(),
             Progress::Downloaded(there, whole) => {
-                if there < said.load(Ordering::Relaxed).saturating_add(STEP) {
+                if there < said.load(Ordering::Relaxed).saturating_add(PROGRESS_STEP_BYTES) {
                     return;
                 }
                 said.store(there, Ordering::Relaxed);
@@ -195,13 +200,13 @@ fn telling(json: bool) -> impl Fn(Progress) + Send + Sync {
             }
             _ => return,
         };
-        output::remark(&terminal::one_line(&text), json);
+        output::warn(&terminal::escape_to_line(&text), json);
     }
 }
 
 /// The userland in words.
-pub(super) fn words(status: &Status) -> String {
-    let mut text = format!("userland: {}\n", status.state.words());
+pub(super) fn status_text(status: &Status) -> String {
+    let mut text = format!("userland: {}\n", status.state.message());
     if status.at_work {
         text += "  a process is changing it now\n";
     }
@@ -220,7 +225,7 @@ pub(super) fn words(status: &Status) -> String {
 }
 
 /// The userland for programs, beside the backends of the sandbox.
-pub(super) fn machine(status: &Status) -> Value {
+pub(super) fn status_json(status: &Status) -> Value {
     let mut document = json!({ "backend": "userland" });
     if let (Value::Object(document), Value::Object(fields)) = (&mut document, json!(status)) {
         document.extend(fields);

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 use toolcrib_app::LockedFile;
 
-use crate::config::key_path::Key;
-use crate::config::read;
+use crate::config::key_path::KeyPath;
+use crate::config::loader;
 use crate::output::Failure;
 
 /// A file that is being changed, and by nobody else meanwhile.
-pub(crate) struct Edit {
+pub(crate) struct ConfigEditor {
     path: PathBuf,
     file: LockedFile,
     document: DocumentMut,
 }
 
-impl Edit {
+impl ConfigEditor {
     /// Opens a file when nobody else changes it; one that is not there is empty. A link stays a link.
     ///
     /// # Errors
@@ -27,7 +27,7 @@ impl Edit {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         // Before it is read: what others write later would be lost.
         let file = LockedFile::wait(real).map_err(|error| unwritable(path, &error))?;
-        let text = match read::read(path) {
+        let text = match loader::read_file(path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => {
@@ -36,7 +36,7 @@ impl Edit {
             }
         };
         // What is wrong with it is said as everywhere else.
-        read::parse_alone(path, &text)?;
+        loader::parse_alone(path, &text)?;
         let document = text
             .parse()
             .map_err(|_| Failure::configuration(format!("{} is no TOML", path.display())))?;
@@ -47,7 +47,7 @@ impl Edit {
     ///
     /// # Errors
     /// When something else stands in the way of the key.
-    pub(crate) fn set(&mut self, key: &Key, value: &toml::Value) -> Result<(), Failure> {
+    pub(crate) fn set(&mut self, key: &KeyPath, value: &toml::Value) -> Result<(), Failure> {
         let wrong =
             || Failure::usage(format!("{key} cannot be set here; edit {}", self.path.display()));
         let mut value: toml_edit::Value = value.to_string().parse().map_err(|_| wrong())?;
@@ -78,7 +78,7 @@ impl Edit {
     }
 
     /// Takes a key out, and sections that are empty then; `false` = it is not there.
-    pub(crate) fn unset(&mut self, key: &Key) -> bool {
+    pub(crate) fn unset(&mut self, key: &KeyPath) -> bool {
         remove(self.document.as_table_mut(), &key.parts())
     }
 
@@ -143,8 +143,8 @@ mod tests {
             for at in 0..12 {
                 let path = &path;
                 scope.spawn(move || {
-                    let mut edit = Edit::open(path).unwrap();
-                    edit.set(&Key::parse(&format!("tools.t{at}.ask")).unwrap(), &true.into())
+                    let mut edit = ConfigEditor::open(path).unwrap();
+                    edit.set(&KeyPath::parse(&format!("tools.t{at}.ask")).unwrap(), &true.into())
                         .unwrap();
                     edit.store(|_, _| Ok(())).unwrap();
                 });
@@ -154,11 +154,11 @@ mod tests {
         assert_eq!(text.matches("ask = true").count(), 12, "{text}");
     }
 
-    fn edited(text: &str, change: impl FnOnce(&mut Edit)) -> String {
+    fn edited(text: &str, change: impl FnOnce(&mut ConfigEditor)) -> String {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, text).unwrap();
-        let mut edit = Edit::open(&path).unwrap();
+        let mut edit = ConfigEditor::open(&path).unwrap();
         change(&mut edit);
         edit.store(|_, _| Ok(())).unwrap();
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().collect();
@@ -169,7 +169,7 @@ mod tests {
     #[test]
     fn the_rest_of_the_file_stays_as_it_is() {
         let set = |text: &str, key: &str, value: toml::Value| {
-            edited(text, |edit| edit.set(&Key::parse(key).unwrap(), &value).unwrap())
+            edited(text, |edit| edit.set(&KeyPath::parse(key).unwrap(), &value).unwrap())
         };
         let text = "# mine\npolicy = \"auto\" # loose\n\n[limits]\ncalls = 5\n";
         assert_eq!(
@@ -189,7 +189,7 @@ mod tests {
     fn a_key_is_taken_out_with_what_is_empty_then() {
         let unset = |text: &str, key: &str| {
             edited(text, |edit| {
-                edit.unset(&Key::parse(key).unwrap());
+                edit.unset(&KeyPath::parse(key).unwrap());
             })
         };
         let text = "policy = \"auto\"\n\n[tools.a]\nask = true\n";
@@ -203,13 +203,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
         fs::write(&path, "policy = \"auto\"\n").unwrap();
-        let mut edit = Edit::open(&path).unwrap();
-        edit.set(&Key::parse("policy").unwrap(), &5.into()).unwrap();
-        let failed = edit.store(|path, text| read::parse(path, text).map(|_| ()));
+        let mut edit = ConfigEditor::open(&path).unwrap();
+        edit.set(&KeyPath::parse("policy").unwrap(), &5.into()).unwrap();
+        let failed = edit.store(|path, text| loader::parse(path, text).map(|_| ()));
         assert_eq!(failed.unwrap_err().code, 3);
         assert_eq!(fs::read_to_string(&path).unwrap(), "policy = \"auto\"\n");
         fs::write(&path, "polcy = 1\n").unwrap();
-        assert!(Edit::open(&path).is_err(), "a broken file is not touched");
+        assert!(ConfigEditor::open(&path).is_err(), "a broken file is not touched");
     }
 
     #[cfg(unix)]
@@ -218,7 +218,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("new/config.toml");
-        let mut edit = Edit::open(&path).unwrap();
+        let mut edit = ConfigEditor::open(&path).unwrap();
         edit.list("trusted_workspaces").push("/w");
         edit.store(|_, _| Ok(())).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "trusted_workspaces = [\"/w\"]\n");
@@ -227,8 +227,8 @@ mod tests {
         let link = folder.path().join("link.toml");
         std::os::unix::fs::symlink(&path, &link).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
-        let mut edit = Edit::open(&link).unwrap();
-        edit.unset(&Key::parse("trusted_workspaces").unwrap());
+        let mut edit = ConfigEditor::open(&link).unwrap();
+        edit.unset(&KeyPath::parse("trusted_workspaces").unwrap());
         edit.store(|_, _| Ok(())).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert_eq!(fs::read_to_string(&path).unwrap(), "");

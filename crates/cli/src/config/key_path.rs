@@ -4,9 +4,9 @@ use std::fmt;
 
 /// A key of the configuration, from the top of the file on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub(crate) struct Key(pub(crate) Vec<String>);
+pub(crate) struct KeyPath(pub(crate) Vec<String>);
 
-impl Key {
+impl KeyPath {
     /// Reads a key with dots; parts with other characters than letters, digits, `-` and `_` are quoted as in the file.
     ///
     /// # Errors
@@ -18,7 +18,7 @@ impl Key {
     }
 
     /// The key of something in this table.
-    pub(super) fn with(&self, part: &str) -> Self {
+    pub(super) fn child(&self, part: &str) -> Self {
         Self(self.0.iter().cloned().chain([part.to_owned()]).collect())
     }
 
@@ -28,12 +28,12 @@ impl Key {
     }
 
     /// Whether this one is, or is in, the other.
-    pub(crate) fn is_in(&self, other: &Self) -> bool {
+    pub(crate) fn is_under(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }
 }
 
-impl fmt::Display for Key {
+impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, part) in self.0.iter().enumerate() {
             let dot = if at == 0 { "" } else { "." };
@@ -50,9 +50,9 @@ mod tests {
     #[test]
     fn keys_are_read_as_they_are_shown() {
         let check = |text: &str, parts: &[&str]| {
-            let key = Key::parse(text).unwrap();
+            let key = KeyPath::parse(text).unwrap();
             assert_eq!(key.parts(), parts, "{text}");
-            assert_eq!(Key::parse(&key.to_string()).unwrap(), key, "{text}");
+            assert_eq!(KeyPath::parse(&key.to_string()).unwrap(), key, "{text}");
         };
         check("policy", &["policy"]);
         check(" limits.rounds ", &["limits", "rounds"]);
@@ -62,7 +62,7 @@ mod tests {
             &["permissions", "workspaces", "/w", "network"],
         );
         for wrong in ["", ".", "a.", "a b", "\"a", "a = 1"] {
-            assert!(Key::parse(wrong).is_err(), "{wrong}");
+            assert!(KeyPath::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 use toolcrib_app::{PermissionChoice, Preset};
 
-use crate::config::file::Config;
-use crate::config::key_path::Key;
+use crate::config::key_path::KeyPath;
+use crate::config::layer_source::{HOOKS_KEY, Leaf, Source};
+use crate::config::loader::plain_message;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
-use crate::config::read::message;
 use crate::config::sandbox;
-use crate::config::source::{HOOKS, Leaf, Source};
+use crate::config::schema::Config;
 use crate::output::Failure;
 
 /// Whose word a value is.
@@ -58,44 +58,44 @@ pub(crate) struct Origin {
     /// Whose word it is.
     pub(crate) layer: Layer,
     /// `PATH:LINE`, or the name of a variable or a flag.
-    pub(crate) place: String,
+    pub(crate) location: String,
 }
 
 /// A value that holds, with where it is written.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Held {
+pub(crate) struct ConfigValue {
     pub(crate) value: Value,
     pub(crate) origin: Origin,
 }
 
-impl fmt::Debug for Held {
+impl fmt::Debug for ConfigValue {
     /// Where it is, and not what: it may be a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.origin.place)
+        f.write_str(&self.origin.location)
     }
 }
 
 /// All layers together.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Layered {
+pub(crate) struct LayeredConfig {
     /// Values that hold, by key. `[[hooks]]` are not among them.
-    pub(crate) held: BTreeMap<Key, Held>,
+    pub(crate) values: BTreeMap<KeyPath, ConfigValue>,
     /// The entries of `[[hooks]]`, those of the strongest word first.
-    pub(crate) hooks: Vec<Held>,
+    pub(crate) hooks: Vec<ConfigValue>,
     /// Where each table is opened.
-    tables: BTreeMap<Key, String>,
+    tables: BTreeMap<KeyPath, String>,
     /// What may only be made stricter below, as whoever runs the machine has it.
-    pins: Vec<(Key, Held)>,
+    pins: Vec<(KeyPath, ConfigValue)>,
     /// Permissions that only tighten those of all others.
     pub(super) tighteners: Vec<PermissionsSection>,
 }
 
-impl Layered {
+impl LayeredConfig {
     /// Puts a layer over those that are there.
-    pub(super) fn lay(&mut self, source: &Source) {
+    pub(super) fn apply(&mut self, source: &Source) {
         self.tables.extend(source.tables.clone());
         for leaf in &source.leaves {
-            self.put(source.layer, leaf);
+            self.set(source.layer, leaf);
         }
         self.add_hooks(source);
     }
@@ -109,14 +109,14 @@ impl Layered {
         let mut rest: Vec<String> = Vec::new();
         for leaf in &source.leaves {
             match self.strictness(source.layer, leaf) {
-                Some(Ordering::Greater) => self.put(source.layer, leaf),
+                Some(Ordering::Greater) => self.set(source.layer, leaf),
                 // It holds already.
                 Some(Ordering::Equal) => {}
                 Some(Ordering::Less) | None => rest.push(leaf.key.to_string()),
             }
         }
         if !source.hooks.is_empty() {
-            rest.push(HOOKS.to_owned());
+            rest.push(HOOKS_KEY.to_owned());
         }
         rest
     }
@@ -125,20 +125,21 @@ impl Layered {
     pub(super) fn pin(&mut self, source: &Source) {
         self.tighteners.push(permissions_of(source));
         for leaf in &source.leaves {
-            let held = Held { value: leaf.value.clone(), origin: origin(source.layer, leaf) };
+            let held =
+                ConfigValue { value: leaf.value.clone(), origin: origin(source.layer, leaf) };
             if self.strictness(source.layer, leaf).is_some() || leaf.key.parts() == ["on_ask"] {
                 self.pins.push((leaf.key.clone(), held));
             }
             if self.strictness(source.layer, leaf) == Some(Ordering::Greater)
                 || self.is_pinned_ask(leaf)
             {
-                self.put(source.layer, leaf);
+                self.set(source.layer, leaf);
             }
         }
     }
 
     /// What is pinned at this key.
-    pub(crate) fn pinned(&self, key: &Key) -> impl Iterator<Item = &Held> {
+    pub(crate) fn pinned_values(&self, key: &KeyPath) -> impl Iterator<Item = &ConfigValue> {
         self.pins.iter().filter(move |(pinned, _)| pinned == key).map(|(_, held)| held)
     }
 
@@ -158,12 +159,12 @@ impl Layered {
             }
             (["tools", _, "enabled"], Value::Boolean(false))
             | (["tools", _, "ask" | "taint"], Value::Boolean(true)) => {
-                let now = self.held.get(&leaf.key).map(|held| &held.value);
+                let now = self.values.get(&leaf.key).map(|held| &held.value);
                 Some(if now == Some(&leaf.value) { Ordering::Equal } else { Ordering::Greater })
             }
             // A flag for a role goes before one for everybody, so pinning one would promise too much.
             (["flags", _], Value::Boolean(false)) if layer == Layer::Untrusted => {
-                let now = self.held.get(&leaf.key).and_then(|held| held.value.as_bool());
+                let now = self.values.get(&leaf.key).and_then(|held| held.value.as_bool());
                 Some(if now == Some(false) { Ordering::Equal } else { Ordering::Greater })
             }
             (["permissions", _] | ["permissions", "agents", _, _], Value::String(new)) => {
@@ -177,8 +178,9 @@ impl Layered {
             {
                 let now = self.text(&leaf.key);
                 Some(
-                    sandbox::rank(key, new)?.cmp(
-                        &now.and_then(|now| sandbox::rank(key, now)).unwrap_or(sandbox::USUAL),
+                    sandbox::strictness_rank(key, new)?.cmp(
+                        &now.and_then(|now| sandbox::strictness_rank(key, now))
+                            .unwrap_or(sandbox::DEFAULT_RANK),
                     ),
                 )
             }
@@ -187,27 +189,27 @@ impl Layered {
     }
 
     /// Puts one value in the place of whatever stands at its key.
-    pub(super) fn put(&mut self, layer: Layer, leaf: &Leaf) {
+    pub(super) fn set(&mut self, layer: Layer, leaf: &Leaf) {
         let is_empty = leaf.value.as_table().is_some_and(Table::is_empty);
-        let is_open = self.held.keys().any(|key| key.is_in(&leaf.key));
+        let is_open = self.values.keys().any(|key| key.is_under(&leaf.key));
         if is_empty && is_open {
             return;
         }
-        let above = |key: &Key| key.is_in(&leaf.key) || leaf.key.is_in(key);
-        self.held.retain(|key, _| !above(key));
-        let held = Held { value: leaf.value.clone(), origin: origin(layer, leaf) };
-        self.held.insert(leaf.key.clone(), held);
+        let above = |key: &KeyPath| key.is_under(&leaf.key) || leaf.key.is_under(key);
+        self.values.retain(|key, _| !above(key));
+        let held = ConfigValue { value: leaf.value.clone(), origin: origin(layer, leaf) };
+        self.values.insert(leaf.key.clone(), held);
     }
 
     fn add_hooks(&mut self, source: &Source) {
         for (value, place) in &source.hooks {
-            let origin = Origin { layer: source.layer, place: place.clone() };
-            self.hooks.push(Held { value: value.clone(), origin });
+            let origin = Origin { layer: source.layer, location: place.clone() };
+            self.hooks.push(ConfigValue { value: value.clone(), origin });
         }
     }
 
-    fn text(&self, key: &Key) -> Option<&str> {
-        self.held.get(key).and_then(|held| held.value.as_str())
+    fn text(&self, key: &KeyPath) -> Option<&str> {
+        self.values.get(key).and_then(|held| held.value.as_str())
     }
 
     /// The configuration that all of it comes to.
@@ -216,16 +218,16 @@ impl Layered {
     /// What does not fit together, with the place of the strongest of its parts.
     pub(super) fn finish(self, path: PathBuf) -> Result<Config, Failure> {
         let mut config: Config = self.table().try_into().map_err(|error: toml::de::Error| {
-            let what = message(error.message());
+            let what = plain_message(error.message());
             Failure::configuration(format!("the layers of the configuration together: {what}"))
         })?;
         for (hook, held) in config.hooks.iter_mut().zip(&self.hooks) {
-            hook.origin.clone_from(&held.origin.place);
+            hook.origin.clone_from(&held.origin.location);
             hook.layer = held.origin.layer;
         }
         for (id, section) in &config.providers {
             section.check(&id.0).map_err(|what| {
-                let key = Key(vec!["providers".to_owned(), id.0.clone()]);
+                let key = KeyPath(vec!["providers".to_owned(), id.0.clone()]);
                 let place = self.tables.get(&key).map_or("the environment", String::as_str);
                 Failure::configuration(format!("{place}: {what}"))
             })?;
@@ -234,7 +236,7 @@ impl Layered {
             [("server", config.server.check()), ("sandbox", config.sandbox.check())]
         {
             checked.map_err(|what| {
-                let key = Key(vec![name.to_owned()]);
+                let key = KeyPath(vec![name.to_owned()]);
                 let place = self.tables.get(&key).map_or("the environment", String::as_str);
                 Failure::configuration(format!("{place}: {what}"))
             })?;
@@ -247,12 +249,12 @@ impl Layered {
     /// The values as one file would hold them.
     fn table(&self) -> Table {
         let mut table = Table::new();
-        for (key, held) in &self.held {
+        for (key, held) in &self.values {
             insert(&mut table, &key.parts(), held.value.clone());
         }
         if !self.hooks.is_empty() {
             let hooks = self.hooks.iter().map(|held| held.value.clone());
-            table.insert(HOOKS.to_owned(), Value::Array(hooks.collect()));
+            table.insert(HOOKS_KEY.to_owned(), Value::Array(hooks.collect()));
         }
         table
     }
@@ -260,15 +262,15 @@ impl Layered {
 
 /// The permissions of one file, which was read before.
 fn permissions_of(source: &Source) -> PermissionsSection {
-    let mut alone = Layered::default();
+    let mut alone = LayeredConfig::default();
     let own = source.leaves.iter().filter(|leaf| leaf.key.parts().first() == Some(&"permissions"));
-    own.for_each(|leaf| alone.put(source.layer, leaf));
+    own.for_each(|leaf| alone.set(source.layer, leaf));
     let config: Result<Config, _> = alone.table().try_into();
     config.map(|config| config.permissions).unwrap_or_default()
 }
 
 fn origin(layer: Layer, leaf: &Leaf) -> Origin {
-    Origin { layer, place: leaf.place.clone() }
+    Origin { layer, location: leaf.place.clone() }
 }
 
 fn insert(table: &mut Table, key: &[&str], value: Value) {
@@ -289,8 +291,8 @@ fn insert(table: &mut Table, key: &[&str], value: Value) {
 /// The stricter of what is wanted and what is pinned.
 impl Config {
     /// What runs without asking, when the command line says `flag`.
-    pub(crate) fn preset(&self, flag: Option<Preset>) -> Option<Preset> {
-        let floor = self.floor().map(|(preset, _)| preset);
+    pub(crate) fn effective_preset(&self, flag: Option<Preset>) -> Option<Preset> {
+        let floor = self.pinned_preset().map(|(preset, _)| preset);
         let said = flag.or(self.policy);
         match (said, floor) {
             (Some(said), Some(floor)) if (floor as u8) > (said as u8) => Some(floor),
@@ -300,26 +302,26 @@ impl Config {
     }
 
     /// Why `flag` is not what holds; `None` = it holds.
-    pub(crate) fn overruled(&self, flag: Option<Preset>) -> Option<String> {
-        let (floor, place) = self.floor()?;
+    pub(crate) fn overruled_warning(&self, flag: Option<Preset>) -> Option<String> {
+        let (floor, place) = self.pinned_preset()?;
         let flag = flag.filter(|flag| (*flag as u8) < (floor as u8))?;
         Some(format!("the preset {flag} is not used: {place} sets {floor}, and nothing loosens it"))
     }
 
     /// The loosest preset that whoever runs the machine lets anybody have.
-    fn floor(&self) -> Option<(Preset, &str)> {
-        let key = Key(vec!["policy".to_owned()]);
-        let pins = self.layered.pinned(&key);
+    fn pinned_preset(&self) -> Option<(Preset, &str)> {
+        let key = KeyPath(vec!["policy".to_owned()]);
+        let pins = self.layered.pinned_values(&key);
         let presets = pins.filter_map(|held| {
-            Some((held.value.as_str()?.parse::<Preset>().ok()?, held.origin.place.as_str()))
+            Some((held.value.as_str()?.parse::<Preset>().ok()?, held.origin.location.as_str()))
         });
         presets.max_by_key(|(preset, _)| *preset as u8)
     }
 
     /// What happens to a call that must be approved when nobody is there, when the command line says `flag`.
-    pub(crate) fn asks(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
-        let key = Key(vec!["on_ask".to_owned()]);
-        let is_pinned = self.layered.pinned(&key).next().is_some();
+    pub(crate) fn effective_on_ask(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
+        let key = KeyPath(vec!["on_ask".to_owned()]);
+        let is_pinned = self.layered.pinned_values(&key).next().is_some();
         match flag {
             Some(OnAsk::Deny) => flag,
             Some(_) if is_pinned => self.on_ask,
@@ -328,25 +330,25 @@ impl Config {
     }
 
     /// Where a value is written; `None` = nobody has said anything.
-    pub(crate) fn origin(&self, key: &Key) -> Option<&Origin> {
-        self.layered.held.get(key).map(|held| &held.origin)
+    pub(crate) fn origin(&self, key: &KeyPath) -> Option<&Origin> {
+        self.layered.values.get(key).map(|held| &held.origin)
     }
 
     /// Where the section of a tool is written.
-    pub(crate) fn place_of_tool(&self, tool: &str) -> String {
-        let key = Key(["tools", tool].map(str::to_owned).to_vec());
+    pub(crate) fn tool_location(&self, tool: &str) -> String {
+        let key = KeyPath(["tools", tool].map(str::to_owned).to_vec());
         let table = self.layered.tables.get(&key).cloned();
         let first = || {
-            let held = self.layered.held.iter().find(|(own, _)| own.is_in(&key));
-            held.map(|(_, held)| held.origin.place.clone())
+            let held = self.layered.values.iter().find(|(own, _)| own.is_under(&key));
+            held.map(|(_, held)| held.origin.location.clone())
         };
         table.or_else(first).unwrap_or_default()
     }
 
     /// Whether whoever runs the machine has switched this tool off.
     pub(super) fn is_off_for_good(&self, tool: &str) -> bool {
-        let key = Key(["tools", tool, "enabled"].map(str::to_owned).to_vec());
-        self.layered.pinned(&key).next().is_some()
+        let key = KeyPath(["tools", tool, "enabled"].map(str::to_owned).to_vec());
+        self.layered.pinned_values(&key).next().is_some()
     }
 }
 

@@ -9,45 +9,47 @@
 //!
 //! Absent on purpose: what the keys mean to the parts that they configure.
 
-mod choose;
-mod discovery;
+mod deserialize;
+pub(crate) mod duration_and_money;
 mod edit;
-mod env;
-mod file;
-mod flag;
-mod given;
-mod hook;
-mod key;
+mod env_layer;
+mod environment;
+mod flag_name;
+mod hooks;
 mod key_path;
+mod layer_source;
 mod layers;
-mod named;
+mod loader;
+mod model_chain;
+mod model_resolution;
 mod on_ask;
 mod permissions;
-mod project;
+mod project_trust;
+mod provider_key;
 mod providers;
 mod python;
-mod read;
 mod sandbox;
+mod schema;
 mod server;
 mod shell;
-mod source;
-pub(crate) mod units;
-mod values;
-mod variables;
+mod text_or_secret;
+mod tool_search;
 
 #[cfg(test)]
-mod documented;
+mod docs_page_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use choose::{Chosen, ModelChoice, ModelFlags, choose};
-pub(crate) use edit::Edit;
-pub(crate) use env::Env;
-pub(crate) use file::Config;
-pub(crate) use key::{key_remarks, known_keys};
-pub(crate) use key_path::Key;
-pub(crate) use layers::{Held, Layer, Origin};
+pub(crate) use edit::ConfigEditor;
+pub(crate) use env_layer::parse_value;
+pub(crate) use environment::Env;
+pub(crate) use key_path::KeyPath;
+pub(crate) use layers::{ConfigValue, Layer, Origin};
+pub(crate) use loader::{
+    ConfigPaths, load, parse, parse_layer, parse_project, project_file, read_file,
+};
+pub(crate) use model_chain::{ModelChain, ModelChoice, ModelFlags, resolve_model_chain};
 pub(crate) use on_ask::OnAsk;
-pub(crate) use read::{Places, load, parse, parse_layer, parse_project, project_file, read};
-pub(crate) use server::{LISTEN, ServerSection};
-pub(crate) use variables::fitting;
+pub(crate) use provider_key::{key_warnings, known_keys};
+pub(crate) use schema::Config;
+pub(crate) use server::{DEFAULT_LISTEN, ServerSection};

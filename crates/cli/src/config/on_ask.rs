@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer, de};
 
-use crate::config::units;
+use crate::config::duration_and_money;
 
 /// What happens to a call that must be approved when nobody is there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ impl FromStr for OnAsk {
             "deny" => Ok(Self::Deny),
             "fail" => Ok(Self::Fail),
             _ => match text.strip_prefix("wait:") {
-                Some(time) => units::duration(time).map(Self::Wait),
+                Some(time) => duration_and_money::parse_duration(time).map(Self::Wait),
                 None => Err(format!("`{text}` is none of deny, fail, wait:DURATION")),
             },
         }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use toolcrib_app::core::Permission;
-use toolcrib_app::{PermissionChoice, PermissionChoices, PermissionTable, permission_named};
+use toolcrib_app::{PermissionChoice, PermissionChoices, PermissionTable, parse_permission};
 
 /// The section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub(crate) struct PermissionsSection {
 
 impl PermissionsSection {
     /// As the engine takes it; `file` is where a person changes it.
-    pub(super) fn table(&self, file: String) -> PermissionTable {
+    pub(super) fn to_permission_table(&self, file: String) -> PermissionTable {
         let Self { general, agents, workspaces } = self.clone();
         PermissionTable { general, agents, workspaces, file }
     }
@@ -35,46 +35,48 @@ impl<'de> Deserialize<'de> for Field {
         Ok(match String::deserialize(d)?.as_str() {
             "agents" => Self::Agents,
             "workspaces" => Self::Workspaces,
-            name => Self::Named(permission_named(name).map_err(Error::custom)?),
+            name => Self::Named(parse_permission(name).map_err(Error::custom)?),
         })
     }
 }
 
 /// A permission as a key.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Name(Permission);
+struct PermissionName(Permission);
 
-impl<'de> Deserialize<'de> for Name {
+impl<'de> Deserialize<'de> for PermissionName {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        permission_named(&String::deserialize(d)?).map(Self).map_err(Error::custom)
+        parse_permission(&String::deserialize(d)?).map(Self).map_err(Error::custom)
     }
 }
 
 /// What is said of one.
-struct Choice(PermissionChoice);
+struct PermissionChoiceText(PermissionChoice);
 
-impl<'de> Deserialize<'de> for Choice {
+impl<'de> Deserialize<'de> for PermissionChoiceText {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         String::deserialize(d)?.parse().map(Self).map_err(Error::custom)
     }
 }
 
-type Inner = BTreeMap<String, BTreeMap<Name, Choice>>;
+type PermissionTables = BTreeMap<String, BTreeMap<PermissionName, PermissionChoiceText>>;
 
-fn choices(inner: Inner) -> BTreeMap<String, PermissionChoices> {
-    let one = |said: BTreeMap<Name, Choice>| said.into_iter().map(|(n, c)| (n.0, c.0)).collect();
+fn choices(inner: PermissionTables) -> BTreeMap<String, PermissionChoices> {
+    let one = |said: BTreeMap<PermissionName, PermissionChoiceText>| {
+        said.into_iter().map(|(n, c)| (n.0, c.0)).collect()
+    };
     inner.into_iter().map(|(name, said)| (name, one(said))).collect()
 }
 
 impl<'de> Deserialize<'de> for PermissionsSection {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        d.deserialize_map(Section)
+        d.deserialize_map(SectionVisitor)
     }
 }
 
-struct Section;
+struct SectionVisitor;
 
-impl<'de> Visitor<'de> for Section {
+impl<'de> Visitor<'de> for SectionVisitor {
     type Value = PermissionsSection;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -85,10 +87,12 @@ impl<'de> Visitor<'de> for Section {
         let mut section = PermissionsSection::default();
         while let Some(field) = map.next_key()? {
             match field {
-                Field::Agents => section.agents = choices(map.next_value::<Inner>()?),
-                Field::Workspaces => section.workspaces = choices(map.next_value::<Inner>()?),
+                Field::Agents => section.agents = choices(map.next_value::<PermissionTables>()?),
+                Field::Workspaces => {
+                    section.workspaces = choices(map.next_value::<PermissionTables>()?);
+                }
                 Field::Named(permission) => {
-                    section.general.insert(permission, map.next_value::<Choice>()?.0);
+                    section.general.insert(permission, map.next_value::<PermissionChoiceText>()?.0);
                 }
             }
         }

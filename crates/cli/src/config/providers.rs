@@ -1,15 +1,15 @@
 //! Which providers there are, and the settings of one.
 
-use toolcrib_app::providers::live::{LiveError, ProviderKind, ProviderSettings};
+use toolcrib_app::providers::http_provider::{ProviderKind, ProviderSettings, SettingsError};
 
-use crate::config::env::Env;
-use crate::config::file::{Config, ProviderSection};
-use crate::config::key;
+use crate::config::environment::Env;
+use crate::config::provider_key;
+use crate::config::schema::{Config, ProviderSection};
 use crate::output::Failure;
 
 /// A provider that can be named.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Entry {
+pub(crate) struct ProviderEntry {
     /// Its id: the name of its section, or that of its kind.
     pub(crate) id: String,
     /// How it is spoken to.
@@ -29,26 +29,26 @@ const WELL_KNOWN: [ProviderKind; 4] = [
 
 /// The providers that are set up: those of the file in the order of their ids, then the well-known ones whose key the environment holds
 /// and of whose kind the file has none. No key is read yet, so that a broken one hinders nobody who does not use it.
-pub(crate) fn providers(config: &Config, env: &Env) -> Result<Vec<Entry>, Failure> {
+pub(crate) fn list_providers(config: &Config, env: &Env) -> Result<Vec<ProviderEntry>, Failure> {
     let mut entries = Vec::new();
     for (id, section) in &config.providers {
         let section = section.clone();
         let kind = section.kind_of(&id.0).map_err(Failure::configuration)?;
-        entries.push(Entry { id: id.0.clone(), kind, section });
+        entries.push(ProviderEntry { id: id.0.clone(), kind, section });
     }
     for kind in WELL_KNOWN {
         let Some(variable) = kind.key_variable() else { continue };
         let is_there = entries.iter().any(|entry| entry.kind.key_variable() == Some(variable));
         if !is_there && env.text(variable)?.is_some() {
-            entries.push(Entry::of_kind(kind));
+            entries.push(ProviderEntry::from_kind(kind));
         }
     }
     Ok(entries)
 }
 
-impl Entry {
+impl ProviderEntry {
     /// A provider of which the file says nothing.
-    pub(super) fn of_kind(kind: ProviderKind) -> Self {
+    pub(super) fn from_kind(kind: ProviderKind) -> Self {
         Self { id: kind.as_str().to_owned(), kind, section: ProviderSection::default() }
     }
 
@@ -63,18 +63,18 @@ impl Entry {
         env: &Env,
         warnings: &mut Vec<String>,
     ) -> Result<ProviderSettings, Failure> {
-        let wrong = |error: LiveError| Failure::configuration(error.to_string());
+        let wrong = |error: SettingsError| Failure::configuration(error.to_string());
         let Self { id, kind, section } = self;
         let mut settings = ProviderSettings::new(id, *kind);
         settings.base_url = base_url.or_else(|| section.base_url.clone());
         if settings.base_url.is_none() && kind.default_base_url().is_none() {
-            return Err(wrong(LiveError::NoBaseUrl { id: id.clone(), kind: *kind }));
+            return Err(wrong(SettingsError::NoBaseUrl { id: id.clone(), kind: *kind }));
         }
-        settings.key = key::find(self, config, env, warnings)?;
+        settings.key = provider_key::load_key(self, config, env, warnings)?;
         if let (None, None, Some(variable)) =
             (&settings.key, &settings.base_url, kind.key_variable())
         {
-            return Err(wrong(LiveError::NoKey { id: id.clone(), variable }));
+            return Err(wrong(SettingsError::NoKey { id: id.clone(), variable }));
         }
         settings.server = section.server;
         settings.quirks = section.quirks.clone();

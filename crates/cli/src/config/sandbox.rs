@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer};
-use toolcrib_app::bench::Confines;
-use toolcrib_app::sandbox::{HostRules, Level, Maker, Network, Resources};
+use toolcrib_app::bench::ProgramPolicy;
+use toolcrib_app::sandbox::{BackendKind, HostRules, Level, Network, Resources};
 
 use crate::config::Config;
-use crate::config::env::Env;
-use crate::config::values::Hidden;
+use crate::config::deserialize::MaskedText;
+use crate::config::environment::Env;
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -22,9 +22,9 @@ pub(super) const PATHS: [&str; 4] = ["read", "write", "path", "home"];
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SandboxSection {
     /// The weakest level that will do.
-    pub(super) level: Option<LeastLevel>,
+    pub(super) level: Option<MinimumLevel>,
     /// What makes the walls.
-    pub(crate) backend: Option<Maker>,
+    pub(crate) backend: Option<BackendKind>,
     /// What programs reach that need the network.
     pub(super) network: Option<NetworkChoice>,
     /// Hosts that they reach through the proxy.
@@ -45,19 +45,19 @@ pub(crate) struct SandboxSection {
     /// Their home folder.
     pub(super) home: Option<PathBuf>,
     /// Variables that they see.
-    pub(super) env: BTreeMap<String, Hidden>,
+    pub(super) env: BTreeMap<String, MaskedText>,
 }
 
 /// A level that keeps our own state out of reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum LeastLevel {
+pub(super) enum MinimumLevel {
     Reduced,
     Namespace,
     External,
 }
 
-impl LeastLevel {
+impl MinimumLevel {
     fn level(self) -> Level {
         match self {
             Self::Reduced => Level::Reduced,
@@ -68,10 +68,10 @@ impl LeastLevel {
 }
 
 /// How strict a word of `level` or `network` is: 1 is the default, [`USUAL`]. `None` = it is no such word.
-pub(super) fn rank(key: &str, word: &str) -> Option<u8> {
+pub(super) fn strictness_rank(key: &str, word: &str) -> Option<u8> {
     match (key, word) {
         ("network", "full") => Some(0),
-        ("level", "reduced") | ("network", "proxy") => Some(USUAL),
+        ("level", "reduced") | ("network", "proxy") => Some(DEFAULT_RANK),
         ("level", "namespace") | ("network", "none") => Some(2),
         ("level", "external") => Some(3),
         _ => None,
@@ -79,7 +79,7 @@ pub(super) fn rank(key: &str, word: &str) -> Option<u8> {
 }
 
 /// How strict it is where nothing is said.
-pub(super) const USUAL: u8 = 1;
+pub(super) const DEFAULT_RANK: u8 = 1;
 
 /// What programs reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -140,14 +140,15 @@ impl SandboxSection {
 
 impl Config {
     /// What programs of tools may touch beside the workspace. `home` is their home folder unless the file names one.
-    pub(crate) fn confines(&self, home: Option<PathBuf>, env: &Env) -> Confines {
+    pub(crate) fn to_confines(&self, home: Option<PathBuf>, env: &Env) -> ProgramPolicy {
         let section = &self.sandbox;
-        let paths = |paths: &[PathBuf]| paths.iter().map(|path| self.resolved(path, env)).collect();
+        let paths =
+            |paths: &[PathBuf]| paths.iter().map(|path| self.resolve_path(path, env)).collect();
         let usual = Resources::default();
         let bytes =
             |mebibytes: Option<u64>| mebibytes.map(|mebibytes| mebibytes.saturating_mul(MEBIBYTE));
-        Confines {
-            home: section.home.as_ref().map(|home| self.resolved(home, env)).or(home),
+        ProgramPolicy {
+            home: section.home.as_ref().map(|home| self.resolve_path(home, env)).or(home),
             readable: paths(&section.read),
             writable: paths(&section.write),
             path: paths(&section.path),
@@ -159,8 +160,8 @@ impl Config {
                 disk: bytes(section.disk).or(usual.disk),
                 ..usual
             },
-            minimum: section.level.map_or(Level::Reduced, LeastLevel::level),
-            ..Confines::default()
+            minimum: section.level.map_or(Level::Reduced, MinimumLevel::level),
+            ..ProgramPolicy::default()
         }
     }
 }
@@ -170,12 +171,12 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::read::parse;
+    use crate::config::loader::parse;
 
-    fn confines(text: &str) -> Result<Confines, String> {
+    fn confines(text: &str) -> Result<ProgramPolicy, String> {
         let config = parse(Path::new("/own/config.toml"), text).map_err(|error| error.message)?;
         let env: Env = [("HOME".into(), "/people/ann".into())].into_iter().collect();
-        Ok(config.confines(Some("/data/home".into()), &env))
+        Ok(config.to_confines(Some("/data/home".into()), &env))
     }
 
     #[test]
@@ -218,9 +219,11 @@ mod tests {
             Ok::<_, String>(config.sandbox.backend)
         };
         assert_eq!(maker(""), Ok(None));
-        for (word, known) in
-            [("own", Maker::Own), ("bubblewrap", Maker::Bubblewrap), ("gvisor", Maker::Gvisor)]
-        {
+        for (word, known) in [
+            ("own", BackendKind::Own),
+            ("bubblewrap", BackendKind::Bubblewrap),
+            ("gvisor", BackendKind::Gvisor),
+        ] {
             assert_eq!(maker(&format!("[sandbox]\nbackend = \"{word}\"\n")), Ok(Some(known)));
         }
         assert!(maker("[sandbox]\nbackend = \"docker\"\n").unwrap_err().contains("gvisor"));

@@ -8,10 +8,10 @@ use std::time::Duration;
 use ipnet::IpNet;
 use serde::Deserialize;
 
-use crate::config::values;
+use crate::config::deserialize;
 
 /// Where a daemon listens when nothing else is said: loopback, so that only this machine reaches it, on a port that nothing well known has.
-pub(crate) const LISTEN: SocketAddr =
+pub(crate) const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 8717));
 
 /// `[server]`; what is left out has the daemon's own default.
@@ -51,7 +51,7 @@ pub(crate) struct ServerSection {
     /// Bytes of a body.
     pub(crate) body_bytes: Option<usize>,
     /// How long calls and runs may go on after it was told to stop.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) drain: Option<Duration>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toolcrib_app::sandbox::userland::ShellTarget;
 
-use super::values;
+use super::deserialize;
 
 /// `[shell]`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -14,7 +14,7 @@ pub(crate) struct ShellSection {
     /// Where commands run; left out: in the Linux userland once it is installed, before that in a sandbox with the system of the host.
     pub(crate) target: Option<ShellTarget>,
     /// How long a program in the background runs when nobody uses the shell of its conversation.
-    #[serde(deserialize_with = "values::duration")]
+    #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) background_idle: Option<Duration>,
 }
 
@@ -24,7 +24,7 @@ mod tests {
 
     use toolcrib_app::sandbox::userland::ShellTarget;
 
-    use crate::config::read::parse;
+    use crate::config::loader::parse;
 
     #[test]
     fn a_target_is_one_of_three_words() {

@@ -7,9 +7,9 @@ use std::time::Duration;
 use proptest::prelude::*;
 use toolcrib_app::Preset;
 
-use crate::config::providers::providers;
-use crate::config::read::parse;
-use crate::config::{Chosen, Config, Env, ModelChoice, ModelFlags, OnAsk, choose};
+use crate::config::loader::parse;
+use crate::config::providers::list_providers;
+use crate::config::{Config, Env, ModelChain, ModelChoice, ModelFlags, OnAsk, resolve_model_chain};
 use crate::output::Failure;
 
 fn load(env: &Env) -> Result<Config, Failure> {
@@ -43,7 +43,7 @@ fn flags(words: &[&str]) -> ModelFlags {
 }
 
 /// What is chosen, in short: `provider[@base_url] model`, or the script.
-fn short(chosen: &Chosen) -> Vec<String> {
+fn short(chosen: &ModelChain) -> Vec<String> {
     let one = |choice: &ModelChoice| match choice {
         ModelChoice::Scripted(path) => format!("scripted:{}", path.display()),
         ModelChoice::Live { provider, model } => {
@@ -126,7 +126,8 @@ fn every_key_of_the_file_is_read() {
     let value = |key: &str| tool.config[key].as_str();
     assert_eq!((value("key"), value("results"), value("safe")), ("abc", "5", "true"));
 
-    let chosen = choose(&ModelFlags::default(), &config, &env(&[("MY_KEY", SECRET)])).unwrap();
+    let chosen =
+        resolve_model_chain(&ModelFlags::default(), &config, &env(&[("MY_KEY", SECRET)])).unwrap();
     assert!(!chosen.stream);
     assert_eq!(
         short(&chosen),
@@ -222,7 +223,7 @@ base_url = \"https://openrouter.ai/api/v1\"
 ";
     let local = "local@http://127.0.0.1:1/v1";
     let check = |words: &[&str], variables: &[(&str, &str)], expected: &str| {
-        let chosen = choose(&flags(words), &config(file), &env(variables)).unwrap();
+        let chosen = resolve_model_chain(&flags(words), &config(file), &env(variables)).unwrap();
         assert_eq!(short(&chosen), [expected], "{words:?} {variables:?}");
     };
     let key = ("ANTHROPIC_API_KEY", SECRET);
@@ -283,11 +284,15 @@ base_url = \"https://openrouter.ai/api/v1\"
 
 #[test]
 fn a_short_name_goes_to_the_only_provider() {
-    let chosen =
-        choose(&flags(&["--model", "gpt-x"]), &config(""), &env(&[("OPENAI_API_KEY", SECRET)]));
+    let chosen = resolve_model_chain(
+        &flags(&["--model", "gpt-x"]),
+        &config(""),
+        &env(&[("OPENAI_API_KEY", SECRET)]),
+    );
     assert_eq!(short(&chosen.unwrap()), ["openai-responses gpt-x"]);
     let only = "[providers.vllm]\nkind = \"openai-compatible\"\nbase_url = \"http://x/v1\"";
-    let chosen = choose(&flags(&["--model", "meta-llama/L3"]), &config(only), &env(&[]));
+    let chosen =
+        resolve_model_chain(&flags(&["--model", "meta-llama/L3"]), &config(only), &env(&[]));
     assert_eq!(short(&chosen.unwrap()), ["vllm@http://x/v1 meta-llama/L3"]);
 }
 
@@ -418,7 +423,8 @@ or try it without any model, with a script: --model scripted:FILE";
         ),
     ];
     for (words, file, variables, code, message) in cases {
-        let failure = choose(&flags(words), &config(file), &env(variables)).unwrap_err();
+        let failure =
+            resolve_model_chain(&flags(words), &config(file), &env(variables)).unwrap_err();
         assert_eq!((failure.code, failure.message.as_str()), (code, message), "{words:?}");
     }
 }
@@ -427,7 +433,7 @@ or try it without any model, with a script: --model scripted:FILE";
 fn a_fallback_that_cannot_be_asked_is_left_out_with_a_word() {
     let file =
         "[model]\ndefault = \"ollama/m\"\nfallback = [\"anthropic/a\", \"ollama/m\", \"ollama/n\"]";
-    let chosen = choose(&ModelFlags::default(), &config(file), &env(&[])).unwrap();
+    let chosen = resolve_model_chain(&ModelFlags::default(), &config(file), &env(&[])).unwrap();
     assert_eq!(short(&chosen), ["ollama m", "ollama n"]);
     assert_eq!(
         chosen.warnings,
@@ -436,7 +442,8 @@ fn a_fallback_that_cannot_be_asked_is_left_out_with_a_word() {
         ]
     );
     let wrong = file.replace("ollama/n", "olama/n");
-    let failure = choose(&ModelFlags::default(), &config(&wrong), &env(&[])).unwrap_err();
+    let failure =
+        resolve_model_chain(&ModelFlags::default(), &config(&wrong), &env(&[])).unwrap_err();
     assert_eq!(
         failure.message,
         "[model] fallback in /etc/toolcrib/config.toml: there is no provider `olama`, did you mean `ollama`?"
@@ -446,7 +453,8 @@ fn a_fallback_that_cannot_be_asked_is_left_out_with_a_word() {
 #[test]
 fn a_script_never_falls_back_to_a_real_model() {
     let file = "[model]\nfallback = [\"ollama/m\", \"scripted:b.yaml\"]";
-    let chosen = choose(&flags(&["--model", "scripted:a.yaml"]), &config(file), &env(&[]));
+    let chosen =
+        resolve_model_chain(&flags(&["--model", "scripted:a.yaml"]), &config(file), &env(&[]));
     assert_eq!(short(&chosen.unwrap()), ["scripted:a.yaml", "scripted:/etc/toolcrib/b.yaml"]);
 }
 
@@ -459,7 +467,7 @@ fn a_key_in_the_environment_sets_a_provider_up_once() {
         ("DEEPSEEK_API_KEY", "d"),
     ];
     let ids = |file: &str, variables: &[(&str, &str)]| -> Vec<String> {
-        let entries = providers(&config(file), &env(variables)).unwrap();
+        let entries = list_providers(&config(file), &env(variables)).unwrap();
         entries.into_iter().map(|entry| entry.id).collect()
     };
     assert_eq!(ids("", &all), ["openai-responses", "anthropic", "gemini", "deepseek"]);
@@ -476,7 +484,11 @@ fn a_key_file_is_read_to_its_first_line() {
         let text = format!("[providers.gemini]\nkey_file = \"{key_file}\"");
         let mut config = parse(&path, &text).unwrap();
         config.path.clone_from(&path);
-        choose(&flags(&["--model", "gemini/m"]), &config, &env(&[("HOME", "/nowhere")]))
+        resolve_model_chain(
+            &flags(&["--model", "gemini/m"]),
+            &config,
+            &env(&[("HOME", "/nowhere")]),
+        )
     };
     let key = folder.path().join("key");
     std::fs::write(&key, format!("{SECRET}\nsecond line\n")).unwrap();
@@ -547,7 +559,7 @@ fn a_variable_that_is_no_text_is_an_error_without_its_content() {
     use std::os::unix::ffi::OsStringExt as _;
     let odd = OsString::from_vec(b"sk-\xff".to_vec());
     let env: Env = [("GEMINI_API_KEY".into(), odd)].into_iter().collect();
-    let failure = choose(&ModelFlags::default(), &config(""), &env).unwrap_err();
+    let failure = resolve_model_chain(&ModelFlags::default(), &config(""), &env).unwrap_err();
     assert_eq!(failure.message, "the variable GEMINI_API_KEY is no UTF-8 text");
 }
 
@@ -576,8 +588,8 @@ fn printed(text: &str) -> String {
     };
     config.path = "c.toml".into();
     let env = env(&[("ANTHROPIC_API_KEY", SECRET)]);
-    let chosen = choose(&ModelFlags::default(), &config, &env);
-    let entries = providers(&config, &env).map(|entries| format!("{entries:?}"));
+    let chosen = resolve_model_chain(&ModelFlags::default(), &config, &env);
+    let entries = list_providers(&config, &env).map(|entries| format!("{entries:?}"));
     let entries = entries.unwrap_or_else(shown);
     let chosen = chosen.map_or_else(shown, |chosen| format!("{chosen:?}"));
     format!("{config:?} {entries} {chosen} {env:?}")
@@ -613,7 +625,7 @@ proptest! {
 
     #[test]
     fn units_never_panic(text in "\\PC{0,30}") {
-        let _ = (crate::config::units::duration(&text), crate::config::units::micro_usd(&text));
+        let _ = (crate::config::duration_and_money::parse_duration(&text), crate::config::duration_and_money::parse_micro_usd(&text));
         let _ = text.parse::<OnAsk>();
     }
 }

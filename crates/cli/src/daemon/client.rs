@@ -1,28 +1,28 @@
 //! Asking a daemon: over its socket, or, where `TOOLCRIB_DAEMON` names one elsewhere, over the network.
 
-mod far;
-mod near;
+mod tcp;
+mod unix;
 
 use serde::Deserialize;
 use serde_json::Value;
 use toolcrib_app::net::Method;
-use toolcrib_server::Address;
+use toolcrib_server::DaemonAddress;
 
-use super::place::{self, Place};
+use super::paths::{self, DaemonPaths};
 use crate::config::Env;
 use crate::output::Failure;
 
 /// Names a daemon elsewhere: `https://HOST[:PORT]`, or `http://` on this machine.
-pub(crate) const URL: &str = "TOOLCRIB_DAEMON";
+pub(crate) const DAEMON_VARIABLE: &str = "TOOLCRIB_DAEMON";
 /// The token for it.
-const TOKEN: &str = "TOOLCRIB_TOKEN";
-/// Exit code where there is no daemon to talk with (DESIGN 7).
-pub(crate) const UNREACHABLE: u8 = 8;
+const TOKEN_VARIABLE: &str = "TOOLCRIB_TOKEN";
+/// Exit code where there is no daemon to talk with.
+pub(crate) const EXIT_UNREACHABLE: u8 = 8;
 
 /// A daemon that answers, of a version that this program can talk with.
 #[derive(Debug)]
 pub(crate) struct Client {
-    way: Way,
+    way: Transport,
     /// Whether it is the one of this person, on this machine.
     is_own: bool,
     /// What it said of itself.
@@ -30,9 +30,9 @@ pub(crate) struct Client {
 }
 
 #[derive(Debug)]
-enum Way {
-    Near(near::Socket),
-    Far(far::Url),
+enum Transport {
+    Unix(unix::DaemonSocket),
+    Tcp(tcp::DaemonUrl),
 }
 
 /// What `/healthz` says.
@@ -48,7 +48,7 @@ pub(crate) struct Health {
 
 /// A request.
 #[derive(Debug, Clone)]
-pub(crate) struct Ask<'a> {
+pub(crate) struct ApiRequest<'a> {
     method: Method,
     path: &'a str,
     /// Its media type and the bytes.
@@ -57,7 +57,7 @@ pub(crate) struct Ask<'a> {
     headers: Vec<(&'static str, String)>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> ApiRequest<'a> {
     pub(crate) fn get(path: &'a str) -> Self {
         Self { method: Method::GET, path, body: None, headers: Vec::new() }
     }
@@ -80,7 +80,7 @@ impl<'a> Ask<'a> {
     }
 
     /// With one more header.
-    pub(crate) fn with(mut self, name: &'static str, value: impl Into<String>) -> Self {
+    pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
@@ -110,15 +110,15 @@ impl Reply {
     ///
     /// # Errors
     /// The daemon's words about why it was not, with the exit code of that.
-    pub(crate) fn done(self) -> Result<Value, Failure> {
+    pub(crate) fn into_result(self) -> Result<Value, Failure> {
         if (200..300).contains(&self.status) {
             return self.json();
         }
-        Err(self.problem())
+        Err(self.to_failure())
     }
 
     /// Why it was not carried out.
-    pub(crate) fn problem(&self) -> Failure {
+    pub(crate) fn to_failure(&self) -> Failure {
         let problem = serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
         let detail = problem.get("detail").and_then(Value::as_str);
         let detail = detail.map_or_else(|| format!("HTTP {}", self.status), str::to_owned);
@@ -127,7 +127,7 @@ impl Reply {
             401 | 403 => 5,
             404 => 4,
             410 => 6,
-            421 | 503 => UNREACHABLE,
+            421 | 503 => EXIT_UNREACHABLE,
             _ => 1,
         };
         Failure { code, message: format!("the daemon says: {detail}") }
@@ -135,20 +135,20 @@ impl Reply {
 }
 
 /// An answer that comes piece by piece.
-pub(crate) enum Stream {
-    Near(near::Pieces),
-    Far(Box<far::Pieces>),
+pub(crate) enum ResponseStream {
+    Unix(unix::ByteStream),
+    Tcp(Box<tcp::ByteStream>),
 }
 
-impl Stream {
+impl ResponseStream {
     /// The next piece; `None` = it is over.
     ///
     /// # Errors
     /// Exit code 8 when it broke off.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         match self {
-            Self::Near(pieces) => pieces.next().await,
-            Self::Far(pieces) => pieces.next().await,
+            Self::Unix(pieces) => pieces.next().await,
+            Self::Tcp(pieces) => pieces.next().await,
         }
     }
 }
@@ -158,26 +158,30 @@ impl Client {
     ///
     /// # Errors
     /// Exit code 8 for one that was named and does not answer, that is another program's or another user's, or of another version.
-    pub(crate) async fn find() -> Result<Option<Self>, Failure> {
-        let env = Env::of_process();
-        if let Some(url) = env.text(URL)? {
-            let far = far::Url::new(&url, env.text(TOKEN)?)?;
-            return Self::over(Way::Far(far), false).await.map(Some);
+    pub(crate) async fn connect() -> Result<Option<Self>, Failure> {
+        let env = Env::from_process();
+        if let Some(url) = env.text(DAEMON_VARIABLE)? {
+            let far = tcp::DaemonUrl::new(&url, env.text(TOKEN_VARIABLE)?)?;
+            return Self::handshake(Transport::Tcp(far), false).await.map(Some);
         }
-        Self::own().await
+        Self::connect_own().await
     }
 
     /// The daemon of this person on this machine, whatever was named; `None` = none runs.
     ///
     /// # Errors
     /// As those of [`find`](Self::find).
-    pub(crate) async fn own() -> Result<Option<Self>, Failure> {
-        let place = Place::own()?;
-        let Some(address) = place.living()? else { return Ok(None) };
-        let found = async { Self::over(Self::near(&place, &address)?, true).await };
+    pub(crate) async fn connect_own() -> Result<Option<Self>, Failure> {
+        let place = DaemonPaths::current()?;
+        let Some(address) = place.running_address()? else { return Ok(None) };
+        let found = async { Self::handshake(Self::own_transport(&place, &address)?, true).await };
         match found.await {
             // It ended meanwhile.
-            Err(failure) if failure.code == UNREACHABLE && place.living()?.is_none() => Ok(None),
+            Err(failure)
+                if failure.code == EXIT_UNREACHABLE && place.running_address()?.is_none() =>
+            {
+                Ok(None)
+            }
             found => found.map(Some),
         }
     }
@@ -186,37 +190,39 @@ impl Client {
     ///
     /// # Errors
     /// Exit code 8.
-    pub(crate) async fn required() -> Result<Self, Failure> {
-        Self::find().await?.ok_or_else(|| {
+    pub(crate) async fn connect_required() -> Result<Self, Failure> {
+        Self::connect().await?.ok_or_else(|| {
             unreachable(
                 "no daemon runs; start one with `toolcrib serve` or `toolcrib service start`",
             )
         })
     }
 
-    fn near(place: &Place, address: &Address) -> Result<Way, Failure> {
+    fn own_transport(place: &DaemonPaths, address: &DaemonAddress) -> Result<Transport, Failure> {
         let closed = || {
             let words = "does not listen: it is stopping, or its socket was taken away (`toolcrib stop` ends it)";
             unreachable(&format!("the daemon (process {}) {words}", address.pid))
         };
         if let Some(path) = &address.unix {
-            return near::Socket::at(path)?.map(Way::Near).ok_or_else(closed);
+            return unix::DaemonSocket::open_if_present(path)?
+                .map(Transport::Unix)
+                .ok_or_else(closed);
         }
-        let url = place::url(address).ok_or_else(closed)?;
-        let token = std::fs::read_to_string(place.token()).ok();
-        far::Url::new(&url, token.map(|token| token.trim().to_owned())).map(Way::Far)
+        let url = paths::tcp_url(address).ok_or_else(closed)?;
+        let token = std::fs::read_to_string(place.token_file()).ok();
+        tcp::DaemonUrl::new(&url, token.map(|token| token.trim().to_owned())).map(Transport::Tcp)
     }
 
-    async fn over(way: Way, is_own: bool) -> Result<Self, Failure> {
+    async fn handshake(way: Transport, is_own: bool) -> Result<Self, Failure> {
         let health = serde_json::Value::Null;
-        let reply = way.send(&Ask::get("/healthz")).await?;
+        let reply = way.send(&ApiRequest::get("/healthz")).await?;
         let health = serde_json::from_slice(&reply.body).unwrap_or(health);
         let health: Option<Health> = serde_json::from_value(health).ok();
         let health = health.filter(|health| health.name == "toolcrib");
         let Some(health) = health.filter(|_| reply.status == 200) else {
             return Err(unreachable(&format!("what answers at {way} is no Toolcrib daemon")));
         };
-        fits(&health.version)?;
+        check_version(&health.version)?;
         Ok(Self { way, is_own, health })
     }
 
@@ -229,7 +235,7 @@ impl Client {
     ///
     /// # Errors
     /// Exit code 8 when none comes.
-    pub(crate) async fn send(&self, ask: &Ask<'_>) -> Result<Reply, Failure> {
+    pub(crate) async fn send(&self, ask: &ApiRequest<'_>) -> Result<Reply, Failure> {
         self.way.send(ask).await
     }
 
@@ -238,22 +244,22 @@ impl Client {
     /// # Errors
     /// Exit code 8, or that of the daemon's problem.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
-        self.send(&Ask::get(path)).await?.done()
+        self.send(&ApiRequest::get(path)).await?.into_result()
     }
 
     /// Sends a request and reads its answer piece by piece.
     ///
     /// # Errors
     /// Exit code 8 when none comes, or that of the daemon's problem.
-    pub(crate) async fn stream(&self, ask: &Ask<'_>) -> Result<Stream, Failure> {
+    pub(crate) async fn stream(&self, ask: &ApiRequest<'_>) -> Result<ResponseStream, Failure> {
         let (status, mut stream) = match &self.way {
-            Way::Near(socket) => {
+            Transport::Unix(socket) => {
                 let (status, pieces) = socket.open(ask).await?;
-                (status, Stream::Near(pieces))
+                (status, ResponseStream::Unix(pieces))
             }
-            Way::Far(url) => {
+            Transport::Tcp(url) => {
                 let (status, pieces) = url.open(ask).await?;
-                (status, Stream::Far(Box::new(pieces)))
+                (status, ResponseStream::Tcp(Box::new(pieces)))
             }
         };
         if (200..300).contains(&status) {
@@ -263,7 +269,7 @@ impl Client {
         while let Some(piece) = stream.next().await? {
             body.extend(piece);
         }
-        Err(Reply { status, body }.problem())
+        Err(Reply { status, body }.to_failure())
     }
 }
 
@@ -273,26 +279,26 @@ impl std::fmt::Display for Client {
     }
 }
 
-impl Way {
-    async fn send(&self, ask: &Ask<'_>) -> Result<Reply, Failure> {
+impl Transport {
+    async fn send(&self, ask: &ApiRequest<'_>) -> Result<Reply, Failure> {
         match self {
-            Self::Near(socket) => socket.send(ask).await,
-            Self::Far(url) => url.send(ask).await,
+            Self::Unix(socket) => socket.send(ask).await,
+            Self::Tcp(url) => url.send(ask).await,
         }
     }
 }
 
-impl std::fmt::Display for Way {
+impl std::fmt::Display for Transport {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Near(socket) => socket.fmt(f),
-            Self::Far(url) => url.fmt(f),
+            Self::Unix(socket) => socket.fmt(f),
+            Self::Tcp(url) => url.fmt(f),
         }
     }
 }
 
 /// Daemons of the same minor version have the same interface.
-fn fits(version: &str) -> Result<(), Failure> {
+fn check_version(version: &str) -> Result<(), Failure> {
     let own = env!("CARGO_PKG_VERSION");
     let minor = |version: &str| -> Option<(u64, u64)> {
         let mut parts = version.split('.').map(|part| part.parse().ok());
@@ -316,7 +322,7 @@ fn fits(version: &str) -> Result<(), Failure> {
 
 /// There is no daemon to talk with.
 pub(crate) fn unreachable(what: &str) -> Failure {
-    Failure { code: UNREACHABLE, message: what.to_owned() }
+    Failure { code: EXIT_UNREACHABLE, message: what.to_owned() }
 }
 
 #[cfg(test)]
@@ -326,14 +332,14 @@ mod tests {
     #[test]
     fn a_daemon_of_another_version_is_named() {
         let check = |version: &str, words: &str| {
-            let failure = fits(version).unwrap_err();
-            assert_eq!(failure.code, UNREACHABLE);
+            let failure = check_version(version).unwrap_err();
+            assert_eq!(failure.code, EXIT_UNREACHABLE);
             assert!(failure.message.contains(words), "{failure:?}");
         };
         let own = env!("CARGO_PKG_VERSION");
-        fits(own).unwrap();
+        check_version(own).unwrap();
         let (minor, _) = own.rsplit_once('.').unwrap();
-        fits(&format!("{minor}.999")).unwrap();
+        check_version(&format!("{minor}.999")).unwrap();
         check("0.0.9", "older than this program (0.0.9");
         check("99.0.0", "newer than this program");
         check("soon", "cannot be read: soon");
@@ -343,7 +349,7 @@ mod tests {
     #[test]
     fn a_problem_is_said_in_the_words_of_the_daemon() {
         let check = |status: u16, body: &str, code: u8, words: &str| {
-            let failure = Reply { status, body: body.into() }.done().unwrap_err();
+            let failure = Reply { status, body: body.into() }.into_result().unwrap_err();
             assert_eq!((failure.code, failure.message.as_str()), (code, words));
         };
         check(404, r#"{"detail": "there is no run x"}"#, 4, "the daemon says: there is no run x");

@@ -1,13 +1,13 @@
 //! The daemon of this person: what it is made of here, and how the other commands find it.
 
 pub(crate) mod client;
-mod host;
-mod logs;
-mod notify;
-mod place;
+mod config_watcher;
+mod logging;
+mod paths;
 mod serve;
+mod server_host;
+mod systemd_notify;
 mod telemetry;
-mod watch;
 
-pub(crate) use place::{Place, url};
+pub(crate) use paths::{DaemonPaths, tcp_url};
 pub(crate) use serve::serve;

@@ -6,87 +6,93 @@ use std::sync::Arc;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
-use toolcrib_app::runner::AskLater;
-use toolcrib_app::sandbox::let_go_of_code;
+use toolcrib_app::runner::DeferApproval;
+use toolcrib_app::sandbox::release_code_pages;
 use toolcrib_app::store::ExclusiveLock;
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings, Listen, StartError};
 
-use super::host::CliHost;
-use super::logs::Logs;
-use super::place::Place;
-use super::telemetry::Telemetry;
-use super::{notify, watch};
-use crate::cli::{Serve, World};
+use super::logging::Logs;
+use super::paths::DaemonPaths;
+use super::server_host::CliHost;
+use super::telemetry::TelemetryExport;
+use super::{config_watcher, systemd_notify};
+use crate::clap_args::{Serve, WorkspaceArgs};
 use crate::config::{self, Config, Env};
 use crate::output::{self, Failure};
-use crate::session::{Ground, Setup};
-use crate::{interrupt, world};
+use crate::session::{RunEnvironment, RunSetup};
+use crate::{bootstrap, shutdown_signal};
 
 /// Serves until it is told to stop.
 ///
 /// # Errors
 /// Exit code 1 or 3, with what to do.
 pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
-    let logs = Logs::begin(&command.logging)?;
-    let telemetry = Telemetry::begin()?;
-    let setup = Setup::new(&command.brain, &command.world)?;
-    let config = world::configured(&setup.world())?;
-    let place = Place::own()?;
+    let logs = Logs::start(&command.logging)?;
+    let telemetry = TelemetryExport::start()?;
+    let setup = RunSetup::new(&command.model_args, &command.workspace_args)?;
+    let config = bootstrap::load_config(&setup.workspace_args())?;
+    let place = DaemonPaths::current()?;
     let observe = telemetry.observe.clone();
-    let settings = DaemonSettings { observe, ..daemon_settings(command, &config, &place)? };
-    let _alone = alone()?;
-    let stores = telemetry.observe.of_calls(world::stores()?);
-    let policy = policy(&setup.world(), &config)?;
-    let ground = Ground::lay(setup, policy, &config, stores, Some(Arc::new(AskLater))).await?;
-    ground.warnings.iter().for_each(|warning| output::remark(warning, json));
+    let settings =
+        DaemonSettings { telemetry: observe, ..daemon_settings(command, &config, &place)? };
+    let _alone = lock_database()?;
+    let stores = telemetry.observe.instrument_stores(bootstrap::stores()?);
+    let policy = daemon_tool_settings(&setup.workspace_args(), &config)?;
+    let ground =
+        RunEnvironment::build(setup, policy, &config, stores, Some(Arc::new(DeferApproval)))
+            .await?;
+    ground.warnings.iter().for_each(|warning| output::warn(warning, json));
     let (toolcrib, runner) = (ground.toolcrib.clone(), ground.runner.clone());
-    telemetry.hide(&toolcrib);
-    logs.mask(toolcrib.engine().sealing().secrets.clone());
-    let told = Told { place, listen: settings.listen.clone(), json };
+    telemetry.register_secrets(&toolcrib);
+    logs.register_secrets(toolcrib.engine().sealing().secrets.clone());
+    let told = ReadyMessage { place, listen: settings.listen.clone(), json };
     let host = Arc::new(CliHost::new(ground, config));
     let daemon = Daemon::new(toolcrib.clone(), runner, host.clone(), settings).await?;
-    let_go_of_code();
+    release_code_pages();
     let asked = Arc::new(Notify::new());
     // Heard until everything has ended: the second one leaves.
     tokio::spawn(stop_when_asked(daemon.clone(), json));
     let beside = [
-        Some(tokio::spawn(hang_ups(Arc::clone(&asked)))),
-        Some(tokio::spawn(watch::reload(host, asked))),
-        notify::watchdog(&toolcrib),
+        Some(tokio::spawn(forward_sighup(Arc::clone(&asked)))),
+        Some(tokio::spawn(config_watcher::reload_on_change(host, asked))),
+        systemd_notify::watchdog(&toolcrib),
     ];
     let ready = |address| {
-        let_go_of_code();
-        notify::ready();
-        told.ready(address);
+        release_code_pages();
+        systemd_notify::ready();
+        told.print(address);
     };
     let served = daemon.serve(ready).await;
     beside.into_iter().flatten().for_each(|task| task.abort());
-    let ended = end(&toolcrib).await;
-    telemetry.end().await;
+    let ended = shut_down(&toolcrib).await;
+    telemetry.shut_down().await;
     served?;
     ended.map(|()| 0)
 }
 
 /// Everybody has heard of everything, and others may take up what is left.
-async fn end(toolcrib: &Toolcrib) -> Result<(), Failure> {
-    world::settle(toolcrib).await;
+async fn shut_down(toolcrib: &Toolcrib) -> Result<(), Failure> {
+    bootstrap::flush_hooks(toolcrib).await;
     let released = toolcrib.engine().release().await;
     released.map_err(|error| Failure::run(error.to_string()))
 }
 
 /// One daemon on a database file; those on a shared database are as many as there are machines.
-fn alone() -> Result<Option<ExclusiveLock>, Failure> {
-    if !matches!(world::Kept::now()?, world::Kept::InFile) {
+fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
+    if !matches!(bootstrap::StoreKind::from_env()?, bootstrap::StoreKind::InFile) {
         return Ok(None);
     }
-    let lock = ExclusiveLock::hold(&world::database()?);
+    let lock = ExclusiveLock::acquire(&bootstrap::database_path()?);
     lock.map(Some).map_err(|error| Failure::run(format!("{error}; `toolcrib status` asks it")))
 }
 
 /// Settings of the tools and their policy, for a daemon: whoever has to be asked is asked in the inbox, for as long as it takes.
-pub(super) fn policy(world: &World, config: &Config) -> Result<Settings, Failure> {
-    let mut settings = world::settings(world, config)?;
+pub(super) fn daemon_tool_settings(
+    world: &WorkspaceArgs,
+    config: &Config,
+) -> Result<Settings, Failure> {
+    let mut settings = bootstrap::settings(world, config)?;
     settings.engine.approval_timeout = None;
     Ok(settings)
 }
@@ -95,27 +101,27 @@ pub(super) fn policy(world: &World, config: &Config) -> Result<Settings, Failure
 fn daemon_settings(
     command: &Serve,
     config: &Config,
-    place: &Place,
+    place: &DaemonPaths,
 ) -> Result<DaemonSettings, Failure> {
-    let env = Env::of_process();
-    let resolved = |path: &std::path::Path| config.resolved(path, &env);
+    let env = Env::from_process();
+    let resolved = |path: &std::path::Path| config.resolve_path(path, &env);
     let section = &config.server;
-    let default = DaemonSettings::new(place.folder());
+    let default = DaemonSettings::new(place.base());
     let is_open = !command.no_tcp && section.tcp.unwrap_or(true);
     let address = command.listen.or(section.listen.filter(|_| is_open));
     let named = command.tls_cert.clone().zip(command.tls_key.clone());
     let own_words = |said: &[String], written: &[String]| [said, written].concat();
     let listen = Listen {
-        tcp: address.or(Some(config::LISTEN).filter(|_| is_open)),
+        tcp: address.or(Some(config::DEFAULT_LISTEN).filter(|_| is_open)),
         unix: command
             .socket
             .clone()
             .or_else(|| section.socket.as_deref().map(resolved))
-            .or_else(|| Some(place.socket())),
+            .or_else(|| Some(place.socket_path())),
         tls: named.or_else(|| section.tls(resolved)),
         hosts: own_words(&command.host, &section.hosts),
         origins: own_words(&command.origin, &section.origins),
-        proxies: [command.behind_proxy.as_slice(), &section.proxies].concat(),
+        proxies: [command.trusted_proxy.as_slice(), &section.proxies].concat(),
     };
     Ok(DaemonSettings {
         listen,
@@ -124,9 +130,11 @@ fn daemon_settings(
         runs_at_once: section.runs_at_once.unwrap_or(default.runs_at_once),
         runs_of_client: section.runs_of_client.unwrap_or(default.runs_of_client),
         four_eyes: section.four_eyes.unwrap_or(default.four_eyes),
-        store: world::Kept::now()?.kind(),
+        store: bootstrap::StoreKind::from_env()?.name(),
         requests_per_minute: section.requests_per_minute.unwrap_or(default.requests_per_minute),
-        failures_per_minute: section.failures_per_minute.unwrap_or(default.failures_per_minute),
+        failed_logins_per_minute: section
+            .failures_per_minute
+            .unwrap_or(default.failed_logins_per_minute),
         body_bytes: section.body_bytes.unwrap_or(default.body_bytes),
         drain: section.drain.unwrap_or(default.drain),
         ..default
@@ -140,14 +148,14 @@ impl From<StartError> for Failure {
 }
 
 /// What people are told when it answers.
-struct Told {
-    place: Place,
+struct ReadyMessage {
+    place: DaemonPaths,
     listen: Listen,
     json: bool,
 }
 
-impl Told {
-    fn ready(self, address: Option<SocketAddr>) {
+impl ReadyMessage {
+    fn print(self, address: Option<SocketAddr>) {
         let scheme = if self.listen.tls.is_some() { "https" } else { "http" };
         let url = address.map(|address| format!("{scheme}://{address}"));
         if self.json {
@@ -155,18 +163,21 @@ impl Told {
                 "ready": true,
                 "url": url,
                 "socket": self.listen.unix,
-                "token_file": self.place.token(),
+                "token_file": self.place.token_file(),
                 "pid": std::process::id(),
                 "version": env!("CARGO_PKG_VERSION"),
             });
             // A reader that went away does not stop the daemon.
-            let _ = output::document(&row, true);
+            let _ = output::print_json(&row, true);
             return;
         }
         let socket = self.listen.unix.map(|path| format!("the socket {}", path.display()));
         let places: Vec<String> = url.into_iter().chain(socket).collect();
-        output::note(&format!("toolcrib: the daemon listens on {}", places.join(" and on ")));
-        output::note(
+        output::eprint_line(&format!(
+            "toolcrib: the daemon listens on {}",
+            places.join(" and on ")
+        ));
+        output::eprint_line(
             "toolcrib: `toolcrib token show` prints the token of this machine, `toolcrib token add NAME` makes one for a program",
         );
     }
@@ -174,22 +185,22 @@ impl Told {
 
 /// The first signal lets what runs come to an end, the second one leaves.
 async fn stop_when_asked(daemon: Daemon, json: bool) {
-    if !interrupt::asked_to_stop().await {
+    if !shutdown_signal::asked_to_stop().await {
         return;
     }
-    output::remark(
+    output::warn(
         "the daemon stops: what runs comes to a step where it can be taken up again",
         json,
     );
-    notify::stopping();
+    systemd_notify::stopping();
     daemon.stop();
-    if interrupt::asked_to_stop().await {
-        std::process::exit(interrupt::INTERRUPTED);
+    if shutdown_signal::asked_to_stop().await {
+        std::process::exit(shutdown_signal::EXIT_INTERRUPTED);
     }
 }
 
 /// The signal that asks services to read their configuration again.
-async fn hang_ups(asked: Arc<Notify>) {
+async fn forward_sighup(asked: Arc<Notify>) {
     let Ok(mut signals) = signal(SignalKind::hangup()) else { return };
     while signals.recv().await.is_some() {
         asked.notify_one();

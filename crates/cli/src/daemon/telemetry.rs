@@ -4,50 +4,50 @@ use std::sync::Arc;
 
 use tokio::runtime::Handle;
 use toolcrib_app::Toolcrib;
-use toolcrib_server::{Observe, Otlp, OtlpSettings};
+use toolcrib_server::{Otlp, OtlpSettings, Telemetry};
 
 use crate::config::Env;
 use crate::output::Failure;
 
 /// What is observed, and what sends it.
-pub(crate) struct Telemetry {
+pub(crate) struct TelemetryExport {
     /// For the daemon and its stores.
-    pub(crate) observe: Observe,
+    pub(crate) observe: Telemetry,
     /// Headers of the requests to a collector: keys of services.
     secrets: Vec<String>,
     otlp: Option<Arc<Otlp>>,
 }
 
-impl Telemetry {
+impl TelemetryExport {
     /// Begins; needs a runtime around it.
     ///
     /// # Errors
     /// Exit code 3 for a variable that makes no sense.
-    pub(crate) fn begin() -> Result<Self, Failure> {
-        let env = Env::of_process();
+    pub(crate) fn start() -> Result<Self, Failure> {
+        let env = Env::from_process();
         let wrong = |error: toolcrib_server::OtlpError| Failure::configuration(error.to_string());
         let Some(settings) =
-            OtlpSettings::of_variables(|name| env.text(name).ok().flatten()).map_err(wrong)?
+            OtlpSettings::from_env(|name| env.text(name).ok().flatten()).map_err(wrong)?
         else {
-            return Ok(Self { observe: Observe::default(), secrets: Vec::new(), otlp: None });
+            return Ok(Self { observe: Telemetry::default(), secrets: Vec::new(), otlp: None });
         };
         let otlp = Arc::new(Otlp::start(&settings, Handle::current()).map_err(wrong)?);
         tracing::info!(endpoint = settings.endpoint, "spans are sent to a collector");
         let secrets = settings.headers.into_iter().map(|(_, value)| value).collect();
-        let observe = Observe::with_spans(Arc::clone(&otlp) as _);
+        let observe = Telemetry::with_spans(Arc::clone(&otlp) as _);
         Ok(Self { observe, secrets, otlp: Some(otlp) })
     }
 
     /// Whatever it knows of keys is masked from here on.
-    pub(crate) fn hide(&self, toolcrib: &Toolcrib) {
+    pub(crate) fn register_secrets(&self, toolcrib: &Toolcrib) {
         let secrets = &toolcrib.engine().sealing().secrets;
-        secrets.learn(self.secrets.iter().map(String::as_str));
+        secrets.add(self.secrets.iter().map(String::as_str));
     }
 
     /// Sends what is left.
-    pub(crate) async fn end(self) {
+    pub(crate) async fn shut_down(self) {
         if let Some(otlp) = self.otlp {
-            let _ = tokio::task::spawn_blocking(move || otlp.end()).await;
+            let _ = tokio::task::spawn_blocking(move || otlp.shutdown()).await;
         }
     }
 }

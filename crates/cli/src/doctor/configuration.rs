@@ -6,44 +6,46 @@ use toolcrib_app::Toolcrib;
 use toolcrib_app::rules::RuleSet;
 
 use super::Finding;
-use crate::cli::World;
+use crate::clap_args::WorkspaceArgs;
 use crate::config::{self, Config, Env};
 use crate::output::Failure;
-use crate::{rules, world};
+use crate::{bootstrap, rule_layers};
 
 const NAME: &str = "configuration";
 const RULES: &str = "rules";
 
-pub(super) async fn look(workspace: &Path) -> Vec<Finding> {
-    let broken = |name, failure: Failure| Finding::fail(name, failure.message).of_configuration();
-    let config = match config::load(&Env::of_process(), Some(workspace)) {
+pub(super) async fn check(workspace: &Path) -> Vec<Finding> {
+    let broken =
+        |name, failure: Failure| Finding::fail(name, failure.message).into_configuration_fault();
+    let config = match config::load(&Env::from_process(), Some(workspace)) {
         Ok(config) => config,
         Err(failure) => {
             return vec![
                 broken(NAME, failure)
-                    .fix("correct the file; `toolcrib config path` names them all"),
+                    .with_fix("correct the file; `toolcrib config path` names them all"),
             ];
         }
     };
-    let rules = match rules::load(Some(workspace), &config) {
+    let rules = match rule_layers::load_rules(Some(workspace), &config) {
         Ok(rules) => rules,
         Err(failure) => {
             return vec![
                 Finding::ok(NAME, "it is read"),
-                broken(RULES, failure).fix("correct the file; `toolcrib rules lint` says more"),
+                broken(RULES, failure)
+                    .with_fix("correct the file; `toolcrib rules lint` says more"),
             ];
         }
     };
     let mut found = Vec::new();
-    let world = World { root: vec![workspace.to_owned()], ..World::default() };
-    match world::without_rules(&world, &config).await {
-        Ok(toolcrib) => found.extend(names(&toolcrib, &config, &rules)),
+    let world = WorkspaceArgs { root: vec![workspace.to_owned()], ..WorkspaceArgs::default() };
+    match bootstrap::build_without_rules(&world, &config).await {
+        Ok(toolcrib) => found.extend(check_names(&toolcrib, &config, &rules)),
         Err(failure) => found.push(broken(NAME, failure)),
     }
     for remark in &config.remarks {
         found.push(Finding::warn(NAME, remark));
     }
-    match config::key_remarks(&config, &Env::of_process()) {
+    match config::key_warnings(&config, &Env::from_process()) {
         Ok(remarks) => {
             found.extend(remarks.into_iter().map(|remark| Finding::warn("keys", remark)));
         }
@@ -52,17 +54,18 @@ pub(super) async fn look(workspace: &Path) -> Vec<Finding> {
     if found.is_empty() {
         found.push(Finding::ok(NAME, "it is read, and what it names is there"));
     }
-    let count = rules.written().len();
+    let count = rules.sources().len();
     found.push(Finding::ok(RULES, format!("{count} rules hold")));
     found
 }
 
-fn names(toolcrib: &Toolcrib, config: &Config, rules: &RuleSet) -> Vec<Finding> {
-    let tools = world::unknown_tools(toolcrib, config);
-    let matchers = world::unknown_matchers(toolcrib, config);
+fn check_names(toolcrib: &Toolcrib, config: &Config, rules: &RuleSet) -> Vec<Finding> {
+    let tools = bootstrap::unknown_tools(toolcrib, config);
+    let matchers = bootstrap::unknown_matchers(toolcrib, config);
     let tools = tools.iter().map(ToString::to_string);
     let all = tools.chain(matchers.iter().map(ToString::to_string));
-    let refused = world::check_words(toolcrib, config, rules).err();
-    let refused = refused.map(|failure| Finding::fail(NAME, failure.message).of_configuration());
+    let refused = bootstrap::check_tool_names(toolcrib, config, rules).err();
+    let refused =
+        refused.map(|failure| Finding::fail(NAME, failure.message).into_configuration_fault());
     all.map(|what| Finding::warn(NAME, what)).chain(refused).collect()
 }

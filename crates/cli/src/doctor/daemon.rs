@@ -9,30 +9,31 @@ use toolcrib_server::SOCKET_PATH_BYTES;
 use super::Finding;
 use crate::config::{self, Env};
 use crate::daemon::client::Client;
-use crate::daemon::{Place, url};
+use crate::daemon::{DaemonPaths, tcp_url};
 use crate::output::Failure;
 
 const NAME: &str = "daemon";
 
-pub(super) async fn look(fix: bool) -> Result<Vec<Finding>, Failure> {
-    let place = Place::own()?;
+pub(super) async fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
+    let place = DaemonPaths::current()?;
     let mut found = Vec::new();
-    let socket = section().socket.unwrap_or_else(|| place.socket());
+    let socket = section().socket.unwrap_or_else(|| place.socket_path());
     if socket.as_os_str().len() > SOCKET_PATH_BYTES {
         let words = format!("the path of the socket is too long: {}", socket.display());
         found.push(
-            Finding::warn(NAME, words).fix("name a shorter one: `socket` in the section [server]"),
+            Finding::warn(NAME, words)
+                .with_fix("name a shorter one: `socket` in the section [server]"),
         );
     }
-    match Client::own().await {
+    match Client::connect_own().await {
         Ok(Some(client)) => {
-            let at = place.living().ok().flatten().as_ref().and_then(url);
+            let at = place.running_address().ok().flatten().as_ref().and_then(tcp_url);
             let at = at.map(|url| format!(" at {url}")).unwrap_or_default();
             let (version, seconds) = (&client.health.version, client.health.up_seconds);
             found.push(Finding::ok(NAME, format!("{version} answers{at}, for {seconds} s")));
         }
         Ok(None) => {
-            found.extend(left_behind(&place, fix));
+            found.extend(stale_files(&place, fix));
             found.push(port());
         }
         Err(failure) => found.push(Finding::fail(NAME, failure.message)),
@@ -41,8 +42,8 @@ pub(super) async fn look(fix: bool) -> Result<Vec<Finding>, Failure> {
 }
 
 /// What a daemon that is gone has left.
-fn left_behind(place: &Place, fix: bool) -> Vec<Finding> {
-    let socket = match place.left() {
+fn stale_files(place: &DaemonPaths, fix: bool) -> Vec<Finding> {
+    let socket = match place.last_address() {
         Ok(None) => return Vec::new(),
         Ok(Some(address)) => address.unix,
         // What cannot be read helps nobody either.
@@ -56,7 +57,7 @@ fn left_behind(place: &Place, fix: bool) -> Vec<Finding> {
     if !fix {
         return vec![
             Finding::warn(NAME, words)
-                .fix("the next start replaces it, `toolcrib doctor --fix` removes it"),
+                .with_fix("the next start replaces it, `toolcrib doctor --fix` removes it"),
         ];
     }
     let removed: Result<(), _> =
@@ -73,7 +74,7 @@ fn remove(path: &Path) -> std::io::Result<()> {
 
 /// How one would listen; a configuration that does not hold is another check's business.
 fn section() -> config::ServerSection {
-    config::load(&Env::of_process(), None).map(|config| config.server).unwrap_or_default()
+    config::load(&Env::from_process(), None).map(|config| config.server).unwrap_or_default()
 }
 
 /// Whether one could listen.
@@ -82,12 +83,12 @@ fn port() -> Finding {
     if section.tcp == Some(false) {
         return Finding::ok(NAME, "none runs; it would listen on its socket");
     }
-    let address = section.listen.unwrap_or(config::LISTEN);
+    let address = section.listen.unwrap_or(config::DEFAULT_LISTEN);
     match TcpListener::bind(address) {
         Ok(_) => Finding::ok(NAME, format!("none runs; {address} is free for one")),
         Err(error) => {
             Finding::warn(NAME, format!("none runs, and {address} cannot be listened on: {error}"))
-                .fix("name another address: `toolcrib config set server.listen 127.0.0.1:0`")
+                .with_fix("name another address: `toolcrib config set server.listen 127.0.0.1:0`")
         }
     }
 }

@@ -1,55 +1,55 @@
 //! The database, the secrets, the audit and what was left in the middle.
 
 use toolcrib_app::core::RunStatus;
-use toolcrib_app::store::Survey;
-use toolcrib_app::{KillSwitch, Stores};
+use toolcrib_app::store::Inspection;
+use toolcrib_app::{KillSwitchFile, Stores};
 
 use super::Finding;
 use crate::output::Failure;
-use crate::{session, world};
+use crate::{bootstrap, session};
 
 const NAME: &str = "store";
 /// Free pages of a database that are worth a word.
 const MANY_FREE: u64 = 256 * 1024 * 1024;
 /// Runs that are looked at.
-const LOOKED_AT: usize = 1_000;
+const MAX_ROWS: usize = 1_000;
 
-pub(super) async fn look() -> Result<Vec<Finding>, Failure> {
+pub(super) async fn check() -> Result<Vec<Finding>, Failure> {
     let mut found = vec![secrets()?];
-    if world::is_shared()? {
-        match world::unsigned_stores() {
+    if bootstrap::is_shared()? {
+        match bootstrap::unsigned_stores() {
             Ok(stores) => {
                 found.push(Finding::ok(NAME, "the shared database answers"));
-                found.extend(left(&stores).await);
+                found.extend(orphaned_runs(&stores).await);
             }
             Err(failure) => found.push(
                 Finding::fail(NAME, failure.message)
-                    .fix("look at TOOLCRIB_DATABASE_URL and its server"),
+                    .with_fix("look at TOOLCRIB_DATABASE_URL and its server"),
             ),
         }
     } else {
-        found.extend(own().await?);
+        found.extend(check_database().await?);
     }
-    found.extend(stopped()?);
+    found.extend(kill_switch()?);
     Ok(found)
 }
 
-async fn own() -> Result<Vec<Finding>, Failure> {
-    let path = world::database()?;
+async fn check_database() -> Result<Vec<Finding>, Failure> {
+    let path = bootstrap::database_path()?;
     if !path.exists() {
         return Ok(vec![Finding::ok(NAME, "there is no database yet; the first call makes it")]);
     }
-    let survey = match Survey::of(&path) {
+    let survey = match Inspection::read(&path) {
         Ok(survey) => survey,
         Err(error) => {
             let backup = "put a backup in its place: `toolcrib restore FILE --force`";
-            return Ok(vec![Finding::fail(NAME, error.to_string()).fix(backup)]);
+            return Ok(vec![Finding::fail(NAME, error.to_string()).with_fix(backup)]);
         }
     };
     if let Some(problem) = survey.problems.first() {
         let words = format!("{} is damaged: {problem}", path.display());
         let fix = "keep a copy of it, then `toolcrib restore FILE --force`";
-        return Ok(vec![Finding::fail(NAME, words).fix(fix)]);
+        return Ok(vec![Finding::fail(NAME, words).with_fix(fix)]);
     }
     if survey.version > survey.known {
         let words = format!(
@@ -58,7 +58,7 @@ async fn own() -> Result<Vec<Finding>, Failure> {
             survey.version,
             survey.known
         );
-        return Ok(vec![Finding::fail(NAME, words).fix("use a newer Toolcrib")]);
+        return Ok(vec![Finding::fail(NAME, words).with_fix("use a newer Toolcrib")]);
     }
     let mut found = Vec::new();
     let size = survey.bytes / 1_000_000;
@@ -81,23 +81,23 @@ async fn own() -> Result<Vec<Finding>, Failure> {
             format!("{free} MB of it are empty pages, which are used again"),
         ));
     }
-    match world::unsigned_stores() {
-        Ok(stores) => found.extend(left(&stores).await),
+    match bootstrap::unsigned_stores() {
+        Ok(stores) => found.extend(orphaned_runs(&stores).await),
         Err(failure) => found.push(Finding::fail(NAME, failure.message)),
     }
     Ok(found)
 }
 
 /// Runs whose process is gone.
-async fn left(stores: &Stores) -> Vec<Finding> {
-    let running = stores.runs.runs("", Some(RunStatus::Running), LOOKED_AT).await;
+async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
+    let running = stores.runs.runs("", Some(RunStatus::Running), MAX_ROWS).await;
     let running = match running {
         Ok(running) => running,
         Err(error) => return vec![Finding::fail(NAME, error.to_string())],
     };
     let mut count = 0;
     for run in &running {
-        if matches!(session::is_worked_on(run, stores).await, Ok(false)) {
+        if matches!(session::has_live_worker(run, stores).await, Ok(false)) {
             count += 1;
         }
     }
@@ -107,13 +107,13 @@ async fn left(stores: &Stores) -> Vec<Finding> {
     let words = format!("{count} runs were left in the middle by processes that are gone");
     vec![
         Finding::warn("runs", words)
-            .fix("`toolcrib resume --list` shows them; a daemon takes up its own"),
+            .with_fix("`toolcrib resume --list` shows them; a daemon takes up its own"),
     ]
 }
 
 /// The vault opens.
 fn secrets() -> Result<Finding, Failure> {
-    let vault = world::vault()?;
+    let vault = bootstrap::open_vault()?;
     Ok(match vault.read() {
         Ok(secrets) => Finding::ok("secrets", format!("{} are kept", secrets.len())),
         Err(error) => Finding::fail("secrets", error.to_string()),
@@ -121,12 +121,12 @@ fn secrets() -> Result<Finding, Failure> {
 }
 
 /// Whether tools stand still.
-fn stopped() -> Result<Option<Finding>, Failure> {
-    let stop = KillSwitch::of(&world::state_folder()?).read();
+fn kill_switch() -> Result<Option<Finding>, Failure> {
+    let stop = KillSwitchFile::in_folder(&bootstrap::state_folder()?).read();
     Ok(stop.map(|stop| {
         let by = if stop.by.is_empty() { "somebody".to_owned() } else { stop.by };
         let why = if stop.why.is_empty() { String::new() } else { format!(": {}", stop.why) };
         Finding::warn("tools", format!("every tool is stopped by {by}{why}"))
-            .fix("toolcrib start-tools")
+            .with_fix("toolcrib start-tools")
     }))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 /// How it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum State {
+pub(crate) enum FindingState {
     /// As it should be.
     Ok,
     /// It works, and somebody should know.
@@ -16,7 +16,7 @@ pub(crate) enum State {
     Fixed,
 }
 
-impl State {
+impl FindingState {
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -33,7 +33,7 @@ pub(crate) struct Finding {
     /// What it is about.
     pub(crate) name: &'static str,
     /// How it is.
-    pub(crate) state: State,
+    pub(crate) state: FindingState,
     /// The same in words.
     pub(crate) message: String,
     /// What to do.
@@ -45,34 +45,34 @@ pub(crate) struct Finding {
 }
 
 impl Finding {
-    fn new(name: &'static str, state: State, message: impl Into<String>) -> Self {
+    fn new(name: &'static str, state: FindingState, message: impl Into<String>) -> Self {
         Self { name, state, message: message.into(), fix: None, of_configuration: false }
     }
 
     pub(super) fn ok(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, State::Ok, message)
+        Self::new(name, FindingState::Ok, message)
     }
 
     pub(super) fn warn(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, State::Warn, message)
+        Self::new(name, FindingState::Warn, message)
     }
 
     pub(super) fn fail(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, State::Fail, message)
+        Self::new(name, FindingState::Fail, message)
     }
 
     pub(super) fn fixed(name: &'static str, message: impl Into<String>) -> Self {
-        Self::new(name, State::Fixed, message)
+        Self::new(name, FindingState::Fixed, message)
     }
 
     /// Says what to do.
-    pub(super) fn fix(mut self, fix: impl Into<String>) -> Self {
+    pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
     /// It makes the configuration unusable.
-    pub(super) fn of_configuration(mut self) -> Self {
+    pub(super) fn into_configuration_fault(mut self) -> Self {
         self.of_configuration = true;
         self
     }

@@ -3,20 +3,20 @@
 use std::time::Duration;
 
 use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
-use toolcrib_app::providers::live::ProviderKind;
+use toolcrib_app::providers::http_provider::ProviderKind;
 
 use super::Finding;
 use crate::config::Config;
 
 const NAME: &str = "providers";
 /// Longer than that, and a person would give up too.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-pub(super) async fn look(config: &Config, online: bool) -> Vec<Finding> {
+pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
     if config.providers.is_empty() && config.model.default.is_none() {
         return vec![
             Finding::ok(NAME, "none is set up in a file; keys in the environment count too")
-                .fix("docs/providers.md says how"),
+                .with_fix("docs/providers.md says how"),
         ];
     }
     let mut found = vec![Finding::ok(NAME, format!("{} are set up", config.providers.len()))];
@@ -27,7 +27,7 @@ pub(super) async fn look(config: &Config, online: bool) -> Vec<Finding> {
         let kind = section.kind.or_else(|| id.0.parse::<ProviderKind>().ok());
         let url = section.base_url.clone().or_else(|| Some(kind?.default_base_url()?.to_owned()));
         found.push(match url {
-            Some(url) => answers(&id.0, &url).await,
+            Some(url) => check_reachable(&id.0, &url).await,
             None => Finding::warn(NAME, format!("{}: where it is was not said", id.0)),
         });
     }
@@ -35,20 +35,20 @@ pub(super) async fn look(config: &Config, online: bool) -> Vec<Finding> {
 }
 
 /// Whether anything answers there, whatever it says: no key is sent.
-async fn answers(id: &str, url: &str) -> Finding {
+async fn check_reachable(id: &str, url: &str) -> Finding {
     let shown = url.split('@').next_back().unwrap_or_default();
-    let policy = authority(url).and_then(|target| AddressPolicy::allowing([target]).ok());
+    let policy = authority(url).and_then(|target| AddressPolicy::with_allowed([target]).ok());
     let Some(policy) = policy else {
         return Finding::fail(NAME, format!("{id}: {shown} is no address"));
     };
     let request = Request { follow: Follow::Never, ..Request::get(url) };
-    let limits = Limits { total: PATIENCE, ..Limits::default() };
+    let limits = Limits { total: CONNECT_TIMEOUT, ..Limits::default() };
     match HttpClient::new(policy).fetch(&request, &limits).await {
         Ok(response) => {
             Finding::ok(NAME, format!("{id}: {shown} answers (HTTP {})", response.head.status))
         }
         Err(error) => Finding::fail(NAME, format!("{id}: {shown} does not answer: {error}"))
-            .fix("look at the network, at `base_url`, and whether the server runs"),
+            .with_fix("look at the network, at `base_url`, and whether the server runs"),
     }
 }
 

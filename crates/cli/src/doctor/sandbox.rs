@@ -4,12 +4,12 @@ use toolcrib_app::sandbox::userland::{ShellTarget, State};
 use toolcrib_app::sandbox::{Backend as _, Feature, Level, Local};
 
 use super::Finding;
+use crate::bootstrap;
 use crate::config::{self, Env};
-use crate::world;
 
 const NAME: &str = "sandbox";
 
-pub(super) async fn look() -> Vec<Finding> {
+pub(super) async fn check() -> Vec<Finding> {
     let probe = Local::new().probe().await;
     let words = format!("programs can be held at the level {}", probe.strongest);
     let mut found = vec![match probe.strongest {
@@ -31,9 +31,9 @@ pub(super) async fn look() -> Vec<Finding> {
 
 /// The Linux userland, unless there never was one. A configuration that cannot be read is a finding of its own.
 fn userland() -> Option<Finding> {
-    let config = config::load(&Env::of_process(), None).ok()?;
-    let status = world::userland(&config)?.status();
-    let words = format!("the Linux userland is {}", status.state.words());
+    let config = config::load(&Env::from_process(), None).ok()?;
+    let status = bootstrap::userland(&config)?.status();
+    let words = format!("the Linux userland is {}", status.state.message());
     match status.state {
         State::Absent if config.shell.target != Some(ShellTarget::Userland) => None,
         State::Ready(_) => Some(Finding::ok(NAME, words)),

@@ -3,23 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use super::Service;
-use super::program::{done, shown};
+use super::service_command::{run_checked, run_visible};
+use crate::bootstrap;
 use crate::config::Env;
 use crate::output::Failure;
-use crate::world;
 
 const PROGRAM: &str = "launchctl";
 const LABEL: &str = "org.toolcrib.daemon";
 
 /// Where launchd looks for agents of a user (`launchd.plist(5)`).
 pub(super) fn path() -> Result<PathBuf, Failure> {
-    let home = Env::of_process().path("HOME");
+    let home = Env::from_process().path("HOME");
     let home = home.ok_or_else(|| Failure::configuration("there is no home folder"))?;
     Ok(home.join("Library/LaunchAgents").join(format!("{LABEL}.plist")))
 }
 
 fn log() -> Result<PathBuf, Failure> {
-    Ok(world::state_folder()?.join("daemon/launchd.log"))
+    Ok(bootstrap::state_folder()?.join("daemon/launchd.log"))
 }
 
 pub(super) fn plist(service: &Service) -> Result<String, Failure> {
@@ -78,22 +78,22 @@ fn escaped(path: &Path) -> Result<String, Failure> {
 }
 
 /// The domain of this user's agents.
-fn domain() -> String {
+fn launchd_domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }
 
 pub(super) fn load() -> Result<(), Failure> {
     let path = path()?;
     let path = path.to_string_lossy();
-    done(PROGRAM, &["bootstrap", &domain(), &path])
+    run_checked(PROGRAM, &["bootstrap", &launchd_domain(), &path])
 }
 
 pub(super) fn unload() -> Result<(), Failure> {
-    done(PROGRAM, &["bootout", &format!("{}/{LABEL}", domain())])
+    run_checked(PROGRAM, &["bootout", &format!("{}/{LABEL}", launchd_domain())])
 }
 
 pub(super) fn status() -> Result<u8, Failure> {
-    shown(PROGRAM, &["print", &format!("{}/{LABEL}", domain())])
+    run_visible(PROGRAM, &["print", &format!("{}/{LABEL}", launchd_domain())])
 }
 
 pub(super) fn logs(lines: u32, follow: bool) -> Result<u8, Failure> {
@@ -104,7 +104,7 @@ pub(super) fn logs(lines: u32, follow: bool) -> Result<u8, Failure> {
         args.push("-f");
     }
     args.push(&log);
-    shown("tail", &args)
+    run_visible("tail", &args)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The daemon as a service of the system: a unit of systemd for one user, an agent of launchd.
 
 mod launchd;
-mod program;
+mod service_command;
 mod systemd;
 
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use crate::output::Failure;
 
 /// Name of the service.
-pub(crate) const NAME: &str = "toolcrib";
+pub(crate) const SERVICE_NAME: &str = "toolcrib";
 
 /// What the service starts.
 #[derive(Debug, Clone)]
@@ -26,21 +26,21 @@ pub(crate) struct Service {
 
 /// What starts services here.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Manager {
+pub(crate) enum ServiceManager {
     /// Of Linux.
     Systemd,
     /// Of macOS.
     Launchd,
 }
 
-impl Manager {
+impl ServiceManager {
     /// That of this system.
-    pub(crate) fn here() -> Self {
+    pub(crate) fn detect() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
     /// The file that describes the service.
-    pub(crate) fn text(self, service: &Service) -> Result<String, Failure> {
+    pub(crate) fn definition(self, service: &Service) -> Result<String, Failure> {
         match self {
             Self::Systemd => systemd::unit(service),
             Self::Launchd => launchd::plist(service),

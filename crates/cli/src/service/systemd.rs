@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::program::{done, shown};
-use super::{NAME, Service};
+use super::service_command::{run_checked, run_visible};
+use super::{SERVICE_NAME, Service};
 use crate::config::Env;
 use crate::output::Failure;
 
@@ -12,7 +12,7 @@ const UNIT: &str = "toolcrib.service";
 
 /// `$XDG_CONFIG_HOME/systemd/user`, where systemd looks for units of a user (`systemd.unit(5)`).
 pub(super) fn path() -> Result<PathBuf, Failure> {
-    let env = Env::of_process();
+    let env = Env::from_process();
     let config = env.path("XDG_CONFIG_HOME").or_else(|| Some(env.path("HOME")?.join(".config")));
     let config = config.ok_or_else(|| Failure::configuration("there is no home folder"))?;
     Ok(config.join("systemd/user").join(UNIT))
@@ -97,33 +97,33 @@ fn quoted_text(text: &str) -> String {
 }
 
 pub(super) fn install() -> Result<(), Failure> {
-    done(PROGRAM, &["--user", "daemon-reload"])?;
-    done(PROGRAM, &["--user", "enable", "--now", UNIT])
+    run_checked(PROGRAM, &["--user", "daemon-reload"])?;
+    run_checked(PROGRAM, &["--user", "enable", "--now", UNIT])
 }
 
 pub(super) fn uninstall() -> Result<(), Failure> {
-    done(PROGRAM, &["--user", "disable", "--now", UNIT])
+    run_checked(PROGRAM, &["--user", "disable", "--now", UNIT])
 }
 
 pub(super) fn start() -> Result<(), Failure> {
-    done(PROGRAM, &["--user", "start", UNIT])
+    run_checked(PROGRAM, &["--user", "start", UNIT])
 }
 
 pub(super) fn stop() -> Result<(), Failure> {
-    done(PROGRAM, &["--user", "stop", UNIT])
+    run_checked(PROGRAM, &["--user", "stop", UNIT])
 }
 
 pub(super) fn status() -> Result<u8, Failure> {
-    shown(PROGRAM, &["--user", "--no-pager", "status", UNIT])
+    run_visible(PROGRAM, &["--user", "--no-pager", "status", UNIT])
 }
 
 pub(super) fn logs(lines: u32, follow: bool) -> Result<u8, Failure> {
     let lines = lines.to_string();
-    let mut args = vec!["--user", "--unit", NAME, "--lines", &lines, "--no-pager"];
+    let mut args = vec!["--user", "--unit", SERVICE_NAME, "--lines", &lines, "--no-pager"];
     if follow {
         args.push("--follow");
     }
-    shown("journalctl", &args)
+    run_visible("journalctl", &args)
 }
 
 #[cfg(test)]

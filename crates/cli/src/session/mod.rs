@@ -1,53 +1,53 @@
 //! Everything that a run needs, from the words of the command line, the configuration and the environment.
 
-mod calls;
-mod change;
-mod conversation;
-mod deciding;
-mod ground;
-mod models;
-mod setup;
-mod show;
-mod tally;
-mod worker;
+mod approver_selection;
+mod call_rows;
+mod continue_conversation;
+mod event_printer;
+mod exit_status;
+mod model_connections;
+mod run_environment;
+mod run_setup;
+mod session_changes;
+mod worker_liveness;
 
 use std::sync::Arc;
 
 use toolcrib_app::agent::library::Agent;
 use toolcrib_app::core::{Context, ConversationId};
-use toolcrib_app::providers::chat::UserMessage;
+use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::providers::model::Model;
-use toolcrib_app::runner::{Runner, RunnerLimits, Start};
-use toolcrib_app::{Stores, Toolcrib, Watching};
+use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
+use toolcrib_app::{Stores, SwitchWatcher, Toolcrib};
 
-use crate::cli::{Brain, World};
+use crate::bootstrap;
+use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::OnAsk;
 use crate::output::Failure;
 use crate::terminal::Console;
-use crate::world;
 
-pub(crate) use calls::{CallRow, Calls, duration, ended, failure_words};
-pub(crate) use conversation::go_on_in;
-pub(crate) use deciding::{Prepared, TerminalPerson, approver};
-pub(crate) use ground::{Cast, Ground, agent};
-pub(crate) use models::Connections;
-pub(crate) use setup::Setup;
-pub(crate) use show::{Printer, remark};
-pub(crate) use tally::Tally;
-pub(crate) use worker::is_worked_on;
+pub(crate) use approver_selection::{CommandLineDecision, TerminalPerson, select_approver};
+pub(crate) use call_rows::{CallRow, CallTable, failure_text, format_duration, format_ended};
+pub(crate) use continue_conversation::check_continuable;
+pub(crate) use event_printer::{EventPrinter, describe_event};
+pub(crate) use exit_status::RunTally;
+pub(crate) use model_connections::ModelConnections;
+pub(crate) use run_environment::{AgentAndModels, RunEnvironment, find_agent};
+pub(crate) use run_setup::RunSetup;
+pub(crate) use worker_liveness::has_live_worker;
 
 /// A Toolcrib with a model and an agent.
 pub(crate) struct Session {
     pub(crate) runner: Runner,
     pub(crate) toolcrib: Toolcrib,
     /// Lets the kill switch stop what is at work.
-    _watching: Watching,
+    _watching: SwitchWatcher,
     pub(crate) stores: Stores,
     pub(crate) agent: Agent,
     pub(crate) models: Vec<Arc<dyn Model>>,
     pub(crate) stream: bool,
     pub(crate) limits: RunnerLimits,
-    pub(crate) setup: Setup,
+    pub(crate) setup: RunSetup,
     pub(crate) console: Console,
     on_ask: Option<OnAsk>,
     /// What people should know before it begins.
@@ -55,7 +55,7 @@ pub(crate) struct Session {
 }
 
 /// How a session is set up, besides the words that are stored with its runs.
-pub(crate) struct Opening {
+pub(crate) struct SessionOptions {
     /// What happens to calls that need approval.
     pub(crate) on_ask: Option<OnAsk>,
     /// Where people are asked.
@@ -64,7 +64,7 @@ pub(crate) struct Opening {
     pub(crate) models: Option<(Vec<Arc<dyn Model>>, bool)>,
 }
 
-impl Opening {
+impl SessionOptions {
     /// People are asked at the terminal, if there is one.
     pub(crate) fn at_terminal(on_ask: Option<OnAsk>) -> Self {
         Self { on_ask, console: Console::default(), models: None }
@@ -75,27 +75,29 @@ impl Opening {
 ///
 /// # Errors
 /// Exit code 2 or 3, with what to do.
-pub(crate) async fn open(
-    brain: &Brain,
-    world: &World,
-    opening: Opening,
+pub(crate) async fn open_session(
+    brain: &ModelArgs,
+    world: &WorkspaceArgs,
+    opening: SessionOptions,
 ) -> Result<Session, Failure> {
-    let Opening { on_ask, console, models } = opening;
-    let setup = Setup::new(brain, world)?;
-    let config = world::configured(&setup.world())?;
-    let stores = world::stores()?;
-    let on_ask = config.asks(on_ask);
-    let mut settings = world::settings(&setup.world(), &config)?;
-    world::use_on_ask(&mut settings, on_ask);
-    let approver = approver(on_ask, &console, &stores.approvals);
-    let ground = Ground::lay(setup, settings, &config, stores, approver).await?;
-    let Ground { toolcrib, runner, stores, mut setup, mut warnings } = ground;
-    let connections = Connections::new(&stores);
-    let said = config.preset(world.policy);
-    let cast = Cast::of(brain, (&toolcrib, &runner), &config, &connections, said, models).await?;
-    let Cast { agent, models, stream, limits, warnings: more } = cast;
+    let SessionOptions { on_ask, console, models } = opening;
+    let setup = RunSetup::new(brain, world)?;
+    let config = bootstrap::load_config(&setup.workspace_args())?;
+    let stores = bootstrap::stores()?;
+    let on_ask = config.effective_on_ask(on_ask);
+    let mut settings = bootstrap::settings(&setup.workspace_args(), &config)?;
+    bootstrap::apply_on_ask(&mut settings, on_ask);
+    let approver = select_approver(on_ask, &console, &stores.approvals);
+    let ground = RunEnvironment::build(setup, settings, &config, stores, approver).await?;
+    let RunEnvironment { toolcrib, runner, stores, mut setup, mut warnings } = ground;
+    let connections = ModelConnections::new(&stores);
+    let said = config.effective_preset(world.policy);
+    let cast =
+        AgentAndModels::resolve(brain, (&toolcrib, &runner), &config, &connections, said, models)
+            .await?;
+    let AgentAndModels { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
-    let watching = toolcrib.watch(|_| ());
+    let watching = toolcrib.watch_switches(|_| ());
     warnings.extend(more);
     Ok(Session {
         runner,
@@ -120,10 +122,10 @@ impl Session {
     }
 
     /// A run of this session that begins with a message.
-    pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> Start {
+    pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> StartRequest {
         let library = self.runner.library();
-        let skill = toolcrib_app::agent::library::slash(text, &library);
-        Start {
+        let skill = toolcrib_app::agent::library::parse_slash_command(text, &library);
+        StartRequest {
             message: UserMessage { text: text.to_owned(), ..UserMessage::default() },
             agent: self.agent.clone(),
             models: self.models.clone(),

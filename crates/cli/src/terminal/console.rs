@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::OwnedMutexGuard;
 
-use super::desk::Desk;
 use super::keyboard::{Keyboard, Keys};
-use super::paint::{Paint, is_dumb};
-use super::wrap;
+use super::modal::Modal;
+use super::style::{Styler, is_dumb_terminal};
+use super::text_wrap;
 
 /// Somebody who typed this short a time ago is still typing: the next keys are not meant for a card that comes up.
-const TYPING: Duration = Duration::from_millis(1000);
+const TYPING_PAUSE: Duration = Duration::from_millis(1000);
 /// Size of a terminal that does not tell.
 const SIZE: (usize, usize) = (80, 24);
 
@@ -28,23 +28,23 @@ struct Inner {
     keyboard: Keyboard,
     seat: Arc<tokio::sync::Mutex<()>>,
     typed: Mutex<Option<Instant>>,
-    paint: Paint,
+    paint: Styler,
 }
 
 /// What stands on the terminal.
 struct Screen {
-    out: Out,
+    out: ConsoleOutput,
     /// Rows below the finished text that are drawn again and again.
     live: Vec<String>,
     /// How many of them are on the terminal now.
     drawn: usize,
     /// Whether a card is shown; what comes meanwhile waits.
-    is_held: bool,
+    is_modal_open: bool,
     waiting: String,
 }
 
 /// Where text goes.
-enum Out {
+enum ConsoleOutput {
     /// A chat: everything goes to the terminal that standard output is.
     Chat(Box<dyn Write + Send>),
     /// Other commands: remarks to standard error, cards to the terminal itself.
@@ -54,8 +54,8 @@ enum Out {
 impl Default for Console {
     fn default() -> Self {
         Self::new(
-            Out::Command,
-            Paint { colour: io::stderr().is_terminal() && Paint::of_env().colour },
+            ConsoleOutput::Command,
+            Styler { colour: io::stderr().is_terminal() && Styler::from_env().colour },
         )
     }
 }
@@ -63,12 +63,17 @@ impl Default for Console {
 impl Console {
     /// The terminal of a chat.
     pub(crate) fn chat() -> Self {
-        Self::new(Out::Chat(Box::new(io::stdout())), Paint::of_env())
+        Self::new(ConsoleOutput::Chat(Box::new(io::stdout())), Styler::from_env())
     }
 
-    fn new(out: Out, paint: Paint) -> Self {
-        let screen =
-            Screen { out, live: Vec::new(), drawn: 0, is_held: false, waiting: String::new() };
+    fn new(out: ConsoleOutput, paint: Styler) -> Self {
+        let screen = Screen {
+            out,
+            live: Vec::new(),
+            drawn: 0,
+            is_modal_open: false,
+            waiting: String::new(),
+        };
         Self {
             inner: Arc::new(Inner {
                 screen: Mutex::new(screen),
@@ -80,7 +85,7 @@ impl Console {
         }
     }
 
-    pub(crate) fn paint(&self) -> Paint {
+    pub(crate) fn paint(&self) -> Styler {
         self.inner.paint
     }
 
@@ -90,7 +95,7 @@ impl Console {
 
     /// Whether it is that of a chat.
     pub(crate) fn is_chat(&self) -> bool {
-        matches!(self.screen().out, Out::Chat(_))
+        matches!(self.screen().out, ConsoleOutput::Chat(_))
     }
 
     /// Whether somebody would see a card and could answer it.
@@ -101,27 +106,27 @@ impl Console {
     /// Prints finished lines.
     pub(crate) fn print(&self, text: &str) {
         let mut screen = self.screen();
-        if screen.is_held {
+        if screen.is_modal_open {
             screen.waiting.push_str(text);
         } else {
-            screen.finished(text);
+            screen.print_above(text);
         }
     }
 
     /// Prints one finished line.
-    pub(crate) fn line(&self, text: &str) {
+    pub(crate) fn print_line(&self, text: &str) {
         self.print(&format!("{text}\n"));
     }
 
     /// What moves below the finished text from now on.
-    pub(crate) fn live(&self, rows: Vec<String>) {
+    pub(crate) fn set_live_rows(&self, rows: Vec<String>) {
         let mut screen = self.screen();
         if screen.live == rows && (screen.drawn > 0 || rows.is_empty()) {
             return;
         }
         screen.live = rows;
-        if !screen.is_held {
-            screen.finished("");
+        if !screen.is_modal_open {
+            screen.print_above("");
         }
     }
 
@@ -131,44 +136,44 @@ impl Console {
     }
 
     /// Somebody typed just now.
-    pub(crate) fn typed(&self) {
+    pub(crate) fn record_keypress(&self) {
         *self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
     /// Waits until no other card is shown.
-    pub(crate) async fn seat(&self) -> OwnedMutexGuard<()> {
+    pub(crate) async fn lock_modal(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.inner.seat).lock_owned().await
     }
 
     /// Takes the terminal for a card; whoever calls has the [seat](Self::seat).
-    pub(crate) fn take(&self) -> io::Result<Desk> {
+    pub(crate) fn open_modal(&self) -> io::Result<Modal> {
         let keys = self.inner.keyboard.listen()?;
         let mut screen = self.screen();
         let out: Box<dyn Write + Send + Sync> = match &screen.out {
-            Out::Chat(_) => Box::new(io::stdout()),
-            Out::Command => Box::new(File::options().write(true).open("/dev/tty")?),
+            ConsoleOutput::Chat(_) => Box::new(io::stdout()),
+            ConsoleOutput::Command => Box::new(File::options().write(true).open("/dev/tty")?),
         };
         screen.erase();
-        screen.is_held = true;
+        screen.is_modal_open = true;
         drop(screen);
         let typed = self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let is_typing = typed.is_some_and(|at| at.elapsed() < TYPING);
-        Ok(Desk::new(self.clone(), keys, out, is_typing))
+        let is_typing = typed.is_some_and(|at| at.elapsed() < TYPING_PAUSE);
+        Ok(Modal::new(self.clone(), keys, out, is_typing))
     }
 }
 
 impl Console {
     /// The card is gone: what waited is written.
-    pub(super) fn give_back(&self) {
+    pub(super) fn close_modal(&self) {
         let mut screen = self.screen();
-        screen.is_held = false;
+        screen.is_modal_open = false;
         let waiting = std::mem::take(&mut screen.waiting);
-        screen.finished(&waiting);
+        screen.print_above(&waiting);
     }
 }
 
 /// Columns and rows of the terminal.
-pub(crate) fn size() -> (usize, usize) {
+pub(crate) fn terminal_size() -> (usize, usize) {
     let told = rustix::termios::tcgetwinsize(io::stdout());
     let told = told.or_else(|_| rustix::termios::tcgetwinsize(io::stderr())).ok();
     let told = told.filter(|size| size.ws_col > 0 && size.ws_row > 0);
@@ -179,17 +184,17 @@ impl Screen {
     fn write(&mut self, text: &str) {
         // A terminal that is gone stops nothing.
         let _ = match &mut self.out {
-            Out::Chat(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
-            Out::Command => io::stderr().write_all(text.as_bytes()),
+            ConsoleOutput::Chat(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
+            ConsoleOutput::Command => io::stderr().write_all(text.as_bytes()),
         };
     }
 
     /// Writes finished lines above the live rows, in one go, so that nothing flickers.
-    fn finished(&mut self, text: &str) {
+    fn print_above(&mut self, text: &str) {
         let mut all = self.erasure();
         all.push_str(text);
-        if matches!(self.out, Out::Chat(_)) && !is_dumb() {
-            let (columns, rows) = size();
+        if matches!(self.out, ConsoleOutput::Chat(_)) && !is_dumb_terminal() {
+            let (columns, rows) = terminal_size();
             // What is taller than the terminal would scroll, and could not be erased again.
             let from = self.live.len().saturating_sub(rows.saturating_sub(1));
             let live = self.live.get(from..).unwrap_or_default();
@@ -230,7 +235,7 @@ fn clip(row: &str, columns: usize) -> String {
         let length = match rest.strip_prefix("\u{1b}[") {
             Some(codes) => codes.find('m').map_or(rest.len(), |at| at + 3),
             None => {
-                used += wrap::width(rest.get(..c.len_utf8()).unwrap_or_default());
+                used += text_wrap::width(rest.get(..c.len_utf8()).unwrap_or_default());
                 if used > columns {
                     if clipped.contains('\u{1b}') {
                         clipped.push_str("\u{1b}[0m");
@@ -299,18 +304,19 @@ mod tests {
     #[test]
     fn finished_text_goes_above_what_moves() {
         let paper = Paper::default();
-        let console = Console::new(Out::Chat(Box::new(paper.clone())), Paint { colour: false });
-        console.line("one");
-        console.live(vec!["Working… 1 s".to_owned()]);
-        console.live(vec!["Working… 2 s".to_owned(), "› typed".to_owned()]);
-        console.line("two");
-        console.screen().is_held = true;
-        console.line("three");
-        console.screen().is_held = false;
+        let console =
+            Console::new(ConsoleOutput::Chat(Box::new(paper.clone())), Styler { colour: false });
+        console.print_line("one");
+        console.set_live_rows(vec!["Working… 1 s".to_owned()]);
+        console.set_live_rows(vec!["Working… 2 s".to_owned(), "› typed".to_owned()]);
+        console.print_line("two");
+        console.screen().is_modal_open = true;
+        console.print_line("three");
+        console.screen().is_modal_open = false;
         console.screen().waiting.clear();
-        console.live(Vec::new());
+        console.set_live_rows(Vec::new());
         let bytes = paper.0.lock().unwrap().clone();
-        if is_dumb() {
+        if is_dumb_terminal() {
             assert_eq!(shown(&bytes), "one\ntwo\n");
         } else {
             assert_eq!(shown(&bytes), "one\ntwo\n");

@@ -14,7 +14,7 @@ use rustix::termios::{
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::keys::{Decoder, Key};
+use super::key_decoder::{Key, KeyDecoder};
 
 /// How long the rest of an escape sequence may take: those of terminals come at once.
 const SEQUENCE_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
@@ -53,7 +53,7 @@ impl Keys {
     }
 
     /// Ends the listening; the keys that were pressed and not yet taken.
-    pub(crate) fn rest(mut self) -> Vec<Key> {
+    pub(crate) fn take_pending(mut self) -> Vec<Key> {
         self.leave();
         std::iter::from_fn(|| self.received.try_recv().ok()).collect()
     }
@@ -69,7 +69,7 @@ impl Keys {
     }
 
     /// Gives the terminal to somebody else, such as an editor, until this returns.
-    pub(crate) async fn lend<T>(&self, work: impl Future<Output = T>) -> T {
+    pub(crate) async fn suspend_during<T>(&self, work: impl Future<Output = T>) -> T {
         self.keyboard.stop();
         let result = work.await;
         // A terminal that is gone by now ends the listening at the next key.
@@ -127,7 +127,7 @@ impl State {
             return Ok(());
         }
         let tty = device()?;
-        let raw = Raw::enter(&tty)?;
+        let raw = RawMode::enter(&tty)?;
         let (ended, wake) = rustix::pipe::pipe()?;
         let keyboard = keyboard.clone();
         let thread = thread::Builder::new().name("keyboard".to_owned()).spawn(move || {
@@ -151,11 +151,11 @@ fn device() -> io::Result<File> {
 
 /// Reads until the other end of `ended` is closed.
 fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
-    let mut decoder = Decoder::default();
+    let mut decoder = KeyDecoder::default();
     let mut bytes = [0; 1024];
     loop {
         let mut both = [PollFd::new(tty, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        let patience = decoder.is_waiting().then_some(&SEQUENCE_TIME);
+        let patience = decoder.has_partial().then_some(&SEQUENCE_TIME);
         let ready = match poll(&mut both, patience) {
             Err(rustix::io::Errno::INTR) => continue,
             ready => ready?,
@@ -165,7 +165,7 @@ fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
             return Ok(());
         }
         if ready == 0 {
-            decoder.pause().into_iter().for_each(|key| keyboard.deliver(key));
+            decoder.flush().into_iter().for_each(|key| keyboard.deliver(key));
             continue;
         }
         if !keys.is_empty() {
@@ -190,48 +190,48 @@ fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
 fn interrupt(tty: &File) -> io::Result<()> {
     restore();
     kill_process(getpid(), Signal::INT)?;
-    Raw::again(tty)
+    RawMode::enter_again(tty)
 }
 
 /// How the terminal was before somebody listened.
-static BEFORE: Mutex<Before> = Mutex::new(Before { modes: None, is_leaving: false });
+static SAVED_MODES: Mutex<SavedModes> = Mutex::new(SavedModes { modes: None, is_leaving: false });
 
-struct Before {
+struct SavedModes {
     modes: Option<(Arc<File>, Termios)>,
     /// Set when the process ends: the terminal stays as it is from then on.
     is_leaving: bool,
 }
 
-fn before() -> MutexGuard<'static, Before> {
-    BEFORE.lock().unwrap_or_else(PoisonError::into_inner)
+fn saved_modes() -> MutexGuard<'static, SavedModes> {
+    SAVED_MODES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Puts the terminal back to how it was.
 fn restore() {
-    if let Some((tty, modes)) = &before().modes {
+    if let Some((tty, modes)) = &saved_modes().modes {
         let _ = tcsetattr(&**tty, OptionalActions::Now, modes);
     }
 }
 
 /// The same for a process that is about to end.
-pub(crate) fn leave() {
-    before().is_leaving = true;
+pub(crate) fn restore_terminal() {
+    saved_modes().is_leaving = true;
     restore();
 }
 
 /// The terminal gives keys one by one, and shows none.
-struct Raw;
+struct RawMode;
 
-impl Raw {
+impl RawMode {
     fn enter(tty: &File) -> io::Result<Self> {
         let modes = tcgetattr(tty)?;
-        before().modes = Some((Arc::new(tty.try_clone()?), modes));
-        Self::again(tty)?;
+        saved_modes().modes = Some((Arc::new(tty.try_clone()?), modes));
+        Self::enter_again(tty)?;
         Ok(Self)
     }
 
-    fn again(tty: &File) -> io::Result<()> {
-        let before = before();
+    fn enter_again(tty: &File) -> io::Result<()> {
+        let before = saved_modes();
         let Some((_, modes)) = before.modes.as_ref().filter(|_| !before.is_leaving) else {
             return Ok(());
         };
@@ -244,9 +244,9 @@ impl Raw {
     }
 }
 
-impl Drop for Raw {
+impl Drop for RawMode {
     fn drop(&mut self) {
         restore();
-        before().modes = None;
+        saved_modes().modes = None;
     }
 }

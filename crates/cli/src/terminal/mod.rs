@@ -6,27 +6,27 @@
 //! - Whoever stops waiting for a key has left the terminal, in the mode in which it was found.
 //! - Nothing of a model, a tool or a file reaches the terminal before [`visible`] has seen it.
 
-mod approve;
-mod card;
-mod clean;
+mod approval_prompt;
+pub(crate) mod args_editor;
+mod call_preview;
 mod console;
-mod desk;
-pub(crate) mod editor;
+mod escape;
+mod key_decoder;
 mod keyboard;
-mod keys;
-mod paint;
-mod preview;
-mod question;
-mod wrap;
+mod modal;
+mod question_prompt;
+mod style;
+mod terminal_approver;
+mod text_wrap;
 
-pub(crate) use approve::{TerminalApprover, decide};
-pub(crate) use card::{arguments, because};
-pub(crate) use clean::{one_line, visible};
-pub(crate) use console::{Console, size};
-pub(crate) use desk::edit;
-pub(crate) use keyboard::{Keys, leave};
-pub(crate) use keys::Key;
-pub(crate) use paint::{Paint, Style, is_dumb};
-pub(crate) use preview::preview;
-pub(crate) use question::ask as ask_question;
-pub(crate) use wrap::{Span, encode, shorten, tail, width, wrap};
+pub(crate) use approval_prompt::{describe_reason, render_args};
+pub(crate) use call_preview::preview_call;
+pub(crate) use console::{Console, terminal_size};
+pub(crate) use escape::{escape_controls, escape_to_line};
+pub(crate) use key_decoder::Key;
+pub(crate) use keyboard::{Keys, restore_terminal};
+pub(crate) use modal::apply_key;
+pub(crate) use question_prompt::ask_question;
+pub(crate) use style::{Style, Styler, is_dumb_terminal};
+pub(crate) use terminal_approver::{TerminalApprover, ask_decision};
+pub(crate) use text_wrap::{Span, encode, tail_of_width, truncate_to_width, width, wrap};

@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use serde_json::json;
 
 use crate::support::TestEnv;
-use crate::support::protected::{Manner, Protected, get};
+use crate::support::oauth_mcp_server::{Manner, Protected, get};
 
 /// A login at work: what it shows, and what is typed into it.
 struct Login {

@@ -67,7 +67,7 @@ fn undo_and_keys_of_calls_show_no_secret() {
         assert!(!shown.stdout.contains(VALUE), "{shown:?}");
     }
     let key = format!("job-{VALUE}");
-    let call = ["tool", "call", "weather", "--key", key.as_str()];
+    let call = ["tool", "call", "weather", "--idempotency-key", key.as_str()];
     env.run(&call).code(2).says(&["the idempotency key holds a known secret"]);
 }
 
@@ -88,7 +88,7 @@ fn a_secret_is_used_under_the_name_that_the_configuration_says() {
         .code(0)
         .says(&["tool weather (API_KEY) names the secret shared, which is not set"]);
     for (wrong, words) in [
-        ("{ secret = \"a b\" }", "no name of a secret"),
+        ("{ secret = \"a b\" }", "not a valid name of a secret"),
         ("{ secrets = \"shared\" }", "did you mean `secret`"),
         ("[1]", "expected"),
     ] {
@@ -117,8 +117,8 @@ fn values_and_names_that_cannot_be_kept_are_refused_and_nothing_is_made() {
     check(&["name"], "short\n", &["shorter than 8 characters"]);
     check(&["name"], "", &["shorter than 8 characters"]);
     check(&["name"], &"x".repeat(70_000), &["the limit is 65536"]);
-    check(&["a name"], "hunter2hunter2", &["no name of a secret"]);
-    check(&["../name"], "hunter2hunter2", &["no name of a secret"]);
+    check(&["a name"], "hunter2hunter2", &["not a valid name of a secret"]);
+    check(&["../name"], "hunter2hunter2", &["not a valid name of a secret"]);
     let ended = env.feed(&["secret", "set", "n", "--json"], "short").code(2);
     assert_eq!(support::json(&ended.stderr)["exit_code"], 2);
     env.feed(&["secret", "set", "name"], "hunter2hunter2").code(0);

@@ -11,10 +11,10 @@ use sha2::{Digest as _, Sha256};
 use crate::support::{self, Ended, TestEnv};
 
 #[expect(dead_code, reason = "not every way of a mirror is tried here")]
-#[path = "../../../sandbox/tests/it/mirror.rs"]
+#[path = "../../../sandbox/tests/it/fake_mirror.rs"]
 mod mirror;
 #[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
-#[path = "../../../sandbox/tests/it/system.rs"]
+#[path = "../../../sandbox/tests/it/fake_rootfs.rs"]
 mod system;
 
 use mirror::{Mirror, Way};

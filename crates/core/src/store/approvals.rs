@@ -1,4 +1,4 @@
-//! Questions to people.
+//! Approval store: questions to people, with their decisions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,57 +9,67 @@ use crate::approval::{ApprovalRequest, DecisionRecord};
 use crate::call::Batch;
 use crate::id::{ApprovalId, CallId};
 
-/// A call that waits for a person: what is needed to enter it again at stage 0.
+/// A suspended call with everything needed to enter the pipeline again.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct PendingApproval {
     /// The question.
     pub request: ApprovalRequest,
-    /// The batch it came in, holding only this call, with its final arguments; without calls for a question of the model, whose call has
-    /// run already.
+    /// The batch of the call, holding only this call with its final arguments. A question of the
+    /// model has no calls here, because its call has already run.
     pub batch: Batch,
-    /// What another process needs to go on with the call: the surroundings of the one that asked, as it wrote them down.
+    /// Settings of the process that asked, in its own format, with which another process can resume
+    /// the call.
     #[serde(default)]
     pub setup: Value,
 }
 
-/// A question with its decision, if there is one.
-pub type Question = (Waiting, Option<DecisionRecord>);
+/// A question with its decision, if any.
+pub type ApprovalWithDecision = (PendingApproval, Option<DecisionRecord>);
 
-/// Questions to people.
+/// Stores questions and decisions.
 pub trait ApprovalStore: Send + Sync {
-    /// Stores a question, before it is shown to anybody. An id that is there already is a [`StoreError::Conflict`]: the question and
-    /// its decision stay as they are. So is a second question whether one call may run, decided or not ([`ApprovalRequest::approves`]):
-    /// [`ApprovalStore::of_call`] has the first.
-    fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Stores a question before it is shown. An existing id is a [`StoreError::Conflict`]: the
+    /// stored question and its decision stay unchanged. A second question whether the same call may
+    /// run is a conflict too, decided or not ([`ApprovalRequest::gated_call`]);
+    /// [`ApprovalStore::for_call`] returns the first.
+    fn ask(&self, waiting: PendingApproval) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// A question with its decision.
-    fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<Question>, StoreError>>;
+    fn get(
+        &self,
+        id: ApprovalId,
+    ) -> BoxFuture<'_, Result<Option<ApprovalWithDecision>, StoreError>>;
 
     /// The newest question about a call, with its decision.
-    fn of_call(&self, call: CallId) -> BoxFuture<'_, Result<Option<Question>, StoreError>>;
+    fn for_call(
+        &self,
+        call: CallId,
+    ) -> BoxFuture<'_, Result<Option<ApprovalWithDecision>, StoreError>>;
 
-    /// Decides once: the first decision wins, a later one is answered with the first. Both tries are in the audit.
+    /// Stores a decision. The first decision wins; a later one gets the first one back. The audit
+    /// records both.
     fn decide(
         &self,
         id: ApprovalId,
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>>;
 
-    /// Questions without a decision, oldest first.
+    /// Undecided questions, oldest first.
     fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>>;
 
-    /// Questions of an owner with their decisions, newest first, at most `limit`; the history of the inbox.
-    fn questions<'a>(
+    /// Questions of an owner with their decisions, newest first, at most `limit`: the history of
+    /// the inbox.
+    fn list<'a>(
         &'a self,
         owner: &'a str,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<ApprovalWithDecision>, StoreError>>;
 
-    /// The same, only those older than this one.
-    fn questions_before<'a>(
+    /// The page of [`list`](Self::list) after this question.
+    fn list_before<'a>(
         &'a self,
         owner: &'a str,
         before: ApprovalId,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<ApprovalWithDecision>, StoreError>>;
 }

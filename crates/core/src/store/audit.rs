@@ -1,17 +1,18 @@
-//! The audit as it is kept: chained records and signed checkpoints.
+//! Audit store: chained records and signed checkpoints.
 
 use super::StoreError;
 use crate::BoxFuture;
 use crate::audit::{AuditCheckpoint, AuditEvent, AuditRow};
 use crate::id::CallId;
 
-/// The audit. Records of calls, questions, grants and switches are written by the stores in the transaction of what they are about.
+/// Stores the audit. Other stores write the records of calls, questions, grants and switches in the
+/// same transaction as the rows they are about.
 pub trait AuditStore: Send + Sync {
-    /// Adds a record that belongs to no other row.
+    /// Appends a record that belongs to no other row.
     fn append(&self, event: AuditEvent) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Chains that have records, with the number of the newest record of each. A database on one machine has one; one that several daemons
-    /// share has one for each of them.
+    /// Chains with the number of their newest record. A database on one machine has one chain; a
+    /// database shared by several daemons has one for each.
     fn chains(&self) -> BoxFuture<'_, Result<Vec<(u64, u64)>, StoreError>>;
 
     /// Records of a chain after number `after`, in order, at most `limit`.
@@ -22,10 +23,11 @@ pub trait AuditStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<AuditRow>, StoreError>>;
 
-    /// Everything that is recorded of a call, in order.
+    /// All records of a call, in order.
     fn records_of(&self, call: CallId) -> BoxFuture<'_, Result<Vec<AuditRow>, StoreError>>;
 
-    /// Signs the newest record of the chain that this process writes; `None` = there is no key, or nothing new since the last one.
+    /// Signs the newest record of the chain that this process writes; `None` if there is no key, or
+    /// no new record since the last checkpoint.
     fn checkpoint_now(&self) -> BoxFuture<'_, Result<Option<AuditCheckpoint>, StoreError>>;
 
     /// The checkpoints of a chain, in order.

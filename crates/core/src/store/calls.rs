@@ -1,4 +1,4 @@
-//! Calls: what is written before one runs, what is written when it has ended, and what a crash leaves in between.
+//! Call store: intent records, outcomes, accepted batches and recovery after a crash.
 
 use std::sync::Arc;
 
@@ -9,74 +9,75 @@ use crate::BoxFuture;
 use crate::call::{Batch, Context, Origin};
 use crate::error::{ErrorType, ToolError};
 use crate::id::{ApprovalId, BatchId, CallId, RunId};
-use crate::name::ToolName;
 use crate::outcome::{Outcome, OutcomeKind, Report};
 use crate::spec::{Effect, Risk};
+use crate::tool_name::ToolName;
 
-/// Bytes of arguments up to which they are kept with their call; longer ones are known by their hash.
+/// Maximum bytes of arguments that are stored with a call; of longer ones only the hash is stored.
 pub const ARGS_BYTES: usize = 16 * 1024;
-/// Characters of an error's text that are kept in a call's row.
+/// Maximum characters of an error message in a call's row.
 pub const MESSAGE_CHARS: usize = 300;
-/// Most characters of an idempotency key.
+/// Maximum characters of an idempotency key.
 pub const KEY_CHARS: usize = 200;
 
-/// What a model is told of a call that the end of a process cut off (DESIGN 4, Crash rule).
+/// What a model reads about a call whose process ended while it ran.
 const CUT_OFF: &str = "Outcome unknown: the program ended while this call was running, and it may have taken effect. Do not repeat it without checking what it did.";
-/// The same of a call that changes nothing.
+/// The same for a call that changes nothing.
 const INTERRUPTED: &str =
     "The program ended while this call was running. It changes nothing, so it can be called again.";
 
-/// What is known of a call, however it goes on.
+/// The data of a call that does not depend on how it ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CallFacts {
+pub struct CallDetails {
     /// The call.
     pub call: CallId,
-    /// Its run.
+    /// Run of the call.
     pub run: Option<RunId>,
-    /// Who asks.
+    /// Where the call comes from.
     pub origin: Origin,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Arc<Context>,
-    /// Canonical name, when it was found.
+    /// Canonical name, if the tool was found.
     pub tool: Option<ToolName>,
-    /// Name as it was asked for, when it is not the canonical one.
+    /// Requested name, if it is not the canonical one.
     pub asked: Option<String>,
-    /// The operation that policy names.
+    /// The operation that policy evaluates.
     pub operation: Option<String>,
     /// Hash of the tool's definition.
     pub definition_hash: Option<String>,
     /// Assessed risk.
     pub risk: Option<Risk>,
-    /// Assessed effect: what a crash means.
+    /// Assessed effect; it decides what a crash means.
     pub effect: Option<Effect>,
-    /// Canonical arguments as JSON text, secrets masked; `None` = they could not be read, or are longer than [`ARGS_BYTES`].
+    /// Canonical arguments as JSON text with secrets masked; `None` if they could not be parsed or
+    /// are longer than [`ARGS_BYTES`].
     pub args: Option<String>,
     /// SHA-256 of the canonical arguments.
     pub args_hash: Option<String>,
-    /// The question that was decided about it.
+    /// The question that was decided about the call.
     pub approval: Option<ApprovalId>,
-    /// Who approved.
+    /// Name of the person who approved.
     pub approved_by: Option<String>,
-    /// What policy said, in one line; `None` = the call never came so far.
+    /// The policy's ruling in one line; `None` if the call did not reach policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
-    /// Milliseconds since 1970.
+    /// When the call was received, Unix time in milliseconds.
     pub received_at: i64,
 }
 
-/// "Started": written before anything runs.
+/// Intent record: written before anything runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Intent {
     /// The call.
-    pub facts: CallFacts,
-    /// Milliseconds since 1970.
+    pub facts: CallDetails,
+    /// Start, Unix time in milliseconds.
     pub started_at: i64,
-    /// Fencing number of whoever runs it.
+    /// Fencing epoch of the process that runs the call.
     pub epoch: u64,
 }
 
 impl Intent {
-    /// Whether the call may simply run again; what says nothing of its effect may not.
+    /// Whether the call may simply run again; `false` if its effect is unknown.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
         self.facts.effect.is_some_and(Effect::is_repeatable)
@@ -86,45 +87,45 @@ impl Intent {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallEnd {
-    /// How.
+    /// Outcome.
     pub outcome: OutcomeKind,
-    /// Why, when it failed.
+    /// Error type, if it failed.
     pub error_type: Option<ErrorType>,
-    /// The first words of what went wrong.
+    /// Beginning of the error message.
     pub message: Option<String>,
     /// Attempts that were started.
     pub attempts: u32,
     /// Nanoseconds that the tool ran.
     pub run_nanos: u64,
-    /// Milliseconds since 1970.
+    /// End, Unix time in milliseconds.
     pub ended_at: i64,
-    /// SHA-256 of the outcome as it is kept.
+    /// SHA-256 of the stored outcome.
     pub output_hash: Option<String>,
 }
 
-/// A call that has ended: one per call.
+/// The record of an ended call; each call has one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRecord {
     /// The call.
-    pub facts: CallFacts,
-    /// Milliseconds since 1970; `None` = it never started.
+    pub facts: CallDetails,
+    /// Start, Unix time in milliseconds; `None` if it never started.
     pub started_at: Option<i64>,
-    /// Fencing number of whoever ran it.
+    /// Fencing epoch of the process that ran it.
     pub epoch: u64,
     /// How it ended.
     pub end: CallEnd,
 }
 
-/// A call with its end, if it has one.
+/// A call, ended or not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallRow {
     /// The call.
-    pub facts: CallFacts,
-    /// Milliseconds since 1970; `None` = it never started.
+    pub facts: CallDetails,
+    /// Start, Unix time in milliseconds; `None` if it never started.
     pub started_at: Option<i64>,
-    /// Fencing number of whoever runs or ran it.
+    /// Fencing epoch of the process that runs or ran it.
     pub epoch: u64,
-    /// How it ended; `None` = it was started and has no outcome yet.
+    /// How it ended; `None` while it has no outcome.
     pub end: Option<CallEnd>,
 }
 
@@ -135,28 +136,29 @@ impl From<CallRecord> for CallRow {
     }
 }
 
-/// The end of a call with everything that whoever asks again is answered with.
+/// The end of a call with the outcome that repeated requests get.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settlement {
     /// The row.
     pub record: CallRecord,
-    /// The outcome, as [`Outcome::to_text`]; `None` where the store keeps no evidence.
+    /// The outcome as [`Outcome::to_text`]; `None` if the store keeps no outcomes.
     pub outcome: Option<String>,
 }
 
 impl Settlement {
-    /// The same with its outcome, and the hash of that.
+    /// Adds the outcome and its hash.
     #[must_use]
     pub fn with_outcome(mut self, outcome: &Outcome) -> Self {
         let text = outcome.to_text();
-        self.record.end.output_hash = Some(Outcome::hash_of_text(&text));
+        self.record.end.output_hash = Some(Outcome::hash_text(&text));
         self.outcome = Some(text);
         self
     }
 
-    /// The end of a call whose process died while it ran: unknown, or for one that changes nothing cancelled.
+    /// The end of a call whose process died while it ran: `unknown`, or `cancelled` if it changes
+    /// nothing.
     #[must_use]
-    pub fn of_crash(intent: Intent, now_ms: i64, epoch: u64) -> Self {
+    pub fn from_crash(intent: Intent, now_ms: i64, epoch: u64) -> Self {
         let (error_type, text) = if intent.is_repeatable() {
             (ErrorType::Cancelled, INTERRUPTED)
         } else {
@@ -201,133 +203,146 @@ impl Settlement {
 pub struct StoredCall {
     /// The row.
     pub row: CallRow,
-    /// The outcome, when it has ended.
+    /// The outcome, if it ended.
     pub outcome: Option<Outcome>,
-    /// Whether whoever runs it still works; `false` for one that has ended.
-    pub is_worked_on: bool,
-    /// Attempts before this one that a crash cut off, the oldest first, where the store keeps them.
-    pub earlier: Vec<CutOff>,
+    /// Whether the process that runs it is alive; `false` for an ended call.
+    pub is_owner_alive: bool,
+    /// Earlier attempts that a crash interrupted, oldest first, if the store keeps them.
+    pub earlier: Vec<InterruptedAttempt>,
 }
 
-/// An attempt that a crash cut off, of a call that changes nothing and so ran again.
+/// An attempt that a crash interrupted, of a call that changes nothing and therefore ran again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CutOff {
-    /// Fencing number of whoever ran it.
+pub struct InterruptedAttempt {
+    /// Fencing epoch of the process that ran it.
     pub epoch: u64,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub started_at: Option<i64>,
 }
 
-/// What a caller names a batch by, so that sending it twice runs it once. Keys belong to an owner.
+/// Idempotency key of a batch: sending the batch twice under it runs it once. Keys are scoped to an
+/// owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdempotencyKey {
-    /// The caller's own word, 1 to [`KEY_CHARS`] characters.
+    /// The caller's key, 1 to [`KEY_CHARS`] characters.
     pub key: String,
-    /// SHA-256 of what was asked for: the same key for something else is refused.
+    /// SHA-256 of the request: the same key with a different request is rejected.
     pub fingerprint: String,
 }
 
-/// A batch that was accepted: from here on each of its calls gets its one outcome, after a restart too.
+/// An accepted batch: from now on each of its calls gets its one outcome, even after a restart.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AcceptedBatch {
     /// Its id.
     pub id: BatchId,
-    /// What the caller names it by.
+    /// The caller's idempotency key.
     pub key: Option<IdempotencyKey>,
-    /// The calls, as they arrived.
+    /// The calls as received.
     pub batch: Batch,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub accepted_at: i64,
-    /// Fencing number of whoever works on it.
+    /// Fencing epoch of the process that works on it.
     pub epoch: u64,
 }
 
-/// What a store says to a batch.
+/// A store's answer to a batch.
 #[derive(Debug, Clone)]
 pub enum Acceptance {
-    /// It is stored.
+    /// The batch is stored.
     New,
-    /// The same was accepted before under this key: this is the first one, whose calls count.
+    /// A batch was already accepted under this key; the calls of that batch count.
     Known {
-        /// The first one.
+        /// The batch that was accepted first.
         first: Box<AcceptedBatch>,
-        /// Whether whoever accepted it still works on it.
-        is_worked_on: bool,
+        /// Whether the process that accepted it is alive.
+        is_owner_alive: bool,
     },
 }
 
-/// Whether an owner of calls still works.
+/// State of the holder of a claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkerState {
-    /// It works; the words say who it is, such as `process 4711`.
+    /// It is alive; the text describes it, such as `process 4711`.
     Alive(String),
-    /// It has ended, or died.
+    /// It has ended or died.
     Gone,
-    /// Nobody ever claimed this number.
+    /// The number was never claimed.
     Unknown,
 }
 
-/// What those that died left behind, as [`CallStore::recover`] dealt with it.
+/// The result of [`CallStore::recover`] for calls of dead processes.
 #[derive(Debug, Clone, Default)]
 pub struct Recovered {
-    /// Calls that may have changed something: they ended as unknown.
+    /// Calls that may have changed something: they ended as `unknown`.
     pub unknown: Vec<CallId>,
-    /// Calls that change nothing and that nobody goes on with: they ended as cancelled.
+    /// Calls that change nothing and that no run or batch resumes: they ended as `cancelled`.
     pub interrupted: Vec<CallId>,
-    /// Accepted batches that are not done, if they were to be taken; they belong to whoever recovered them now.
+    /// Unfinished accepted batches, if they were requested; they now belong to the recovering
+    /// process.
     pub batches: Vec<AcceptedBatch>,
 }
 
-/// Calls and their outcomes.
+/// Stores calls and their outcomes.
 pub trait CallStore: Send + Sync {
-    /// Whether calls are recorded with arguments, hashes and results. Without, only their ends are counted.
-    fn keeps_evidence(&self) -> bool {
+    /// Whether calls are recorded with arguments, hashes and results. If not, only their ends are
+    /// counted.
+    fn keeps_details(&self) -> bool {
         true
     }
 
-    /// Begins to work on calls, until [`release`](Self::release) or the end of the process: a new number, larger than all before. Several
-    /// may work at once; each writes only what is its own.
+    /// Claims a new number, larger than all earlier ones, under which this process works on calls
+    /// until [`release`](Self::release) or its end. Several claims can be active at once; each
+    /// writes only its own records.
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Ends a claim; what is still open under it counts as left behind.
+    /// Ends a claim; calls that are still open under it count as abandoned.
     fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Whether the holder of a claim still works.
+    /// Whether the holder of a claim is alive.
     fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>>;
 
-    /// Accepts a batch, durably. The same key for something else is a [`StoreError::Conflict`].
+    /// Accepts a batch durably. The same key with a different request is a
+    /// [`StoreError::Conflict`].
     fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>>;
 
-    /// Takes an accepted batch over from somebody who is gone; `false` = whoever has it still works, or somebody else was faster.
+    /// Takes over an accepted batch from a dead process; `false` if its owner is alive or another
+    /// process was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// The accepted batch of a call, while that is not done: a call is known from its acceptance on, before it begins.
+    /// The unfinished accepted batch of a call: a call is known from its acceptance on, before it
+    /// starts.
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>>;
 
-    /// Says that every call of a batch has its outcome or waits for a person. Its key stays known.
-    fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Marks a batch as finished: each of its calls has its outcome or waits for a person. Its key
+    /// stays known.
+    fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Records that a call starts. No intent record, no run. Durable when this returns, if the call may change something.
+    /// Records that a call starts. A call without an intent record must not run. Durable when this
+    /// returns, if the call may change something.
     ///
-    /// A call that is there already is a [`StoreError::Conflict`], unless it is open, changes nothing, and whoever ran it is gone: then this
-    /// is its next attempt. A claim that was taken over is [`StoreError::Fenced`].
+    /// An existing call is a [`StoreError::Conflict`], unless it is open, changes nothing and its
+    /// process is dead: then this is its next attempt. A claim that was taken over is
+    /// [`StoreError::Fenced`].
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Takes the record of a start back: the call waits for a person, and whoever goes on with it begins it anew. Only that of an open call that
-    /// changes nothing by itself, begun under this claim; of any other nothing happens.
-    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
+    /// Withdraws an intent record: the call waits for a person and is begun again when it resumes.
+    /// Applies only to an open call that changes nothing by itself and was begun under this claim;
+    /// otherwise nothing happens.
+    fn suspend(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Records the one outcome of a call; a second one is a [`StoreError::Conflict`]. A call that never started has no intent.
+    /// Records the one outcome of a call; a second one is a [`StoreError::Conflict`]. A call that
+    /// never started has no intent record.
     ///
-    /// The end of an open call is written by whoever began it: another epoch is [`StoreError::Fenced`], and another `started_at`, or none,
-    /// is a [`StoreError::Conflict`]: the same call was sent twice, and this is not the one that runs.
+    /// The end of an open call must come from the process that began it: another epoch is
+    /// [`StoreError::Fenced`]. A different or missing `started_at` is a [`StoreError::Conflict`]:
+    /// the same call was sent twice, and this copy is not the one that runs.
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// A call.
+    /// Returns a call.
     fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>>;
 
-    /// The outcome of a call, letter for letter as it is kept: what its recorded hash is of. Without an own form of it this is the text of
-    /// the outcome as it is read.
+    /// The outcome's text exactly as stored, which is the input of the recorded hash. A store
+    /// without its own copy serializes the parsed outcome again.
     fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move {
             let stored = self.call(call).await?;
@@ -335,15 +350,16 @@ pub trait CallStore: Send + Sync {
         })
     }
 
-    /// Calls that were started and have no outcome, oldest first.
-    fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>>;
+    /// Calls that started and have no outcome, oldest first.
+    fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>>;
 
-    /// Deals with what others that are gone left open (DESIGN 4, Crash rule), in one transaction, for the holder of `epoch`: calls that may
-    /// have changed something end as unknown; those that change nothing stay open for whoever goes on with their run or batch, and end as
-    /// cancelled where there is neither.
+    /// Recovers what dead processes left open, in one transaction, for the holder of `epoch`. Calls
+    /// that may have changed something end as `unknown`. Calls that change nothing stay open if a
+    /// run or batch can resume them, and otherwise end as `cancelled`.
     ///
-    /// `take_batches` = accepted batches that are not done are taken over too, and returned: for whoever will finish them. Without, they stay
-    /// with those that are gone, for somebody who does, and their calls that change nothing stay open all the same.
+    /// With `take_batches`, unfinished accepted batches are taken over and returned; the caller
+    /// must finish them. Without it they stay with the dead process for another process to take,
+    /// and their calls that change nothing stay open.
     fn recover(
         &self,
         epoch: u64,

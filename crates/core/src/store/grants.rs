@@ -1,4 +1,4 @@
-//! Remembered approvals.
+//! Grant store: remembered approvals.
 
 use super::StoreError;
 use crate::BoxFuture;
@@ -6,22 +6,23 @@ use crate::approval::ReasonKind;
 use crate::grant::{Grant, GrantQuery};
 use crate::id::GrantId;
 
-/// Remembered approvals.
+/// Stores grants.
 pub trait GrantStore: Send + Sync {
-    /// Remembers one; an id that is there already is a [`StoreError::Conflict`].
+    /// Adds a grant; an existing id is a [`StoreError::Conflict`].
     fn add(&self, grant: Grant) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The grant that answers a question of this kind for this call.
+    /// The grant that answers a question of this kind about this call.
     fn find<'a>(
         &'a self,
         query: GrantQuery<'a>,
         reason: ReasonKind,
     ) -> BoxFuture<'a, Result<Option<Grant>, StoreError>>;
 
-    /// All of an owner, oldest first.
+    /// All grants of an owner, oldest first.
     fn list<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
 
-    /// Takes one back, by somebody at a time in milliseconds since 1970; `false` = there is none.
+    /// Revokes a grant, with the name of the person and the Unix time in milliseconds; `false` if
+    /// it does not exist.
     fn revoke<'a>(
         &'a self,
         id: GrantId,

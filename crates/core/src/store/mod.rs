@@ -1,38 +1,39 @@
-//! What is remembered, behind traits: an in-memory form lives in the engine, databases in the store crate.
+//! Store traits and errors. The engine has an in-memory implementation, the store crate has
+//! databases.
 
 mod approvals;
 mod audit;
+mod call_history;
+mod call_metrics;
 mod calls;
 mod grants;
-mod history;
-mod measured;
-mod sums;
 mod switches;
 mod tokens;
 mod usage;
+mod usage_totals;
 
-pub use approvals::{ApprovalStore, Question, Waiting};
+pub use approvals::{ApprovalStore, ApprovalWithDecision, PendingApproval};
 pub use audit::AuditStore;
+pub use call_history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
+pub use call_metrics::{CallSample, MetricsAggregator};
 pub use calls::{
-    ARGS_BYTES, Acceptance, AcceptedBatch, CallEnd, CallFacts, CallRecord, CallRow, CallStore,
-    CutOff, IdempotencyKey, Intent, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement, StoredCall,
-    WorkerState,
+    ARGS_BYTES, Acceptance, AcceptedBatch, CallDetails, CallEnd, CallRecord, CallRow, CallStore,
+    IdempotencyKey, Intent, InterruptedAttempt, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement,
+    StoredCall, WorkerState,
 };
 pub use grants::GrantStore;
-pub use history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
-pub use measured::{MeasuredEnd, MetricsTally};
-pub use sums::UsageTally;
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
-pub use usage::{UsageBy, UsageRow, UsageStore, UsageSum};
+pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};
+pub use usage_totals::UsageAggregator;
 
-/// Why a store did not do what it was asked.
+/// Why a store operation failed.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum StoreError {
-    /// The record is already there or already decided.
+    /// The record exists or is already decided.
     #[error("already recorded: {0}")]
     Conflict(String),
-    /// A newer owner has taken the record over.
+    /// A newer epoch owns the record.
     #[error("the record belongs to epoch {current}, not {claimed}")]
     Fenced {
         /// Epoch of the record.
@@ -40,13 +41,13 @@ pub enum StoreError {
         /// Epoch that tried to write.
         claimed: u64,
     },
-    /// No such record.
+    /// The record does not exist.
     #[error("no such record: {0}")]
     Missing(String),
-    /// There is no room on the disk; what was written before stands, and writing works again once there is room.
+    /// The disk is full. Earlier writes are unaffected, and writing works again once there is room.
     #[error("the disk is full: {0}")]
     Full(String),
-    /// Somebody else held the database longer than a write waits; trying again can help.
+    /// The database was locked longer than a write waits; a retry can help.
     #[error("the store is busy: {0}")]
     Busy(String),
     /// The store itself failed.

@@ -1,4 +1,4 @@
-//! Switches that outlive a process: which tools, sources, tiers and features are on.
+//! Feature switches: stored settings for tools, groups, sources, tiers and features.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,23 +8,24 @@ use serde::{Deserialize, Serialize};
 use super::StoreError;
 use crate::BoxFuture;
 
-/// What a switch says of what it switches, strictest first: of two words about one thing the smaller one counts.
+/// State of a switch, strictest first: of two states for the same thing the smaller one applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SwitchState {
-    /// It is not there: calls of it end without running.
+    /// Disabled: calls end without running.
     Off,
-    /// It is there, and a person is asked about every call, as `[tools.NAME] ask = true` has it. Only tools and groups have this state.
+    /// Enabled, but a person must approve every call, like `[tools.NAME] ask = true`. Only tools
+    /// and groups have this state.
     Ask,
-    /// It is there.
+    /// Enabled.
     On,
 }
 
 impl SwitchState {
-    /// All of them, strictest first.
+    /// All states, strictest first.
     pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::On];
 
-    /// Its word in files, in stores and on the wire.
+    /// Name in files, in stores and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -34,7 +35,7 @@ impl SwitchState {
         }
     }
 
-    /// Whether what it switches is there at all.
+    /// Whether the switched item is available at all.
     #[must_use]
     pub fn is_on(self) -> bool {
         self != Self::Off
@@ -60,32 +61,32 @@ impl FromStr for SwitchState {
         Self::ALL
             .into_iter()
             .find(|state| state.as_str() == text)
-            .ok_or_else(|| format!("\"{text}\" is no state of a switch; use off, ask or on"))
+            .ok_or_else(|| format!("\"{text}\" is not a switch state; use off, ask or on"))
     }
 }
 
-/// One switch as somebody last set it.
+/// A switch with its current state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
-    /// Whose it is.
+    /// Owner.
     pub owner: String,
-    /// What it switches: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or
-    /// `feature:NAME`.
+    /// What it controls: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`
+    /// or `feature:NAME`.
     pub name: String,
-    /// What it says.
+    /// State.
     pub state: SwitchState,
-    /// Who set it.
+    /// Name of the person who set it.
     pub by: String,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub at: i64,
 }
 
-/// Switches.
+/// Stores switches.
 pub trait SwitchStore: Send + Sync {
-    /// Sets a switch, through a power cut too; an earlier setting of this name is replaced.
+    /// Sets a switch and replaces an earlier setting. The write survives a power failure.
     fn set_switch(&self, switch: Switch) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Takes a setting back, so that the tool's own default holds again; `false` = there is none.
+    /// Removes a setting, so that the tool's default applies again; `false` if there was none.
     fn unset_switch<'a>(
         &'a self,
         owner: &'a str,
@@ -94,6 +95,6 @@ pub trait SwitchStore: Send + Sync {
         at: i64,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// All of an owner, by name.
+    /// All switches of an owner, sorted by name.
     fn switches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>>;
 }

@@ -1,4 +1,4 @@
-//! Tokens of people and programs that come in from outside.
+//! API tokens of people and programs that connect from outside.
 
 use std::fmt;
 
@@ -8,55 +8,56 @@ use super::StoreError;
 use crate::BoxFuture;
 use crate::id::TokenId;
 
-/// One token, without the token itself: of that only the hash is kept.
+/// A token's row. It holds the hash, never the token itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiToken {
     /// Its id.
     pub id: TokenId,
-    /// What it is called, for people.
+    /// Name, for people.
     pub name: String,
-    /// Of the token.
+    /// Hash of the token.
     pub hash: TokenHash,
-    /// Words of its roles; one that is not known gives nothing.
+    /// Names of its roles; an unknown role grants nothing.
     pub roles: Vec<String>,
-    /// Whose rows it sees and writes; empty = the only owner there is.
+    /// Owner whose rows the token reads and writes; empty means the single default owner.
     pub owner: String,
-    /// Names or globs of the tools that it may call; `None` = all in view.
+    /// Names or globs of the tools that it may call; `None` allows every tool in its view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Who made it.
+    /// Name of the person who created it.
     pub created_by: String,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub created_at: i64,
-    /// From when on it no longer holds; `None` = it holds until it is revoked.
+    /// Expiry, Unix time in milliseconds; `None` means until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// Who took it back, and when.
+    /// Revocation, if it was revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked: Option<Revocation>,
-    /// When it was used last, to the minute.
+    /// Last use, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<i64>,
 }
 
 impl ApiToken {
-    /// Whether it holds at this time (milliseconds since 1970).
+    /// Whether the token is valid at this Unix time in milliseconds.
     #[must_use]
-    pub fn holds_at(&self, now: i64) -> bool {
+    pub fn is_valid_at(&self, now: i64) -> bool {
         self.revoked.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 }
 
-/// SHA-256 of a token in hexadecimal. A token is 256 random bits, so that nothing slower is needed.
+/// SHA-256 of a token in hexadecimal. A token has 256 random bits, so a slow password hash is not
+/// needed.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// Of this token.
+    /// Hash of this token.
     #[must_use]
-    pub fn of(token: &str) -> Self {
-        Self(crate::canonical::sha256_text(token))
+    pub fn from_token(token: &str) -> Self {
+        Self(crate::canonical_json::sha256_text(token))
     }
 
     /// The hexadecimal digits.
@@ -66,38 +67,40 @@ impl TokenHash {
     }
 }
 
-/// No one who reads a log needs it.
+/// Hides the hash in logs.
 impl fmt::Debug for TokenHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TokenHash")
     }
 }
 
-/// That a token was taken back.
+/// The revocation of a token.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revocation {
-    /// Who took it back.
+    /// Name of the person who revoked it.
     pub by: String,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub at: i64,
 }
 
-/// Tokens. None is ever deleted: what was done with it names it.
+/// Stores tokens. Tokens are never deleted, because audit records refer to them.
 pub trait TokenStore: Send + Sync {
-    /// Keeps a new one, through a power cut too; an id or a hash that is there already is a [`StoreError::Conflict`]. It is neither revoked nor
-    /// used yet, whatever the row says.
+    /// Adds a token; the write survives a power failure. An existing id or hash is a
+    /// [`StoreError::Conflict`]. The new token is neither revoked nor used, regardless of the given
+    /// row.
     fn add_token(&self, token: ApiToken) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The token of this hash, whether it holds or not.
+    /// The token with this hash, valid or not.
     fn token_by_hash<'a>(
         &'a self,
         hash: &'a TokenHash,
     ) -> BoxFuture<'a, Result<Option<ApiToken>, StoreError>>;
 
-    /// All of them, oldest first.
+    /// All tokens, oldest first.
     fn tokens(&self) -> BoxFuture<'_, Result<Vec<ApiToken>, StoreError>>;
 
-    /// Takes one back, through a power cut too; `false` = there is none, or it was taken back before.
+    /// Revokes a token; the write survives a power failure. `false` if it does not exist or was
+    /// revoked before.
     fn revoke_token<'a>(
         &'a self,
         id: TokenId,
@@ -105,6 +108,6 @@ pub trait TokenStore: Send + Sync {
         at: i64,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Remembers that it was used at this time; an earlier time changes nothing.
+    /// Records a use at this time; an earlier time changes nothing.
     fn touch_token(&self, id: TokenId, at: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 }

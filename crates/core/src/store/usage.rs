@@ -1,4 +1,4 @@
-//! What models and tools used.
+//! Usage store: tokens and cost of models, calls and time of tools.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,10 +6,11 @@ use super::StoreError;
 use crate::BoxFuture;
 use crate::id::{ConversationId, RunId};
 
-/// One answer of a model. What a provider does not report stays `None`: unknown is not zero.
+/// Usage of one model response. A value that the provider does not report is `None`, because
+/// unknown is not zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsageRow {
-    /// Whose run it is.
+    /// Owner of the run.
     pub owner: String,
     /// The run.
     pub run: RunId,
@@ -23,23 +24,23 @@ pub struct UsageRow {
     pub model: String,
     /// Tokens of the request.
     pub input: Option<u64>,
-    /// Tokens of the answer.
+    /// Tokens of the response.
     pub output: Option<u64>,
-    /// Of the request, tokens read from the provider's cache.
+    /// Tokens of the request that were read from the provider's cache.
     pub cache_read: Option<u64>,
-    /// Of the request, tokens written to it.
+    /// Tokens of the request that were written to the provider's cache.
     pub cache_write: Option<u64>,
-    /// Of the answer, tokens of reasoning.
+    /// Tokens of the response that were used for reasoning.
     pub reasoning: Option<u64>,
-    /// Estimated price in micro-dollars (millionths of a US dollar); `None` = no price is known.
+    /// Estimated price in micro-dollars (millionths of a US dollar); `None` if no price is known.
     pub cost_micros: Option<u64>,
-    /// Window of the model in tokens, when it is known.
+    /// Context window of the model in tokens, if known.
     pub window: Option<u64>,
-    /// Milliseconds since 1970.
+    /// Unix time in milliseconds.
     pub at: i64,
 }
 
-/// What usage is added up by.
+/// Grouping of usage totals.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UsageBy {
@@ -48,24 +49,25 @@ pub enum UsageBy {
     Model,
     /// By agent.
     Agent,
-    /// By tool: calls and time; tokens are the model's, so they are unknown here.
+    /// By tool: calls and time. Tokens are `None`, because they belong to models.
     Tool,
 }
 
-/// A sum. Tokens and cost are `None` when nobody reported any; otherwise sums of what was reported, a lower bound where `unreported` > 0.
+/// Usage totals. Tokens and cost are `None` if no response reported any; otherwise they are sums of
+/// the reported values, a lower bound if `unreported` > 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct UsageSum {
+pub struct UsageTotals {
     /// Model (`provider/model`), agent or tool.
     pub name: String,
     /// Answers of models; 0 for tools.
     pub requests: u64,
-    /// Answers without token counts.
+    /// Responses without token counts.
     pub unreported: u64,
-    /// Answers without a known price.
+    /// Responses without a known price.
     pub unpriced: u64,
     /// Tokens of requests.
     pub input: Option<u64>,
-    /// Tokens of answers.
+    /// Tokens of responses.
     pub output: Option<u64>,
     /// Tokens read from caches.
     pub cache_read: Option<u64>,
@@ -75,25 +77,26 @@ pub struct UsageSum {
     pub reasoning: Option<u64>,
     /// Estimated price in micro-dollars (millionths of a US dollar).
     pub cost_micros: Option<u64>,
-    /// Calls of tools; `None` where calls are not counted (by model).
+    /// Tool calls; `None` in totals by model, which count none.
     pub calls: Option<u64>,
-    /// Nanoseconds that tools ran; `None` where calls are not counted.
+    /// Nanoseconds that tools ran; `None` if calls are not counted.
     pub run_nanos: Option<u64>,
 }
 
-/// What was used.
+/// Stores usage.
 pub trait UsageStore: Send + Sync {
-    /// Queues a row and returns at once; it is written in order with the checkpoints of its run. One that cannot be written is lost:
-    /// observation never blocks.
+    /// Queues a row and returns at once. It is written in order with the checkpoints of its run. A
+    /// row that cannot be written is dropped, so that accounting never blocks a run.
     fn add_usage(&self, row: UsageRow);
 
-    /// Sums of an owner since then (milliseconds since 1970), those with the most requests, or calls, first.
+    /// Totals of an owner since this Unix time in milliseconds, sorted by requests or calls,
+    /// largest first.
     fn usage<'a>(
         &'a self,
         owner: &'a str,
         by: UsageBy,
         since: Option<i64>,
-    ) -> BoxFuture<'a, Result<Vec<UsageSum>, StoreError>>;
+    ) -> BoxFuture<'a, Result<Vec<UsageTotals>, StoreError>>;
 
     /// The newest row of a run.
     fn last_usage(&self, run: RunId) -> BoxFuture<'_, Result<Option<UsageRow>, StoreError>>;

@@ -4,33 +4,36 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 
 use toolcrib_core::{
-    ApprovalStore, Approver, ArtifactStore, Brake, CallStore, CancellationToken, Clock, Gate,
-    GrantStore, Guard, Observer, Permissions, Sealer, SwitchStore, SystemClock,
+    ApprovalStore, Approver, ArtifactStore, CallStore, CancellationToken, Clock, Gate, GrantStore,
+    Guard, KillSwitch, Observer, Permissions, Sealer, SwitchStore, SystemClock,
 };
 
-use super::{Engine, Inner};
-use crate::keyed::Keyed;
-use crate::locks::Locks;
-use crate::nest::Nests;
+use super::Engine;
+use crate::active_batches::ActiveBatches;
+use crate::active_calls::CallTable;
+use crate::artifact_streams::ArtifactStreams;
+use crate::child_calls::parent::ParentLocks;
+use crate::concurrency_locks::ConcurrencyLocks;
+use crate::engine_inner::{EngineInner, Reentry};
+use crate::invoke;
 use crate::observers::Observers;
-use crate::policy::{InForce, Policy};
+use crate::open_runs::Runs;
+use crate::policy::{ActivePolicy, Policy};
 use crate::registry::Registry;
+use crate::resume::decide;
+use crate::resume::pending_approvals::PendingApprovals;
 use crate::rules::RuleSet;
-use crate::run::Runs;
-use crate::running::Seats;
 use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
-use crate::stored_switches::StoredSwitches;
-use crate::streams::ArtifactStreams;
-use crate::waiting::WaitingCalls;
+use crate::switch_cache::SwitchCache;
 
 /// Sets an engine up.
 pub struct EngineBuilder {
     policy: Policy,
     gates: Vec<Arc<dyn Gate>>,
-    brake: Option<Arc<dyn Brake>>,
-    stored_switches: Option<StoredSwitches>,
+    brake: Option<Arc<dyn KillSwitch>>,
+    stored_switches: Option<SwitchCache>,
     observers: Vec<Arc<dyn Observer>>,
     approver: Option<Arc<dyn Approver>>,
     calls: Arc<dyn CallStore>,
@@ -102,17 +105,18 @@ impl EngineBuilder {
     /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
     /// is recorded, and right after that where the call may change something.
     #[must_use]
-    pub fn brake(mut self, brake: Arc<dyn Brake>) -> Self {
+    pub fn kill_switch(mut self, brake: Arc<dyn KillSwitch>) -> Self {
         self.brake = Some(brake);
         self
     }
 
-    /// Where the switches of this owner are stored; by default they are only what this engine is told. They are read again before a call
-    /// starts that would start on what was read more than [`SWITCHES_AGE`](crate::SWITCHES_AGE) ago; where they cannot be read then, it does
-    /// not run.
+    /// Store of this owner's switches; without one, only switches set on this engine count. A call
+    /// does not start on switches read more than
+    /// [`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL) ago: they are read again first, and if that
+    /// fails, the call does not run.
     #[must_use]
     pub fn switches(mut self, store: Arc<dyn SwitchStore>, owner: &str) -> Self {
-        self.stored_switches = Some(StoredSwitches::new(store, owner.to_owned()));
+        self.stored_switches = Some(SwitchCache::new(store, owner.to_owned()));
         self
     }
 
@@ -164,20 +168,20 @@ impl EngineBuilder {
     pub fn build(self) -> Engine {
         // Configured values of tools are learned with the definitions that say which of them are secret.
         let secrets = self.sealing.secrets.clone();
-        secrets.learn(self.policy.secrets.iter().map(String::as_str));
+        secrets.add(self.policy.secrets.iter().map(String::as_str));
         let settings_chars = self.policy.settings.result_chars;
-        let policy = InForce::new(self.policy, &self.gates, &self.clock);
+        let policy = ActivePolicy::new(self.policy, &self.gates, &self.clock);
         Engine {
-            inner: Arc::new(Inner {
+            inner: Arc::new(EngineInner {
                 registry: Arc::new(Registry::new(policy, secrets.clone())),
                 runs: Runs::default(),
-                locks: Locks::default(),
-                waiting: WaitingCalls::default(),
-                nests: Nests::default(),
-                seats: Seats::default(),
+                concurrency_locks: ConcurrencyLocks::default(),
+                pending_approvals: PendingApprovals::default(),
+                parent_locks: ParentLocks::default(),
+                active_calls: CallTable::default(),
                 gates: self.gates,
-                brake: self.brake,
-                stored_switches: self.stored_switches,
+                kill_switch: self.brake,
+                switch_cache: self.stored_switches,
                 observers: Observers::new(self.observers),
                 approver: self.approver,
                 calls: self.calls,
@@ -192,12 +196,18 @@ impl EngineBuilder {
                 clock: self.clock,
                 shutdown: CancellationToken::new(),
                 setup: self.setup,
-                keyed: Keyed::default(),
+                active_batches: ActiveBatches::default(),
                 sealing: self.sealing,
                 secrets,
                 epoch: AtomicU64::new(0),
                 claiming: tokio::sync::Mutex::default(),
                 received: AtomicU64::new(0),
+                reentry: Reentry {
+                    run: |engine, batch, subscriber, parent| {
+                        Box::pin(invoke::run(engine, batch, subscriber, parent))
+                    },
+                    resume: |engine, id, in_parent| Box::pin(decide::resume(engine, id, in_parent)),
+                },
                 agent_presets: RwLock::default(),
             }),
         }
@@ -206,8 +216,8 @@ impl EngineBuilder {
 
 /// Characters of the two ends of a stream: the counts and the marker around them need their room too.
 pub(super) fn ends_of(result_chars: usize) -> usize {
-    result_chars.saturating_sub(LINES_CHARS)
+    result_chars.saturating_sub(NOTICE_CHARS)
 }
 
 /// Characters of the lines around the two ends of a stream.
-const LINES_CHARS: usize = 600;
+const NOTICE_CHARS: usize = 600;

@@ -1,10 +1,10 @@
-//! The host's permissions, asked before every call (seed 001, permission rules).
+//! The host's permissions, asked before every call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Context, Decider, ErrorType, Gate, Permission, PermissionState, Permissions, Proposal,
+    Context, Decider, ErrorType, Gate, GateInput, Permission, PermissionState, Permissions,
     ReasonKind, Vote,
 };
 
@@ -30,7 +30,7 @@ impl Gate for PermissionGate {
         Decider::Permission
     }
 
-    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         let mut undecided = Vec::new();
         for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
             // Each host is asked about for itself, by a gate of its own.

@@ -1,10 +1,10 @@
-//! What happens at which risk when no rule speaks (DESIGN 9, Presets).
+//! What happens at which risk when no rule speaks.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Effect, ErrorType, Proposal, ReasonKind, Risk, Vote};
+use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, Vote};
 
 /// A preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -23,7 +23,7 @@ pub enum Preset {
 
 /// What the owner has said of a tool elsewhere.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Owner<'a> {
+pub(crate) struct PresetOwner<'a> {
     /// `[tools.NAME] ask`.
     pub(crate) ask: Option<bool>,
     /// The switch that asks about every call of it, in words.
@@ -60,7 +60,7 @@ impl Preset {
     }
 
     /// Judges a call. What a rule has allowed is asked about only where the owner says so of the tool; locked stays locked.
-    pub(crate) fn judge(self, proposal: &Proposal<'_>, owner: Owner<'_>) -> Vote {
+    pub(crate) fn judge(self, proposal: &GateInput<'_>, owner: PresetOwner<'_>) -> Vote {
         let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
         let asks = match (self, owner.ask) {
             // What a switch asks about cannot be asked here: that denies it.

@@ -1,13 +1,13 @@
-//! Rules that people write, as a gate (DESIGN 5, Rules).
+//! Rules that people write, as a gate.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Clock, Decider, ErrorType, Gate, Proposal, ReasonKind, Verdict, Vote, channel,
+    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, Verdict, Vote, effective_channel,
 };
 
-use crate::rules::{Asked, Judgement, RuleSet};
+use crate::rules::{Evaluation, RuleQuery, RuleSet};
 
 /// Allow rules that a refusal names.
 const NAMED: usize = 3;
@@ -23,20 +23,20 @@ impl RulesGate {
         Self { rules, clock }
     }
 
-    fn asked<'a>(&self, proposal: &Proposal<'a>) -> Asked<'a> {
-        Asked {
+    fn asked<'a>(&self, proposal: &GateInput<'a>) -> RuleQuery<'a> {
+        RuleQuery {
             operation: proposal.operation,
             tool: proposal.spec.name.as_str(),
             args: proposal.args,
             agent: &proposal.context.agent,
-            channel: channel(proposal.context, proposal.origin),
+            channel: effective_channel(proposal.context, proposal.origin),
             workspace: &proposal.context.workspace,
             now_ms: self.clock.now_ms(),
         }
     }
 
     /// Words for the model: what was refused, by what, and what would be allowed.
-    fn refusal(&self, asked: &Asked<'_>, judgement: &Judgement) -> String {
+    fn refusal(&self, asked: &RuleQuery<'_>, judgement: &Evaluation) -> String {
         let mut text = format!("{} is not allowed: ", asked.operation);
         match &judgement.rule {
             Some(rule) => {
@@ -56,7 +56,7 @@ impl RulesGate {
             let _ = write!(text, " What is denied of it: {}.", parts.join(", "));
         }
         text.push_str(" Do not retry it.");
-        let allowed = self.rules.allowing(asked, NAMED);
+        let allowed = self.rules.allowing_rules(asked, NAMED);
         if !allowed.is_empty() {
             let names: Vec<&str> = allowed.iter().map(|rule| rule.rule.as_str()).collect();
             let _ = write!(text, " Allowed would be: {}.", names.join(", "));
@@ -76,12 +76,12 @@ impl Gate for RulesGate {
         Decider::Rule
     }
 
-    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         if self.rules.is_empty() {
             return Ok(Vote::Abstain);
         }
         let asked = self.asked(proposal);
-        let judgement = self.rules.judge_tool(&asked, proposal.spec);
+        let judgement = self.rules.evaluate_tool(&asked, proposal.spec);
         Ok(match (judgement.verdict, &judgement.rule) {
             (None, _) => Vote::Abstain,
             (Some(Verdict::Deny), _) => Vote::Deny {

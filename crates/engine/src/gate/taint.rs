@@ -1,11 +1,11 @@
-//! What a run that has read text from outside must ask about, whatever rules allow (DESIGN 9, Taint; reliability 2.5).
+//! What a run that has read text from outside must ask about, whatever rules allow.
 //!
 //! Nobody can tell an order from data in the words of a page with certainty, so nothing here looks at words: what counts is where they came
 //! from, and what the next call could do with them.
 
 use std::collections::HashMap;
 
-use toolcrib_core::{Decider, Effect, Gate, Label, Labels, Proposal, Reach, ReasonKind, Vote};
+use toolcrib_core::{Decider, Effect, Gate, GateInput, Label, Labels, Reach, ReasonKind, Vote};
 
 use crate::settings::ToolSettings;
 
@@ -30,7 +30,7 @@ impl Harm {
     const ALL: [Self; 5] = [Self::None, Self::Fetches, Self::Sends, Self::Runs, Self::Destroys];
 
     /// What a call of this effect and reach could do; of several, the worst.
-    fn of(effect: Effect, reach: Reach) -> Self {
+    fn from_assessment(effect: Effect, reach: Reach) -> Self {
         match (effect, reach) {
             (Effect::Destructive, _) => Self::Destroys,
             (_, Reach { exec: true, .. }) => Self::Runs,
@@ -41,7 +41,7 @@ impl Harm {
     }
 
     /// The labels that a run must have for such a call to be asked about; empty = it never is.
-    fn asks_with(self) -> &'static [Label] {
+    fn asking_labels(self) -> &'static [Label] {
         match self {
             Self::None => &[],
             Self::Fetches => &Label::ALL,
@@ -49,7 +49,7 @@ impl Harm {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::None => "is asked about in such a run, as the settings of the tool say",
             Self::Fetches => "could carry it outside in the address that it asks for",
@@ -74,11 +74,11 @@ impl TaintGate {
     }
 
     /// The labels that make this call a question; empty = it is none.
-    fn labels(&self, proposal: &Proposal<'_>, harm: Harm) -> &'static [Label] {
+    fn labels(&self, proposal: &GateInput<'_>, harm: Harm) -> &'static [Label] {
         match self.owner.get(proposal.spec.name.as_str()) {
             Some(false) => &[],
             Some(true) => &[Label::Untrusted],
-            None => harm.asks_with(),
+            None => harm.asking_labels(),
         }
     }
 }
@@ -92,11 +92,11 @@ impl Gate for TaintGate {
         Decider::Taint
     }
 
-    fn judge(&self, proposal: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         if proposal.labels.is_empty() {
             return Ok(Vote::Abstain);
         }
-        let harm = Harm::of(proposal.effect, proposal.reach);
+        let harm = Harm::from_assessment(proposal.effect, proposal.reach);
         let labels = self.labels(proposal, harm);
         if labels.is_empty() || labels.iter().any(|label| proposal.labels.get(*label).is_none()) {
             return Ok(Vote::Abstain);
@@ -109,14 +109,15 @@ impl Gate for TaintGate {
 /// What was read, by which result, and what the call could do with it.
 fn reason(has: &Labels, asked: &[Label], operation: &str, harm: Harm) -> String {
     let read = has.iter().filter(|(label, _)| asked.contains(label));
-    let read: Vec<String> = read.map(|(label, by)| format!("{} ({by})", label.words())).collect();
-    format!("this run has read {}, and {operation} {}", read.join(" and "), harm.words())
+    let read: Vec<String> =
+        read.map(|(label, by)| format!("{} ({by})", label.description())).collect();
+    format!("this run has read {}, and {operation} {}", read.join(" and "), harm.description())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
-    use toolcrib_core::{CallId, Context, Origin, Raised, Risk, ToolName, ToolSpec};
+    use toolcrib_core::{CallId, Context, LabelSource, Origin, Risk, ToolName, ToolSpec};
 
     use super::*;
 
@@ -160,7 +161,7 @@ mod tests {
     ];
 
     fn runs() -> [Labels; 4] {
-        let by = |tool: &str, source: Option<&str>| Raised {
+        let by = |tool: &str, source: Option<&str>| LabelSource {
             call: None,
             tool: tool.to_owned(),
             source: source.map(str::to_owned),
@@ -177,7 +178,7 @@ mod tests {
     fn judge(gate: &TaintGate, effect: Effect, reach: Reach, labels: &Labels) -> Vote {
         let name = ToolName::local("work").unwrap();
         let spec = ToolSpec::new(name, "A tool.", json!({"type": "object"}));
-        gate.judge(&Proposal {
+        gate.evaluate(&GateInput {
             call: CallId::fresh(),
             run: None,
             origin: Origin::Model,
@@ -202,9 +203,13 @@ mod tests {
     #[test]
     fn every_cell_of_the_table() {
         for (effect, reach, harm) in TABLE {
-            assert_eq!(Harm::of(effect, reach), harm, "{effect:?} {reach:?}");
+            assert_eq!(Harm::from_assessment(effect, reach), harm, "{effect:?} {reach:?}");
             let private = Reach { private_read: true, ..reach };
-            assert_eq!(Harm::of(effect, private), harm, "reading private data harms nobody yet");
+            assert_eq!(
+                Harm::from_assessment(effect, private),
+                harm,
+                "reading private data harms nobody yet"
+            );
             let (_, expected) = ASKS.into_iter().find(|(asked, _)| *asked == harm).unwrap();
             for (labels, asks) in runs().iter().zip(expected) {
                 let vote = judge(&saying(None), effect, reach, labels);

@@ -4,16 +4,16 @@
 use std::collections::HashMap;
 
 use aho_corasick::AhoCorasick;
-use toolcrib_core::{Verdict, pattern};
+use toolcrib_core::{Verdict, tool_pattern};
 
-use super::class_table::{self, Group, PATHS};
-use super::command::CommandPattern;
-use super::rule::{Rule, What};
-use super::trie::{End, Trie};
+use super::command_pattern::CommandPattern;
+use super::operation_classes::{self, PATHS, PathAccess};
+use super::prefix_trie::{End, Trie};
+use super::rule::{Rule, RulePattern};
 
 /// Rules of one operation, by what they look at.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OfOperation {
+pub(super) struct OperationRules {
     /// They are about every call.
     pub(super) any: Vec<u32>,
     pub(super) arguments: Vec<u32>,
@@ -31,7 +31,7 @@ pub(super) struct PathRules {
 impl PathRules {
     fn add(&mut self, number: u32, rule: &Rule) {
         let first = match &rule.what {
-            What::Path(pattern) => pattern.first_part(),
+            RulePattern::Path(pattern) => pattern.first_part(),
             _ => None,
         };
         match first {
@@ -45,7 +45,7 @@ impl PathRules {
     }
 
     /// Rules that may be about paths with these first parts; `None` = about any.
-    pub(super) fn about(&self, parts: Option<&[&str]>) -> impl Iterator<Item = u32> {
+    pub(super) fn candidates(&self, parts: Option<&[&str]>) -> impl Iterator<Item = u32> {
         let all = self.by_first.values().filter(move |_| parts.is_none());
         let some = parts.unwrap_or_default().iter().filter_map(|part| self.by_first.get(*part));
         self.others.iter().chain(all.chain(some).flatten()).copied()
@@ -54,7 +54,7 @@ impl PathRules {
 
 /// Rules about commands.
 #[derive(Debug, Clone, Default)]
-pub(super) struct OfCommands {
+pub(super) struct CommandRules {
     /// Deny and ask rules without patterns.
     pub(super) strict: Trie,
     /// Deny and ask rules with a `*` among the words.
@@ -78,12 +78,12 @@ pub(super) struct Glob {
 /// Where the rules about a call are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
-    names: HashMap<String, OfOperation, foldhash::fast::RandomState>,
+    names: HashMap<String, OperationRules, foldhash::fast::RandomState>,
     globs: Vec<(String, u32)>,
     /// Rules that deny whole operations to everybody for good.
     removing: HashMap<String, u32, foldhash::fast::RandomState>,
     removing_globs: Vec<(String, u32)>,
-    pub(super) commands: OfCommands,
+    pub(super) commands: CommandRules,
     /// Deny and ask rules about reading.
     pub(super) reads: PathRules,
     /// Deny and ask rules about changes.
@@ -115,31 +115,31 @@ impl Index {
             self.removing_globs.extend(globs);
         }
         match &rule.what {
-            What::Command(pattern) => self.commands.add(number, rule.effect, pattern),
-            What::Path(_) => self.add_path(number, rule),
-            What::Any | What::Argument(_) | What::Host(_) => {
+            RulePattern::Command(pattern) => self.commands.add(number, rule.effect, pattern),
+            RulePattern::Path(_) => self.add_path(number, rule),
+            RulePattern::Any | RulePattern::Argument(_) | RulePattern::Host(_) => {
                 for name in &rule.target.names {
                     let of = self.names.entry(name.clone()).or_default();
                     match &rule.what {
-                        What::Argument(_) => of.arguments.push(number),
-                        What::Host(_) => of.hosts.push(number),
+                        RulePattern::Argument(_) => of.arguments.push(number),
+                        RulePattern::Host(_) => of.hosts.push(number),
                         _ => of.any.push(number),
                     }
                 }
             }
         }
-        if matches!(rule.what, What::Host(_)) {
+        if matches!(rule.what, RulePattern::Host(_)) {
             self.hosts.push(number);
         }
     }
 
     fn add_path(&mut self, number: u32, rule: &Rule) {
-        let group = rule.target.group().unwrap_or(Group::Own);
+        let group = rule.target.group().unwrap_or(PathAccess::Own);
         for (operation, uses) in PATHS {
             let about = match group {
-                Group::Read => uses.iter().any(|one| one.reads),
-                Group::Edit => uses.iter().any(|one| one.writes),
-                Group::Own => rule.target.covers(operation),
+                PathAccess::Read => uses.iter().any(|one| one.reads),
+                PathAccess::Edit => uses.iter().any(|one| one.writes),
+                PathAccess::Own => rule.target.covers(operation),
             };
             if about {
                 self.names.entry((*operation).to_owned()).or_default().paths.add(number, rule);
@@ -154,31 +154,35 @@ impl Index {
             }
         }
         match group {
-            Group::Read => self.reads.add(number, rule),
-            Group::Edit => self.edits.add(number, rule),
-            Group::Own => {}
+            PathAccess::Read => self.reads.add(number, rule),
+            PathAccess::Edit => self.edits.add(number, rule),
+            PathAccess::Own => {}
         }
     }
 
     /// The rules of an operation by this name, or an alias of it.
-    pub(super) fn of(&self, name: &str) -> Option<&OfOperation> {
-        self.names.get(class_table::canonical(name))
+    pub(super) fn for_operation(&self, name: &str) -> Option<&OperationRules> {
+        self.names.get(operation_classes::canonical(name))
     }
 
     /// The rule that denies a whole tool to everybody for good.
-    pub(super) fn removing(&self, name: &str) -> Option<u32> {
-        let name = class_table::canonical(name);
-        let of_glob = || self.removing_globs.iter().find(|(glob, _)| pattern::glob(glob, name));
+    pub(super) fn hiding_rule(&self, name: &str) -> Option<u32> {
+        let name = operation_classes::canonical(name);
+        let of_glob =
+            || self.removing_globs.iter().find(|(glob, _)| tool_pattern::glob_matches(glob, name));
         self.removing.get(name).copied().or_else(|| of_glob().map(|(_, rule)| *rule))
     }
 
     /// Rules whose pattern of names fits.
-    pub(super) fn of_pattern<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
-        self.globs.iter().filter(move |(glob, _)| pattern::glob(glob, name)).map(|(_, rule)| *rule)
+    pub(super) fn for_patterns<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
+        self.globs
+            .iter()
+            .filter(move |(glob, _)| tool_pattern::glob_matches(glob, name))
+            .map(|(_, rule)| *rule)
     }
 }
 
-impl OfCommands {
+impl CommandRules {
     fn add(&mut self, number: u32, effect: Verdict, pattern: &CommandPattern) {
         let (words, open) = pattern.words();
         let plain = words.iter().map(String::as_str).take_while(|word| !word.contains('*'));

@@ -8,13 +8,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use toolcrib_core::Verdict;
 
-use super::class_table::{self, SHELL, Subject};
-use super::danger;
-use super::judgement::Asked;
-use super::rule::{Rule, What};
-use super::scope::Scope;
-use super::set::RuleSet;
-use super::written::{Fault, Layer, Written};
+use super::dangerous_patterns;
+use super::evaluation::RuleQuery;
+use super::operation_classes::{self, SHELL, SpecifierKind};
+use super::rule::{Rule, RulePattern};
+use super::rule_scope::RuleScope;
+use super::rule_set::RuleSet;
+use super::rule_source::{Layer, RuleError, RuleSource};
 
 /// How bad a finding is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -39,7 +39,7 @@ pub struct Finding {
     pub what: String,
 }
 
-impl From<Finding> for Fault {
+impl From<Finding> for RuleError {
     fn from(finding: Finding) -> Self {
         Self { origin: finding.origin, rule: finding.rule, what: finding.what }
     }
@@ -49,10 +49,10 @@ impl From<Finding> for Fault {
 const OF_ROOT: &[&str] = &["etc", "usr", "home", "root", "proc", "sys", "dev", "boot", "Users"];
 
 /// What is to be said of rules, and those that can be read.
-pub(super) fn check(written: &[Written], known: Option<&[String]>) -> (Vec<Finding>, Vec<Rule>) {
+pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Finding>, Vec<Rule>) {
     let mut findings = Vec::new();
     let mut rules = Vec::with_capacity(written.len());
-    let mut find = |written: &Written, severity, what: String| {
+    let mut find = |written: &RuleSource, severity, what: String| {
         let (origin, rule) = (written.origin.clone(), written.text.rule.clone());
         findings.push(Finding { severity, origin, rule, what });
     };
@@ -61,7 +61,7 @@ pub(super) fn check(written: &[Written], known: Option<&[String]>) -> (Vec<Findi
     let mut about: HashMap<String, Vec<usize>> = HashMap::new();
     let mut read: Vec<(usize, Rule)> = Vec::with_capacity(written.len());
     for (at, one) in written.iter().enumerate() {
-        let rule = match Rule::read(one, known) {
+        let rule = match Rule::parse(one, known) {
             Ok(rule) => rule,
             Err(what) => {
                 find(one, Severity::Error, what);
@@ -82,7 +82,7 @@ pub(super) fn check(written: &[Written], known: Option<&[String]>) -> (Vec<Findi
     }
     for same in about.values().filter(|same| same.len() > 1) {
         let same: Vec<&(usize, Rule)> = same.iter().filter_map(|at| read.get(*at)).collect();
-        for (severity, at, what) in together(written, &same, now_ms) {
+        for (severity, at, what) in check_interactions(written, &same, now_ms) {
             if let Some(one) = written.get(at) {
                 find(one, severity, what);
             }
@@ -96,14 +96,14 @@ pub(super) fn check(written: &[Written], known: Option<&[String]>) -> (Vec<Findi
 }
 
 /// What is to be said of rules about the same calls.
-fn together(
-    written: &[Written],
+fn check_interactions(
+    written: &[RuleSource],
     same: &[&(usize, Rule)],
     now_ms: i64,
 ) -> Vec<(Severity, usize, String)> {
     let mut said = Vec::new();
     let origin = |at: usize| written.get(at).map(|one| one.origin.as_str()).unwrap_or_default();
-    let mut first: HashMap<(Verdict, Layer, &Scope), usize> = HashMap::new();
+    let mut first: HashMap<(Verdict, Layer, &RuleScope), usize> = HashMap::new();
     for (at, rule) in same {
         let key = (rule.effect, rule.layer, &rule.scope);
         match first.get(&key) {
@@ -143,12 +143,12 @@ fn dangerous(rule: &Rule) -> Option<String> {
         return None;
     }
     match &rule.what {
-        What::Any if rule.target.names.iter().any(|name| name == SHELL) => Some(
+        RulePattern::Any if rule.target.names.iter().any(|name| name == SHELL) => Some(
             "it allows every command line; name the commands, as in Bash(git status:*), or say unsafe = true"
                 .to_owned(),
         ),
-        What::Command(pattern) => danger::danger(pattern),
-        What::Host(pattern) if pattern.is_every() => Some(
+        RulePattern::Command(pattern) => dangerous_patterns::danger_of(pattern),
+        RulePattern::Host(pattern) if pattern.is_every() => Some(
             "it allows every host; write WebFetch if that is meant, or name the hosts, as in WebFetch(domain:example.com)"
                 .to_owned(),
         ),
@@ -156,19 +156,19 @@ fn dangerous(rule: &Rule) -> Option<String> {
     }
 }
 
-fn remarks(written: &Written, rule: &Rule, now_ms: i64) -> Vec<String> {
+fn remarks(written: &RuleSource, rule: &Rule, now_ms: i64) -> Vec<String> {
     let mut said = Vec::new();
     if rule.scope.has_ended(now_ms) {
         let end = written.text.expires.as_deref().unwrap_or_default();
         said.push(format!("it has ended ({end}), so it matches nothing any more; remove it"));
     }
-    if let What::Command(pattern) = &rule.what
+    if let RulePattern::Command(pattern) = &rule.what
         && rule.effect == Verdict::Allow
         && !rule.is_unsafe
     {
-        said.extend(danger::remark(pattern));
+        said.extend(dangerous_patterns::warning(pattern));
     }
-    if let What::Path(_) = &rule.what
+    if let RulePattern::Path(_) = &rule.what
         && let Some((_, specifier)) = written.text.rule.split_once('(')
         && let Some(rest) = specifier.strip_prefix('/').filter(|rest| !rest.starts_with('/'))
         && OF_ROOT.contains(&rest.split(['/', ')']).next().unwrap_or_default())
@@ -187,14 +187,14 @@ fn remarks(written: &Written, rule: &Rule, now_ms: i64) -> Vec<String> {
 }
 
 /// Examples that a rule fails.
-fn examples(written: &Written, rule: &Rule) -> Vec<String> {
+fn examples(written: &RuleSource, rule: &Rule) -> Vec<String> {
     let text = &written.text;
     if text.matches.is_empty() && text.not_match.is_empty() {
         return Vec::new();
     }
     // It is judged alone, for everybody and as if it counted.
     let mut alone = rule.clone();
-    alone.scope = Scope::default();
+    alone.scope = RuleScope::default();
     alone.layer = Layer::Managed;
     let set = RuleSet::of_rules(vec![alone]);
     let expected = [(&text.matches, true), (&text.not_match, false)];
@@ -217,22 +217,23 @@ fn examples(written: &Written, rule: &Rule) -> Vec<String> {
 fn verdict_of(set: &RuleSet, rule: &Rule, example: &str) -> Option<Verdict> {
     let Some(args) = args_of(rule, example) else {
         // Without a specifier, the examples are names.
-        let covers = [example, class_table::canonical(example)]
+        let covers = [example, operation_classes::canonical(example)]
             .into_iter()
-            .chain(crate::view::remote_spelling(example).as_deref())
+            .chain(crate::tool_names::remote_spelling(example).as_deref())
             .any(|name| rule.target.covers(name));
         return covers.then_some(rule.effect);
     };
     let name = rule.target.names.first().map_or("", String::as_str);
     // Of what allows changes, deleting is left out.
-    let operation =
-        if rule.target.names.len() > 1 && class_table::uses(name).iter().any(|one| one.writes) {
-            "write_file"
-        } else {
-            name
-        };
+    let operation = if rule.target.names.len() > 1
+        && operation_classes::uses(name).iter().any(|one| one.writes)
+    {
+        "write_file"
+    } else {
+        name
+    };
     let tool = operation.split('.').next().unwrap_or(operation);
-    set.judge(&Asked {
+    set.evaluate(&RuleQuery {
         operation,
         tool,
         args: &args,
@@ -247,26 +248,28 @@ fn verdict_of(set: &RuleSet, rule: &Rule, example: &str) -> Option<Verdict> {
 /// The arguments of a call that an example stands for; `None` = it is the name of a tool.
 fn args_of(rule: &Rule, example: &str) -> Option<Value> {
     Some(match (&rule.what, rule.target.subject) {
-        (What::Command(_), _) | (What::Any, Subject::Command) => json!({"command": example}),
-        (What::Path(_), _) => {
+        (RulePattern::Command(_), _) | (RulePattern::Any, SpecifierKind::Command) => {
+            json!({"command": example})
+        }
+        (RulePattern::Path(_), _) => {
             let name = rule.target.names.first().map_or("", String::as_str);
-            let uses = class_table::uses(name);
+            let uses = operation_classes::uses(name);
             let given = uses.iter().map(|one| {
                 (one.arguments.first().copied().unwrap_or("path").to_owned(), example.into())
             });
             Value::Object(given.collect())
         }
-        (What::Host(_), _) => {
+        (RulePattern::Host(_), _) => {
             let host = example.strip_prefix("domain:").unwrap_or(example);
             let scheme = if host.contains("://") { "" } else { "https://" };
             json!({"url": format!("{scheme}{host}")})
         }
-        (What::Argument(pattern), _) => {
+        (RulePattern::Argument(pattern), _) => {
             let key = pattern.keys.first()?;
             let value = example.strip_prefix(&format!("{key}:")).unwrap_or(example);
             json!({key: value})
         }
-        (What::Any, _) => return None,
+        (RulePattern::Any, _) => return None,
     })
 }
 

@@ -3,29 +3,29 @@
 //! Read from text (`target`, `command`, `path`, `host`, `argument`, `scope`), checked (`lint`, `danger_table`), sorted so that a call meets only
 //! the rules about it (`index`, `trie`), and asked (`judge`, `judge_line`, `judge_command`).
 
-mod argument;
-mod class_table;
-mod command;
-mod danger;
-mod danger_table;
-mod found;
-mod host;
+mod argument_pattern;
+mod command_pattern;
+mod dangerous_patterns;
+mod dangerous_programs;
+mod evaluate;
+mod evaluate_command;
+mod evaluate_line;
+mod evaluation;
+mod host_pattern;
 mod index;
-mod judge;
-mod judge_command;
-mod judge_line;
-mod judgement;
 mod lint;
-mod path;
+mod matches;
+mod operation_classes;
+mod path_pattern;
+mod prefix_trie;
 mod rule;
-mod scope;
-mod set;
+mod rule_scope;
+mod rule_set;
+mod rule_source;
 mod target;
-mod trie;
-mod written;
 
-pub use class_table::{canonical, class_names, operations_of};
-pub use judgement::{Asked, Judgement, SegmentJudgement};
+pub use evaluation::{Evaluation, RuleQuery, SegmentEvaluation};
 pub use lint::{Finding, Severity};
-pub use set::RuleSet;
-pub use written::{Fault, Layer, RuleText, Written};
+pub use operation_classes::{canonical, class_names, operations_of};
+pub use rule_set::RuleSet;
+pub use rule_source::{Layer, RuleError, RuleSource, RuleText};

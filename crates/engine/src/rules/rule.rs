@@ -3,18 +3,18 @@
 
 use toolcrib_core::{RuleRef, Verdict};
 
-use super::argument::ArgumentPattern;
-use super::class_table::{AGENTS, Group, Subject};
-use super::command::CommandPattern;
-use super::host::HostPattern;
-use super::path::PathPattern;
-use super::scope::Scope;
+use super::argument_pattern::ArgumentPattern;
+use super::command_pattern::CommandPattern;
+use super::host_pattern::HostPattern;
+use super::operation_classes::{AGENTS, PathAccess, SpecifierKind};
+use super::path_pattern::PathPattern;
+use super::rule_scope::RuleScope;
+use super::rule_source::{Layer, RuleSource};
 use super::target::{self, Target};
-use super::written::{Layer, Written};
 
 /// What of a call a rule is about.
 #[derive(Debug, Clone)]
-pub(super) enum What {
+pub(super) enum RulePattern {
     /// Every call.
     Any,
     /// Commands.
@@ -34,26 +34,28 @@ pub(super) struct Rule {
     pub(super) layer: Layer,
     pub(super) is_unsafe: bool,
     pub(super) named: RuleRef,
-    pub(super) scope: Scope,
+    pub(super) scope: RuleScope,
     pub(super) target: Target,
-    pub(super) what: What,
+    pub(super) what: RulePattern,
 }
 
 impl Rule {
     /// Reads a rule; the error says what is wrong with it and the spelling that works.
-    pub(super) fn read(written: &Written, known: Option<&[String]>) -> Result<Self, String> {
+    pub(super) fn parse(written: &RuleSource, known: Option<&[String]>) -> Result<Self, String> {
         let text = &written.text;
         let parts = target::split(&text.rule)?;
         let target = target::resolve(parts.tool, text.effect, text.is_unsafe, known)?;
         let what = match parts.specifier {
-            None => What::Any,
+            None => RulePattern::Any,
             Some(specifier) => read_specifier(parts.tool, specifier, &target, &written.origin)?,
         };
         let what = match (what, target.subject) {
             // Every line, spelled with a star.
-            (What::Command(CommandPattern::Any), _) => What::Any,
+            (RulePattern::Command(CommandPattern::Any), _) => RulePattern::Any,
             // All that is read, or changed, by whichever tool.
-            (What::Any, Subject::Path(Group::Read | Group::Edit)) => What::Path(PathPattern::all()),
+            (RulePattern::Any, SpecifierKind::Path(PathAccess::Read | PathAccess::Edit)) => {
+                RulePattern::Path(PathPattern::all())
+            }
             (what, _) => what,
         };
         let named = RuleRef {
@@ -67,7 +69,7 @@ impl Rule {
             layer: written.layer,
             is_unsafe: text.is_unsafe,
             named,
-            scope: Scope::parse(text)?,
+            scope: RuleScope::parse(text)?,
             target,
             what,
         })
@@ -76,8 +78,8 @@ impl Rule {
     /// Whether it is about every call of the operations that it names.
     pub(super) fn is_bare(&self) -> bool {
         match &self.what {
-            What::Any => true,
-            What::Path(pattern) => pattern.is_all(),
+            RulePattern::Any => true,
+            RulePattern::Path(pattern) => pattern.is_all(),
             _ => false,
         }
     }
@@ -90,11 +92,11 @@ impl Rule {
     /// One spelling for all rules that are about the same calls.
     pub(super) fn about(&self) -> String {
         let what = match &self.what {
-            What::Any => String::new(),
-            What::Command(pattern) => pattern.canonical(),
-            What::Path(pattern) => pattern.canonical(),
-            What::Host(pattern) => pattern.canonical(),
-            What::Argument(pattern) => pattern.canonical(),
+            RulePattern::Any => String::new(),
+            RulePattern::Command(pattern) => pattern.canonical(),
+            RulePattern::Path(pattern) => pattern.canonical(),
+            RulePattern::Host(pattern) => pattern.canonical(),
+            RulePattern::Argument(pattern) => pattern.canonical(),
         };
         let Target { names, globs, subject } = &self.target;
         format!("{} {} {subject:?} {what}", names.join(","), globs.join(","))
@@ -106,31 +108,31 @@ fn read_specifier(
     specifier: &str,
     target: &Target,
     origin: &str,
-) -> Result<What, String> {
+) -> Result<RulePattern, String> {
     Ok(match target.subject {
-        Subject::Command => What::Command(CommandPattern::parse(specifier)?),
-        Subject::Path(_) => What::Path(PathPattern::parse(specifier, origin)?),
-        Subject::Host => match specifier.strip_prefix("domain:") {
-            Some(domain) => What::Host(HostPattern::parse(domain)?),
+        SpecifierKind::Command => RulePattern::Command(CommandPattern::parse(specifier)?),
+        SpecifierKind::Path(_) => RulePattern::Path(PathPattern::parse(specifier, origin)?),
+        SpecifierKind::Host => match specifier.strip_prefix("domain:") {
+            Some(domain) => RulePattern::Host(HostPattern::parse(domain)?),
             None => return other_of_host(tool, specifier),
         },
-        Subject::Agent => {
+        SpecifierKind::Agent => {
             let value = specifier.strip_prefix("agent:").unwrap_or(specifier).to_owned();
             let keys = AGENTS.iter().map(|key| (*key).to_owned()).collect();
-            What::Argument(ArgumentPattern { keys, value })
+            RulePattern::Argument(ArgumentPattern { keys, value })
         }
-        Subject::Argument => What::Argument(ArgumentPattern::parse(tool, specifier)?),
+        SpecifierKind::Argument => RulePattern::Argument(ArgumentPattern::parse(tool, specifier)?),
     })
 }
 
 /// A specifier of a tool with an address that is not about the host.
-fn other_of_host(tool: &str, specifier: &str) -> Result<What, String> {
+fn other_of_host(tool: &str, specifier: &str) -> Result<RulePattern, String> {
     let address = specifier.strip_prefix("url:").unwrap_or(specifier);
     let pattern = match address == specifier && !specifier.contains("//") {
         true => ArgumentPattern::parse(tool, specifier).ok(),
         false => None,
     };
-    pattern.map(What::Argument).ok_or_else(|| {
+    pattern.map(RulePattern::Argument).ok_or_else(|| {
         let host = address.rsplit("://").next().unwrap_or(address);
         let host = host.split(['/', '*', '?']).next().unwrap_or_default();
         let host = if host.is_empty() { "example.com" } else { host };

@@ -1,9 +1,9 @@
 //! The part of a rule before the bracket: which operations it names.
 #![deny(clippy::indexing_slicing)]
 
-use toolcrib_core::{Verdict, near, pattern, remote_name};
+use toolcrib_core::{Verdict, remote_name, suggest, tool_pattern};
 
-use super::class_table::{self, CLASSES, Group, Subject};
+use super::operation_classes::{self, CLASSES, PathAccess, SpecifierKind};
 
 /// A rule's text in its two parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(super) struct Target {
     pub(super) names: Vec<String>,
     /// Patterns of operations or tools, with `*`.
     pub(super) globs: Vec<String>,
-    pub(super) subject: Subject,
+    pub(super) subject: SpecifierKind,
 }
 
 /// Takes `Tool` or `Tool(specifier)` apart.
@@ -92,7 +92,7 @@ pub(super) fn resolve(
     if spelled.is_none() {
         check_known(tool, &name, known)?;
     }
-    let subject = class_table::subject(&name);
+    let subject = operation_classes::subject(&name);
     Ok(Target { names: vec![name], globs: Vec::new(), subject })
 }
 
@@ -133,18 +133,20 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
     // A pattern that a class fits stands for what the class stands for.
     let names = CLASSES
         .iter()
-        .filter(|class| pattern::glob(name, class.name))
+        .filter(|class| tool_pattern::glob_matches(name, class.name))
         .flat_map(|class| class.operations.iter().map(|name| (*name).to_owned()))
         .collect();
-    Ok(Target { names, globs: vec![name.to_owned()], subject: Subject::Argument })
+    Ok(Target { names, globs: vec![name.to_owned()], subject: SpecifierKind::Argument })
 }
 
 /// `alias.action` and `alias` under the canonical name.
 fn with_alias(name: &str) -> String {
     match name.split_once('.') {
-        Some(_) if class_table::canonical(name) != name => class_table::canonical(name).to_owned(),
-        Some((tool, action)) => format!("{}.{action}", class_table::canonical(tool)),
-        None => class_table::canonical(name).to_owned(),
+        Some(_) if operation_classes::canonical(name) != name => {
+            operation_classes::canonical(name).to_owned()
+        }
+        Some((tool, action)) => format!("{}.{action}", operation_classes::canonical(tool)),
+        None => operation_classes::canonical(name).to_owned(),
     }
 }
 
@@ -161,13 +163,13 @@ fn check_known(written: &str, name: &str, known: Option<&[String]>) -> Result<()
     let tool = name.split('.').next().unwrap_or(name);
     let of_product = || {
         CLASSES.iter().any(|class| class.operations.contains(&tool))
-            || class_table::ALIASES.iter().any(|(_, operation)| *operation == tool)
+            || operation_classes::ALIASES.iter().any(|(_, operation)| *operation == tool)
     };
     if known.iter().any(|k| k == tool || k == name) || name.contains("__") || of_product() {
         return Ok(());
     }
     let names = known.iter().map(String::as_str).chain(CLASSES.iter().map(|class| class.name));
-    let near = near::nearest(written, names);
+    let near = suggest::similar_names(written, names);
     Err(match near.as_slice() {
         [] => format!("there is no tool {written}, so the rule can never match"),
         near => format!("there is no tool {written}; did you mean {}?", near.join(", ")),
@@ -178,13 +180,13 @@ impl Target {
     /// Whether a rule of this target is about an operation of a tool.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name)
-            || self.globs.iter().any(|glob| pattern::glob(glob, name))
+            || self.globs.iter().any(|glob| tool_pattern::glob_matches(glob, name))
     }
 
     /// The group of paths it is about.
-    pub(super) fn group(&self) -> Option<Group> {
+    pub(super) fn group(&self) -> Option<PathAccess> {
         match self.subject {
-            Subject::Path(group) => Some(group),
+            SpecifierKind::Path(group) => Some(group),
             _ => None,
         }
     }

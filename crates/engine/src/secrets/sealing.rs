@@ -24,7 +24,7 @@ pub struct Sealing {
 impl Default for Sealing {
     /// No secrets, and a key that ends with the process.
     fn default() -> Self {
-        Self::new(Secrets::default(), Arc::new(OfProcess::default()))
+        Self::new(Secrets::default(), Arc::new(ProcessSealer::default()))
     }
 }
 
@@ -40,20 +40,20 @@ impl Sealing {
     /// # Errors
     /// [`SealError`] when it cannot be sealed.
     pub fn seal(&self, text: &str) -> Result<Option<String>, SealError> {
-        if self.must_seal(text) { self.seal_whole(text).map(Some) } else { Ok(None) }
+        if self.must_seal(text) { self.seal_always(text).map(Some) } else { Ok(None) }
     }
 
     /// Whether a text has to be sealed: it holds a secret. What looks like a sealed text is sealed too, so that all that looks so opens.
     #[must_use]
     pub fn must_seal(&self, text: &str) -> bool {
-        self.secrets.is_in(text) || text.starts_with(SEALED)
+        self.secrets.occurs_in(text) || text.starts_with(SEALED)
     }
 
     /// A text, sealed whatever it holds.
     ///
     /// # Errors
     /// [`SealError`] when it cannot be sealed.
-    pub fn seal_whole(&self, text: &str) -> Result<String, SealError> {
+    pub fn seal_always(&self, text: &str) -> Result<String, SealError> {
         self.sealer.seal(text)
     }
 
@@ -61,7 +61,7 @@ impl Sealing {
     ///
     /// # Errors
     /// [`SealError`] when it cannot be opened.
-    pub fn opened(&self, kept: String) -> Result<String, SealError> {
+    pub fn open_if_sealed(&self, kept: String) -> Result<String, SealError> {
         if kept.starts_with(SEALED) { self.open(&kept) } else { Ok(kept) }
     }
 
@@ -76,8 +76,8 @@ impl Sealing {
     /// Arguments that can be kept.
     pub(crate) fn seal_args(&self, args: RawArgs) -> Result<RawArgs, SealError> {
         let holds = match &args {
-            RawArgs::Text(text) | RawArgs::Broken(text) => self.secrets.is_in(text),
-            RawArgs::Value(value) => self.secrets.is_in_data(value),
+            RawArgs::Text(text) | RawArgs::Broken(text) => self.secrets.occurs_in(text),
+            RawArgs::Value(value) => self.secrets.occurs_in_json(value),
             RawArgs::Sealed(_) => false,
         };
         if !holds {
@@ -113,11 +113,11 @@ impl Sealing {
         let decision = match record.decision {
             Decision::Deny { note } => Decision::Deny { note: note.map(mask) },
             Decision::Answer { text } => Decision::Answer { text: mask(text) },
-            Decision::Edit { args } if self.secrets.is_in_data(&args) => {
+            Decision::Edit { args } if self.secrets.occurs_in_json(&args) => {
                 Decision::Edit { args: Value::String(self.sealer.seal(&args.to_string())?) }
             }
             Decision::Approve { only, .. }
-                if only.values().any(|glob| self.secrets.is_in(glob)) =>
+                if only.values().any(|glob| self.secrets.occurs_in(glob)) =>
             {
                 return Err(SealError(
                     "an approval cannot be remembered for arguments that hold a secret".to_owned(),
@@ -144,14 +144,14 @@ fn written(_: serde_json::Error) -> SealError {
 }
 
 /// A key that ends with the process: what it sealed, no other process opens.
-struct OfProcess {
+struct ProcessSealer {
     key: Option<LessSafeKey>,
 }
 
 /// Begins what it sealed, after the word that begins every sealed text; no base64 holds a dot.
-const OF_PROCESS: &str = "process.";
+const PROCESS_PREFIX: &str = "process.";
 
-impl Default for OfProcess {
+impl Default for ProcessSealer {
     fn default() -> Self {
         let mut key = [0; 32];
         let filled = SystemRandom::new().fill(&mut key);
@@ -160,7 +160,7 @@ impl Default for OfProcess {
     }
 }
 
-impl OfProcess {
+impl ProcessSealer {
     fn key(&self) -> Result<&LessSafeKey, SealError> {
         self.key.as_ref().ok_or_else(no_randomness)
     }
@@ -170,7 +170,7 @@ fn no_randomness() -> SealError {
     SealError("the system gives no random numbers".to_owned())
 }
 
-impl Sealer for OfProcess {
+impl Sealer for ProcessSealer {
     fn seal(&self, text: &str) -> Result<String, SealError> {
         let mut nonce = [0; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(|_| no_randomness())?;
@@ -180,14 +180,14 @@ impl Sealer for OfProcess {
             .seal_in_place_append_tag(unique, Aad::empty(), &mut sealed)
             .map_err(|_| SealError("it is too long to be sealed".to_owned()))?;
         Ok(format!(
-            "{SEALED}{OF_PROCESS}{}",
+            "{SEALED}{PROCESS_PREFIX}{}",
             URL_SAFE_NO_PAD.encode([&nonce[..], &sealed].concat())
         ))
     }
 
     fn open(&self, sealed: &str) -> Result<String, SealError> {
         let wrong = || SealError("another process sealed it, and its key is gone".to_owned());
-        let text = sealed.strip_prefix(SEALED).and_then(|text| text.strip_prefix(OF_PROCESS));
+        let text = sealed.strip_prefix(SEALED).and_then(|text| text.strip_prefix(PROCESS_PREFIX));
         let text = text.ok_or_else(wrong)?;
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong())?;
         let (nonce, rest) = bytes.split_first_chunk::<NONCE_LEN>().ok_or_else(wrong)?;
@@ -206,7 +206,7 @@ mod tests {
 
     fn sealing() -> Sealing {
         let sealing = Sealing::default();
-        sealing.secrets.learn(["s3cr3t-value"]);
+        sealing.secrets.add(["s3cr3t-value"]);
         sealing
     }
 
@@ -226,8 +226,8 @@ mod tests {
         assert!(sealing.open_args(RawArgs::Sealed("x".into())).is_err());
         assert_eq!(sealing.seal("plain").unwrap(), None);
         let looks_so = sealing.seal("toolcrib-sealed-1.x").unwrap().unwrap();
-        assert_eq!(sealing.opened(looks_so).unwrap(), "toolcrib-sealed-1.x");
-        assert_eq!(sealing.opened("plain".into()).unwrap(), "plain");
+        assert_eq!(sealing.open_if_sealed(looks_so).unwrap(), "toolcrib-sealed-1.x");
+        assert_eq!(sealing.open_if_sealed("plain".into()).unwrap(), "plain");
         let sealed = sealing.seal("a s3cr3t-value").unwrap().unwrap();
         assert_eq!(sealing.open(&sealed).unwrap(), "a s3cr3t-value");
         assert!(Sealing::default().open(&sealed).is_err(), "of another process");

@@ -3,13 +3,14 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
 use proptest::prelude::*;
-use serde_json::json;
+use serde_json::{Value, json};
 
+use super::known_secrets::SHORTEST;
 use super::*;
 
 fn secrets(values: &[&str]) -> Secrets {
     let secrets = Secrets::default();
-    secrets.learn(values.iter().copied());
+    secrets.add(values.iter().copied());
     secrets
 }
 
@@ -21,12 +22,12 @@ fn known() -> Secrets {
 fn texts_and_data_are_masked() {
     assert_eq!(known().mask("a s3cr3t-value-2 b short".into()), "a *** b short");
     let data = json!({"s3cr3t-value": ["x\"s3cr3t-value\\", 1]});
-    assert_eq!(known().mask_data(&data), json!({"***": ["x\"***\\", 1]}));
-    assert!(known().is_in_data(&data) && !known().is_in_data(&json!(["s3cr3t", 1, null])));
+    assert_eq!(known().mask_json(&data), json!({"***": ["x\"***\\", 1]}));
+    assert!(known().occurs_in_json(&data) && !known().occurs_in_json(&json!(["s3cr3t", 1, null])));
     assert_eq!(Secrets::default().mask("s3cr3t-value".into()), "s3cr3t-value");
     let digits = secrets(&["1234567890"]);
-    assert_eq!(digits.mask_data(&json!([1_234_567_890, 12])), json!(["***", 12]));
-    assert!(digits.is_in_data(&json!({"n": 1_234_567_890})));
+    assert_eq!(digits.mask_json(&json!([1_234_567_890, 12])), json!(["***", 12]));
+    assert!(digits.occurs_in_json(&json!({"n": 1_234_567_890})));
 }
 
 #[test]
@@ -70,11 +71,11 @@ fn overlapping_secrets_leave_nothing_of_each_other() {
 fn secrets_are_learned_and_never_forgotten() {
     let secrets = Secrets::default();
     assert!(secrets.is_empty());
-    secrets.learn(["seven77", "       x       "]);
+    secrets.add(["seven77", "       x       "]);
     assert!(secrets.is_empty(), "too short to be masked");
     let before = secrets.stream();
-    secrets.clone().learn(["first-secret"]);
-    secrets.learn(["second-secret"]);
+    secrets.clone().add(["first-secret"]);
+    secrets.add(["second-secret"]);
     assert_eq!(secrets.mask("first-secret second-secret".into()), "*** ***");
     assert!(before.known.is_none() && !format!("{secrets:?}").contains("first"));
 }
@@ -103,7 +104,7 @@ fn a_long_secret_that_was_cut_is_masked_up_to_its_last_part() {
 #[test]
 fn what_a_person_left_masked_means_what_stood_there() {
     let real = json!({"to": "a", "key": "k s3cr3t-value", "list": ["s3cr3t-value", 1]});
-    let shown = known().mask_data(&real);
+    let shown = known().mask_json(&real);
     let check = |written: Value, expected: Value| {
         assert_eq!(restore(&written, &shown, &real), expected);
     };

@@ -1,48 +1,69 @@
-//! Stage 10: the call waits for its turn: the lock of its concurrency key, the limits of its tool and source, a slot of its batch.
-//! Waiting here is not tool time.
+//! Stage 10: the call waits for its turn: the lock of its concurrency key, the limits of its tool and
+//! source, a slot of its batch. Waiting here is not tool time.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 
+use futures_util::{FutureExt as _, poll};
 use tokio::sync::Semaphore;
 use toolcrib_core::ErrorType;
 
-use crate::flight::{InFlight, Passed, Step, fail};
+use super::phase::{Admitted, Approved, Budgeted};
+use super::step::{StagePass, StageResult, fail};
+use crate::call_state::CallState;
 
-pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    if flight.cancel.is_cancelled() {
+pub(crate) async fn run(call: &mut CallState, approved: Approved) -> StageResult<Admitted> {
+    if call.cancel.is_cancelled() {
         return stopped();
     }
-    let tool = Arc::clone(flight.tool()?);
-    let keys = flight.assessment.as_mut().map(|a| std::mem::take(&mut a.concurrency));
-    let keys = keys.unwrap_or_default();
-    let limits: Vec<Arc<Semaphore>> = [&tool.limit, &tool.source_limit, &flight.scope.slots]
+    let Approved { mut plan, queued_locks } = approved;
+    let keys = std::mem::take(&mut plan.assessment.concurrency);
+    let tool = plan.tool();
+    let limits: Vec<Arc<Semaphore>> = [&tool.limit, &tool.source_limit, &call.scope.slots]
         .into_iter()
         .flatten()
         .cloned()
         .collect();
-    if keys.is_empty() && flight.queued.is_none() && limits.is_empty() {
-        return Ok(Passed::SKIPPED);
+    if keys.is_empty() && queued_locks.is_none() && limits.is_empty() {
+        return Ok(StagePass::skipped(Admitted(plan)));
     }
-    let cancel = flight.cancel.clone();
+    let cancel = call.cancel.clone();
     let turn = async {
-        // The lock first: a call that waits for it must not hold a slot that the holder of the lock needs.
-        if let Some(place) = flight.queued.take() {
-            flight.held = Some(place.into_inner().unwrap_or_else(PoisonError::into_inner).await);
+        // The lock first: a call that waits for it must not hold a slot that the holder of the lock
+        // needs.
+        if let Some(queued) = queued_locks {
+            call.admission.locks =
+                queued.into_inner().unwrap_or_else(PoisonError::into_inner).await;
         } else if !keys.is_empty() {
-            let engine = Arc::clone(flight.engine());
-            flight.held = Some(engine.locks.acquire_all(keys).await);
+            let engine = Arc::clone(call.engine());
+            call.admission.locks = engine.concurrency_locks.acquire_all(keys).await;
         }
         for limit in limits {
             // The semaphores are never closed.
-            flight.permits.extend(limit.acquire_owned().await.ok());
+            call.admission.permits.extend(limit.acquire_owned().await.ok());
         }
     };
     tokio::select! {
-        () = turn => Ok(Passed::PLAIN),
+        () = turn => Ok(StagePass::plain(Admitted(plan))),
         () = cancel.cancelled() => stopped(),
     }
 }
 
-fn stopped() -> Step {
+/// Enters the queues of the concurrency keys now, so that calls of one batch get their locks in the
+/// order of the batch. A call that a person is asked about enters them after the decision.
+pub(crate) async fn enqueue(call: &mut CallState, budgeted: &mut Budgeted) {
+    let keys = &mut budgeted.plan.assessment.concurrency;
+    if keys.is_empty() || !budgeted.asks.is_empty() {
+        return;
+    }
+    let (keys, engine) = (std::mem::take(keys), Arc::clone(call.engine()));
+    let mut queued = async move { engine.concurrency_locks.acquire_all(keys).await }.boxed();
+    match poll!(queued.as_mut()) {
+        Poll::Ready(locks) => call.admission.locks = locks,
+        Poll::Pending => budgeted.queued_locks = Some(Mutex::new(queued)),
+    }
+}
+
+fn stopped() -> StageResult<Admitted> {
     fail(ErrorType::Cancelled, "The call was stopped before it ran.")
 }

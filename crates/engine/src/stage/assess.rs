@@ -1,42 +1,40 @@
 //! Stage 6: what this very call means: operation, risk, effect, reach, permissions, lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
-use toolcrib_core::{Assessment, ErrorType};
+use toolcrib_core::{Assessment, ErrorType, ToolError, ToolSpec};
 
-use crate::flight::{InFlight, Passed, Step, Stop, fail};
+use super::phase::{Assessed, Guarded, Plan};
+use super::step::{StagePass, StageResult};
+use crate::call_state::{AssessedFacts, CallState};
 
-pub(crate) fn run(flight: &mut InFlight) -> Step {
-    let tool = Arc::clone(flight.tool()?);
-    let Some(handler) = tool.entry.handler() else {
-        return fail(
-            ErrorType::ToolNotAvailable,
-            format!("Tool {} is not run here.", flight.asked),
-        );
-    };
-    let mut assessed = catch_unwind(AssertUnwindSafe(|| handler.assess(&flight.args)))
-        .unwrap_or_else(|_| {
-            // The arguments were never judged, so the call must not run.
-            Err(toolcrib_core::ToolError::new(
+pub(crate) fn run(call: &mut CallState, Guarded(request): Guarded) -> StageResult<Assessed> {
+    let (handler, tool, args) = (&request.handler, &request.tool, &request.args.value);
+    let mut assessment =
+        catch_unwind(AssertUnwindSafe(|| handler.assess(args))).unwrap_or_else(|_| {
+            // The arguments were never assessed, so the call must not run.
+            Err(ToolError::new(
                 ErrorType::Crashed,
                 format!(
                     "Tool {} broke while its arguments were assessed; it was not run.",
                     tool.spec().name
                 ),
             ))
-        })
-        .map_err(Stop::Fail)?;
+        })?;
     if tool.remote {
-        keep_declared(&mut assessed, tool.spec());
+        keep_declared(&mut assessment, tool.spec());
     }
-    let note = assessed.summary.clone();
-    flight.assessment = Some(assessed);
-    Ok(note.map_or(Passed::PLAIN, Passed::noting))
+    call.facts.assessed = Some(AssessedFacts::from(&assessment));
+    let note = assessment.summary.clone();
+    let assessed = Assessed(Box::new(Plan { request, assessment }));
+    Ok(match note {
+        Some(note) => StagePass::with_note(assessed, note),
+        None => StagePass::plain(assessed),
+    })
 }
 
 /// Only code of this process may say that a call is less than its definition declares.
-fn keep_declared(assessed: &mut Assessment, spec: &toolcrib_core::ToolSpec) {
+fn keep_declared(assessed: &mut Assessment, spec: &ToolSpec) {
     let name = spec.name.as_str();
     // Nor may it speak to policy under another tool's name.
     assessed.operation = assessed.operation.take().filter(|operation| {

@@ -3,45 +3,56 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_argument_decoder::{self as args, Limits, parse_strict};
 use toolcrib_core::{ErrorType, RawArgs, SealError, ToolError};
 
+use super::phase::{Decoded, Request, Resolved};
 use super::repeat;
-use crate::args::{self, Decoded, Limits};
-use crate::flight::{InFlight, Passed, Step, Stop, fail};
-use crate::references;
+use super::step::{StageExit, StagePass, StageResult, fail};
+use crate::artifact_references;
+use crate::call_state::{CallState, DecodedArgs};
+use crate::registered_tool::RegisteredTool;
 
-pub(crate) fn run(flight: &mut InFlight) -> Step {
-    let tool = Arc::clone(flight.tool()?);
-    let raw = std::mem::replace(&mut flight.raw, RawArgs::Text(String::new()));
-    let raw = match flight.engine().sealing().open_args(raw) {
+pub(crate) fn run(call: &mut CallState, resolved: Resolved) -> StageResult<Decoded> {
+    let Resolved { tool, handler } = resolved;
+    let pass = decode(call, &tool)?;
+    call.args.unreadable_hash = None;
+    Ok(pass.map(|args| Decoded(Request { tool, handler, args })))
+}
+
+fn decode(call: &mut CallState, tool: &RegisteredTool) -> StageResult<DecodedArgs> {
+    let raw = std::mem::replace(&mut call.args.raw, RawArgs::Text(String::new()));
+    let raw = match call.engine().sealing().open_args(raw) {
         Ok(raw) => raw,
         Err(error) => return fail(ErrorType::ExecutionError, not_opened(&error)),
     };
-    let step = match raw {
+    match raw {
         RawArgs::Sealed(_) => fail(ErrorType::ExecutionError, NOT_ARGUMENTS),
-        RawArgs::Text(text) => match referring(&text) {
-            Some(value) => by_reference(flight, value),
+        RawArgs::Text(text) => match with_references(&text) {
+            Some(value) => by_reference(call, tool, value),
             None => {
-                let step = accept(flight, args::decode(&text, &tool.schema, &Limits::DEFAULT));
-                flight.raw = RawArgs::Text(text);
+                let step = accept(call, args::decode(&text, &tool.schema, &Limits::DEFAULT));
+                call.args.raw = RawArgs::Text(text);
                 step
             }
         },
         RawArgs::Broken(how) => {
-            flight.raw = RawArgs::Text(how.clone());
+            call.args.raw = RawArgs::Text(how.clone());
             fail(ErrorType::ValidationError, how)
         }
-        RawArgs::Value(value) if references::holds(&value) => by_reference(flight, value),
-        RawArgs::Value(value) => {
-            flight.unread = flight.scope.run.is_some().then(|| repeat::value_hash(&value));
-            accept(flight, args::decode_value(value, &tool.schema, &Limits::DEFAULT))
+        RawArgs::Value(value) if artifact_references::contains(&value) => {
+            by_reference(call, tool, value)
         }
-    };
-    if step.is_ok() {
-        flight.unread = None;
+        RawArgs::Value(value) => {
+            call.args.unreadable_hash =
+                call.scope.run.is_some().then(|| repeat::value_hash(&value));
+            accept(call, args::decode_value(value, &tool.schema, &Limits::DEFAULT))
+        }
     }
-    step
 }
+
+/// The decoder is used outside this workspace too, so its default is a copy of the table's limit.
+const _: () = assert!(Limits::DEFAULT.max_bytes == toolcrib_core::defaults::ARGUMENT_BYTES);
 
 /// What is sealed twice was not sealed by us.
 const NOT_ARGUMENTS: &str =
@@ -53,48 +64,63 @@ fn not_opened(error: &SealError) -> String {
     )
 }
 
-/// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it is then read without.
-fn referring(text: &str) -> Option<Value> {
-    references::may_hold(text)
-        .then(|| args::parse_strict(text, Limits::DEFAULT.max_depth))
+/// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it
+/// is then read without.
+fn with_references(text: &str) -> Option<Value> {
+    artifact_references::may_contain(text)
+        .then(|| parse_strict(text, Limits::DEFAULT.max_depth))
         .flatten()
-        .filter(references::holds)
+        .filter(artifact_references::contains)
 }
 
-fn by_reference(flight: &mut InFlight, value: Value) -> Step {
-    flight.unread = Some(repeat::value_hash(&value));
-    let owner = &flight.scope.context.owner;
-    let resolved = references::resolve(value.clone(), &*flight.engine().artifacts, owner)?;
-    again(flight, resolved)?;
-    flight.referring = Some(value);
-    Ok(Passed::changed("stored results put in for their references"))
+fn by_reference(
+    call: &mut CallState,
+    tool: &RegisteredTool,
+    value: Value,
+) -> StageResult<DecodedArgs> {
+    call.args.unreadable_hash = Some(repeat::value_hash(&value));
+    let owner = &call.scope.context.owner;
+    let resolved = artifact_references::resolve(value.clone(), &*call.engine().artifacts, owner)?;
+    let mut args = decode_rewritten(call, tool, resolved)?.next;
+    args.with_references = Some(Arc::new(value));
+    call.args.decoded = Some(args.clone());
+    Ok(StagePass::changed(args, "stored results put in for their references"))
 }
 
 /// Validates arguments that were decoded before and rewritten since.
-pub(crate) fn again(flight: &mut InFlight, rewritten: Value) -> Step {
-    let tool = Arc::clone(flight.tool()?);
-    flight.referring = None;
-    let decoded = args::decode_value(rewritten, &tool.schema, &Limits::DEFAULT);
-    accept(flight, decoded)
+pub(super) fn decode_rewritten(
+    call: &mut CallState,
+    tool: &RegisteredTool,
+    rewritten: Value,
+) -> StageResult<DecodedArgs> {
+    if let Some(before) = &mut call.args.decoded {
+        before.with_references = None;
+    }
+    accept(call, args::decode_value(rewritten, &tool.schema, &Limits::DEFAULT))
 }
 
-fn accept(flight: &mut InFlight, decoded: Decoded) -> Step {
+fn accept(call: &mut CallState, decoded: args::Decoded) -> StageResult<DecodedArgs> {
+    let mut set = |value| {
+        let args = DecodedArgs { value: Arc::new(value), with_references: None };
+        call.args.decoded = Some(args.clone());
+        args
+    };
     match decoded {
-        Decoded::Ok { value, warnings } => {
-            flight.args = Arc::new(value);
-            flight.notes.extend(warnings);
-            Ok(Passed::PLAIN)
+        args::Decoded::Ok { value, warnings } => {
+            let args = set(value);
+            call.notes.extend(warnings);
+            Ok(StagePass::plain(args))
         }
-        Decoded::Repaired { value, changes, warnings } => {
-            flight.args = Arc::new(value);
+        args::Decoded::Repaired { value, changes, warnings } => {
+            let args = set(value);
             let texts: Vec<String> = changes.into_iter().map(|change| change.note).collect();
             let note = texts.join("; ");
-            flight.notes.extend(texts);
-            flight.notes.extend(warnings);
-            Ok(Passed::changed(note))
+            call.notes.extend(texts);
+            call.notes.extend(warnings);
+            Ok(StagePass::changed(args, note))
         }
-        Decoded::ValidationError { message } | Decoded::ParseError { message } => {
-            Err(Stop::Fail(ToolError::new(ErrorType::ValidationError, message)))
+        args::Decoded::ValidationError { message } | args::Decoded::ParseError { message } => {
+            Err(StageExit::Fail(ToolError::new(ErrorType::ValidationError, message)))
         }
     }
 }

@@ -5,45 +5,54 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use tokio::time::timeout;
-use toolcrib_core::hook::Guarded;
+use toolcrib_core::hook::GuardInput;
 use toolcrib_core::{ErrorType, EventKind, Guard, GuardVerdict, defaults};
 
 use super::decode;
-use crate::flight::{InFlight, Passed, Step, fail};
+use super::phase::{Guarded, Request, Unrepeated};
+use super::step::{StagePass, StageResult, fail};
+use crate::call_state::CallState;
 
-pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    if flight.policy().guards.is_empty() || flight.resumed.is_some() {
-        return Ok(Passed::SKIPPED);
+pub(crate) async fn run(
+    call: &mut CallState,
+    Unrepeated(mut request): Unrepeated,
+) -> StageResult<Guarded> {
+    if call.policy().guards.is_empty() || call.resumed.is_some() {
+        return Ok(StagePass::skipped(Guarded(request)));
     }
-    let scope = Arc::clone(&flight.scope);
+    let scope = Arc::clone(&call.scope);
     let mut rewritten = Vec::new();
-    for guard in &scope.seen.policy.guards {
-        match ask(&**guard, flight).await {
+    for guard in &scope.resolved_view.policy.guards {
+        match ask(&**guard, call, &request).await {
             Ok(GuardVerdict::Continue) => {}
             Ok(GuardVerdict::Rewrite(args)) => {
-                decode::again(flight, args)?;
+                request.args = decode::decode_rewritten(call, &request.tool, args)?.next;
                 rewritten.push(guard.name());
             }
-            Ok(GuardVerdict::Deny(reason)) => return deny(flight, guard.name(), &reason),
-            Err(fault) => return deny(flight, guard.name(), &fault),
+            Ok(GuardVerdict::Deny(reason)) => return deny(call, guard.name(), &reason),
+            Err(fault) => return deny(call, guard.name(), &fault),
         }
     }
     if rewritten.is_empty() {
-        return Ok(Passed::PLAIN);
+        return Ok(StagePass::plain(Guarded(request)));
     }
-    Ok(Passed::changed(format!("arguments rewritten by {}", rewritten.join(", "))))
+    let note = format!("arguments rewritten by {}", rewritten.join(", "));
+    Ok(StagePass::changed(Guarded(request), note))
 }
 
 /// Asks one guard: a late answer, an error and a panic are faults, and a fault denies.
-async fn ask(guard: &dyn Guard, flight: &InFlight) -> Result<GuardVerdict, String> {
-    let tool = flight.tool.as_ref().map_or(&*flight.asked, |tool| tool.spec().name.as_str());
-    let guarded = Guarded {
-        call: flight.call,
-        run: flight.scope.run.as_ref().map(|run| run.id),
-        origin: flight.scope.origin,
-        context: &flight.scope.context,
-        tool,
-        args: &flight.args,
+async fn ask(
+    guard: &dyn Guard,
+    call: &CallState,
+    request: &Request,
+) -> Result<GuardVerdict, String> {
+    let guarded = GuardInput {
+        call: call.id,
+        run: call.scope.run.as_ref().map(|run| run.id),
+        origin: call.scope.origin,
+        context: &call.scope.context,
+        tool: request.tool.spec().name.as_str(),
+        args: &request.args.value,
     };
     let checked = AssertUnwindSafe(async { guard.check(&guarded).await }).catch_unwind();
     match timeout(defaults::GUARD_TIMEOUT, checked).await {
@@ -53,11 +62,11 @@ async fn ask(guard: &dyn Guard, flight: &InFlight) -> Result<GuardVerdict, Strin
     }
 }
 
-fn deny(flight: &InFlight, guard: &str, reason: &str) -> Step {
+fn deny(call: &CallState, guard: &str, reason: &str) -> StageResult<Guarded> {
     let text = format!(
         "The call of {} was denied by the guard {guard}: {reason}. Do not retry it.",
-        flight.asked
+        call.asked
     );
-    flight.tell(EventKind::PermissionDenied, |event| event.error = Some(text.clone()));
+    call.emit(EventKind::PermissionDenied, |event| event.error = Some(text.clone()));
     fail(ErrorType::PolicyDenied, text)
 }

@@ -5,77 +5,71 @@ use std::sync::Arc;
 use toolcrib_core::{ErrorType, Intent, StoreError, ToolError};
 
 use super::gates;
-use crate::again;
-use crate::flight::{InFlight, Passed, Step, Stop, fail};
-use crate::running::Work;
+use super::phase::{Admitted, Started};
+use super::step::{StageExit, StagePass, StageResult, fail};
+use crate::call_state::{CallState, StartFacts};
+use crate::resume::recorded::recorded_answer;
 
-pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    let started_at = flight.engine().clock.now_ms();
-    // Before anybody is asked whether it may run: whoever pulls the brake and then stops what is at work misses nothing.
-    works(flight, started_at)?;
-    // It may have been lost while the call waited.
-    let epoch = match flight.engine().claim().await {
+pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> StageResult<Started> {
+    let started_at = call.engine().clock.now_ms();
+    let effect = plan.assessment.effect;
+    // Listed before the kill switch is read: an owner who engages it and then stops the running
+    // calls misses none.
+    call.mark_running(plan.tool(), effect, started_at);
+    // The claim may have been lost while the call waited.
+    let epoch = match call.engine().claim().await {
         Ok(epoch) => epoch,
         Err(error) => return Err(not_recorded(&error)),
     };
-    may_start(flight).await?;
-    gates::still_allowed(flight)?;
-    let is_repeatable = flight.assessed()?.effect.is_repeatable();
-    let intent = Intent { facts: flight.facts(), started_at, epoch };
-    flight.kept = Some((intent.facts.args.clone(), intent.facts.args_hash.clone()));
+    may_start(call).await?;
+    gates::recheck(call, &plan)?;
+    let intent = Intent { facts: call.details(), started_at, epoch };
     // Dropped from here on, the call may have its record, and its end is the end of that.
-    flight.started_at = Some(started_at);
-    let engine = Arc::clone(flight.engine());
-    flight.epoch = Some(epoch);
+    let args = (intent.facts.args.clone(), intent.facts.args_hash.clone());
+    let start = call.facts.start.insert(StartFacts { args, epoch, at: Some(started_at) });
+    let engine = Arc::clone(&call.scope.engine);
     let Err(error) = engine.calls.begin(intent).await else {
         crate::failpoint::hit("intent");
-        // Its record may have waited long for the disk, or for another machine.
-        if !is_repeatable {
-            may_start(flight).await?;
+        // The store may have waited long for the disk, or for another machine.
+        if !effect.is_repeatable() {
+            may_start(call).await?;
         }
-        return Ok(Passed::PLAIN);
+        return Ok(StagePass::plain(Started(plan)));
     };
     match &error {
-        // Nobody knows whether the record is there; its end is the end of that.
+        // The record may be there or not; its end is the end of that.
         StoreError::Failed(_) => {}
         StoreError::Fenced { .. } => {
-            flight.started_at = None;
+            start.at = None;
             engine.lost_claim(epoch);
         }
-        _ => flight.started_at = None,
+        _ => start.at = None,
     }
     let may_be_elsewhere =
-        flight.approval.is_some() || flight.scope.again || flight.scope.was_taken_for_dead();
+        call.facts.approval.is_some() || call.scope.is_replay || call.scope.lost_lease();
     if may_be_elsewhere && matches!(error, StoreError::Conflict(_)) {
-        // Another process goes on with it: what becomes of the call is what it says.
-        if let Ok(Some(answer)) = again::known(&engine, flight.call).await {
-            return Err(Stop::Known(Box::new(answer)));
+        // Another process runs it: the answer is what that process recorded.
+        if let Ok(Some(answer)) = recorded_answer(&engine, call.id).await {
+            return Err(StageExit::AnsweredElsewhere(Box::new(answer)));
         }
     }
     Err(not_recorded(&error))
 }
 
-/// Whether tools may run at all, as somebody has said it anywhere.
-async fn may_start(flight: &InFlight) -> Result<(), Stop> {
-    if let Err(error) = flight.engine().know_switches().await {
+/// Whether tools may run at all, by the switches of every process.
+async fn may_start(call: &CallState) -> Result<(), StageExit> {
+    if let Err(error) = call.engine().refresh_stale_switches().await {
         let text = format!("Whether tools may run could not be read ({error}), so it was not run.");
         return fail(ErrorType::StoreFailed, text);
     }
-    if flight.engine().tools_enabled() {
+    if call.engine().tools_enabled() {
         return Ok(());
     }
     fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.")
 }
 
-fn works(flight: &InFlight, started_at: i64) -> Result<(), Stop> {
-    let Some(seat) = &flight.seat else { return Ok(()) };
-    let (scope, tool) = (Arc::clone(&flight.scope), Arc::clone(flight.tool()?));
-    seat.works(Work { scope, tool, effect: flight.assessed()?.effect, started_at });
-    Ok(())
-}
-
 /// Why a call without a record was not run.
-fn not_recorded(error: &StoreError) -> Stop {
+fn not_recorded(error: &StoreError) -> StageExit {
     let text = match error {
         StoreError::Conflict(_) => {
             "A call with this id was started before, so it was not run again. Send the call under a new id if it is meant as another one.".to_owned()
@@ -88,5 +82,5 @@ fn not_recorded(error: &StoreError) -> Stop {
         }
         error => format!("The call could not be recorded ({error}), so it was not run."),
     };
-    Stop::Fail(ToolError::new(ErrorType::StoreFailed, text))
+    StageExit::Fail(ToolError::new(ErrorType::StoreFailed, text))
 }

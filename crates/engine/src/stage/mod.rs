@@ -1,5 +1,6 @@
 //! The fifteen stages of the pipeline, one file each, in their order.
 
+mod action_alias;
 pub(crate) mod admit;
 pub(crate) mod approve;
 pub(crate) mod assess;
@@ -8,11 +9,12 @@ pub(crate) mod decode;
 pub(crate) mod gates;
 pub(crate) mod guard;
 pub(crate) mod intent;
+pub(crate) mod kill_switch;
+pub(crate) mod phase;
 pub(crate) mod receive;
 pub(crate) mod repeat;
 pub(crate) mod resolve;
 pub(crate) mod run;
 pub(crate) mod settle;
-pub(crate) mod shape;
-mod spelling;
-pub(crate) mod switch;
+pub(crate) mod shape_result;
+pub(crate) mod step;

@@ -1,21 +1,23 @@
-//! Stage 0: the call is counted, and from here on it cannot be dropped: it gets its one outcome whatever happens.
+//! Stage 0: the call is counted. From here on it gets its one outcome, whatever happens to it.
 
 use toolcrib_core::ErrorType;
 
-use crate::flight::{InFlight, Passed, Step, fail};
+use super::phase::Received;
+use super::step::{StagePass, StageResult, fail};
+use crate::call_state::CallState;
 
-pub(crate) fn run(flight: &mut InFlight) -> Step {
-    if !flight.dry {
-        flight.engine().count();
+pub(crate) fn run(call: &mut CallState) -> StageResult<Received> {
+    if !call.is_dry_run() {
+        call.engine().count();
     }
-    if flight.asked.trim().is_empty() {
+    if call.asked.trim().is_empty() {
         return fail(
             ErrorType::ValidationError,
             "The tool name is empty. Name the tool that should be called.",
         );
     }
-    if flight.resumed.is_some() {
-        return Ok(Passed::noting("enters again with a decision"));
+    if call.resumed.is_some() {
+        return Ok(StagePass::with_note(Received(()), "enters again with a decision"));
     }
-    Ok(Passed::PLAIN)
+    Ok(StagePass::plain(Received(())))
 }

@@ -1,23 +1,27 @@
-//! Stage 4: the same calls again and again are not run. The guard looks at whole batches of a run; calls of a chain are exempt (DESIGN 9).
+//! Stage 4: calls that a run repeats again and again are not run. The repeat guard compares whole
+//! batches of a run; calls of a script are exempt.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
 use serde_json::Value;
-use toolcrib_core::{ErrorType, Origin, RawArgs, canonical};
+use toolcrib_core::{ErrorType, Origin, RawArgs, canonical_json};
 
-use crate::flight::{InFlight, Passed, Scope, Step, fail};
-use crate::registry::Registered;
-use crate::repeat::Repeat;
+use super::phase::{Decoded, Unrepeated};
+use super::step::{StagePass, StageResult, fail};
+use crate::batch_scope::BatchScope;
+use crate::call_state::CallState;
+use crate::registered_tool::RegisteredTool;
+use crate::repeat_guard::Repeat;
 
-/// What the guard says of a batch.
+/// The repeat guard's verdict on a batch.
 #[derive(Debug, Default)]
-pub(crate) struct BatchVerdict {
+pub(crate) struct RepeatVerdict {
     repeat: Option<Repeat>,
 }
 
-impl BatchVerdict {
+impl RepeatVerdict {
     /// Whether the batch is refused.
     pub(crate) fn repeats(&self) -> bool {
         self.repeat.is_some()
@@ -30,55 +34,63 @@ fn hasher() -> &'static FixedState {
     STATE.get_or_init(|| FixedState::with_seed(fastrand::u64(..)))
 }
 
-/// Shows a batch to its run's guard.
-pub(crate) fn judge<'a>(
-    scope: &Scope,
-    flights: impl Iterator<Item = &'a InFlight>,
-) -> BatchVerdict {
+/// Checks a batch with the repeat guard of its run.
+pub(crate) fn check_batch<'a>(
+    scope: &BatchScope,
+    calls: impl Iterator<Item = &'a CallState>,
+) -> RepeatVerdict {
     let Some(run) = scope.run.as_ref().filter(|_| scope.origin != Origin::Chain) else {
-        return BatchVerdict::default();
+        return RepeatVerdict::default();
     };
     let mut signature = hasher().build_hasher();
     let mut tools = Vec::new();
-    for flight in flights.filter(|flight| !polls(flight)) {
-        let name = name_hash(flight);
+    for call in calls.filter(|call| !polls(call)) {
+        let name = name_hash(call);
         tools.push(name);
         name.hash(&mut signature);
         // Arguments that could not be read have no canonical form; then the text itself counts.
-        let arguments = match flight.unread {
-            Some(raw) => raw,
-            None if flight.args.is_null() => raw_hash(&flight.raw),
-            None => value_hash(&flight.args),
+        let arguments = match (call.args.unreadable_hash, &call.args.decoded) {
+            (Some(hash), _) => hash,
+            (None, None) => raw_hash(&call.args.raw),
+            (None, Some(args)) => value_hash(&args.value),
         };
         arguments.hash(&mut signature);
     }
     if tools.is_empty() {
-        return BatchVerdict::default();
+        return RepeatVerdict::default();
     }
-    BatchVerdict { repeat: run.repeats().check(signature.finish(), &tools) }
+    RepeatVerdict { repeat: run.repeats().check(signature.finish(), &tools) }
 }
 
 /// Whether a call may repeat: its tool polls something, or it waited for a person and now goes on.
-fn polls(flight: &InFlight) -> bool {
-    let goes_on = |tool: &Registered| {
-        flight.scope.again
-            && tool.entry.handler().is_some_and(|handler| handler.nesting().is_some())
+fn polls(call: &CallState) -> bool {
+    let goes_on = |tool: &RegisteredTool| {
+        call.scope.is_replay
+            && tool.entry.handler().is_some_and(|handler| handler.parent_handler().is_some())
     };
-    flight.tool.as_ref().is_some_and(|tool| tool.spec().polling || goes_on(tool))
+    call.facts.tool.as_ref().is_some_and(|tool| tool.spec().polling || goes_on(tool))
 }
 
-fn name_hash(flight: &InFlight) -> u64 {
-    let name = flight.tool.as_ref().map_or(&*flight.asked, |tool| tool.spec().name.as_str());
-    hasher().hash_one(name)
+fn name_hash(call: &CallState) -> u64 {
+    hasher().hash_one(call.tool_name())
 }
 
-pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
+pub(crate) fn run(
+    call: &CallState,
+    Decoded(request): Decoded,
+    batch: &RepeatVerdict,
+) -> StageResult<Unrepeated> {
+    Ok(check(call, batch)?.map(|()| Unrepeated(request)))
+}
+
+/// Whether the call is refused as part of a batch that repeats.
+pub(crate) fn check(call: &CallState, batch: &RepeatVerdict) -> StageResult<()> {
     let Some(repeat) = &batch.repeat else {
-        let watched = flight.scope.run.is_some();
-        return Ok(if watched { Passed::PLAIN } else { Passed::SKIPPED });
+        let watched = call.scope.run.is_some();
+        return Ok(if watched { StagePass::plain(()) } else { StagePass::skipped(()) });
     };
-    if polls(flight) {
-        return Ok(Passed::noting("polls, so it may repeat"));
+    if polls(call) {
+        return Ok(StagePass::with_note((), "polls, so it may repeat"));
     }
     let what = match repeat {
         Repeat::Same => "You have made the same calls three times in a row".to_owned(),
@@ -94,16 +106,15 @@ pub(crate) fn run(flight: &InFlight, batch: &BatchVerdict) -> Step {
 }
 
 /// Tells the guard how a call ended.
-pub(crate) fn ended(flight: &InFlight, failure: Option<&(ErrorType, String)>) {
-    let Some(run) = flight.scope.run.as_ref().filter(|_| flight.scope.origin != Origin::Chain)
-    else {
+pub(crate) fn record_end(call: &CallState, failure: Option<&(ErrorType, String)>) {
+    let Some(run) = call.scope.run.as_ref().filter(|_| call.scope.origin != Origin::Chain) else {
         return;
     };
     let refused = failure.is_some_and(|(error_type, _)| *error_type == ErrorType::RepeatedCall);
-    if polls(flight) || refused {
+    if polls(call) || refused {
         return;
     }
-    run.repeats().ended(name_hash(flight), failure.map(|failure| hasher().hash_one(failure)));
+    run.repeats().record_end(name_hash(call), failure.map(|failure| hasher().hash_one(failure)));
 }
 
 /// A hash of arguments as they arrived, for calls whose arguments could not be read.
@@ -118,5 +129,5 @@ fn raw_hash(raw: &RawArgs) -> u64 {
 
 /// The same for a value.
 pub(crate) fn value_hash(value: &Value) -> u64 {
-    canonical::fast_hash(value, hasher())
+    canonical_json::fast_hash(value, hasher())
 }

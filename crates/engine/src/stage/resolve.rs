@@ -1,48 +1,55 @@
-//! Stage 2: the name becomes an entry in the caller's view. Near names come from that view only, so that nothing outside it is told.
+//! Stage 2: the name becomes an entry in the caller's view. Suggested names come from that view
+//! only, so that no name outside it is disclosed.
 
 use std::sync::Arc;
 
-use toolcrib_core::{Entry, ErrorType, Exclusion, Status, near};
+use toolcrib_core::{ErrorType, Exclusion, Status, suggest};
 
-use super::spelling;
-use crate::flight::{InFlight, Passed, Step, fail};
+use super::action_alias;
+use super::phase::{Enabled, Resolved};
+use super::step::{StagePass, StageResult, fail};
+use crate::call_state::CallState;
 
 /// Characters of a wrong name that are repeated to the model.
-const SHOWN: usize = 100;
+const MAX_NAME_CHARS: usize = 100;
 
-pub(crate) fn run(flight: &mut InFlight) -> Step {
-    spelling::read(flight)?;
-    let seen = Arc::clone(&flight.scope.seen);
-    let Some(tool) = seen.find(&flight.asked) else { return not_in_view(flight) };
-    flight.tool = Some(Arc::clone(tool));
-    match &tool.entry {
-        Entry::Hosted { .. } => fail(
+pub(crate) fn run(call: &mut CallState, Enabled(()): Enabled) -> StageResult<Resolved> {
+    action_alias::resolve_action(call)?;
+    let view = Arc::clone(&call.scope.resolved_view);
+    let Some(tool) = view.find(&call.asked) else { return not_in_view(call) };
+    call.facts.tool = Some(Arc::clone(tool));
+    let Some(handler) = tool.entry.handler() else {
+        return fail(
             ErrorType::ToolNotAvailable,
             format!(
                 "Tool {} is not available here: the provider runs it, and its result comes with the model's own answer.",
-                flight.asked
+                call.asked
             ),
-        ),
-        _ if tool.spec().name.as_str() == flight.asked => Ok(Passed::PLAIN),
-        _ => Ok(Passed::noting(format!("{} is {}", flight.asked, tool.spec().name))),
+        );
+    };
+    let resolved = Resolved { tool: Arc::clone(tool), handler: Arc::clone(handler) };
+    if tool.spec().name.as_str() == call.asked {
+        return Ok(StagePass::plain(resolved));
     }
+    let note = format!("{} is {}", call.asked, tool.spec().name);
+    Ok(StagePass::with_note(resolved, note))
 }
 
-fn not_in_view(flight: &mut InFlight) -> Step {
-    let asked: String = flight.asked.chars().take(SHOWN).collect();
-    let state = flight.engine().registry.read();
-    let tool = state.look_up(&flight.asked).map(Arc::clone);
+fn not_in_view(call: &mut CallState) -> StageResult<Resolved> {
+    let asked: String = call.asked.chars().take(MAX_NAME_CHARS).collect();
+    let state = call.engine().registry.read();
+    let tool = state.find_any_spelling(&call.asked).map(Arc::clone);
     drop(state);
     let Some(tool) = tool else {
-        return fail(ErrorType::ToolNotFound, unknown(flight, &asked));
+        return fail(ErrorType::ToolNotFound, unknown(call, &asked));
     };
-    flight.tool = Some(Arc::clone(&tool));
-    let reason = flight.scope.seen.exclusion(&tool.spec().name);
+    let reason = call.scope.resolved_view.exclusion(&tool.spec().name);
     let (error_type, text) = unavailable(&asked, reason);
+    call.facts.tool = Some(tool);
     fail(error_type, text)
 }
 
-/// Words for a tool that is there and not for this caller.
+/// The error for a tool that is registered but not for this caller.
 pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> (ErrorType, String) {
     let because = reason.map(ToString::to_string).unwrap_or_default();
     let (error_type, advice) = match reason {
@@ -62,8 +69,8 @@ pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> (ErrorType
     (error_type, format!("Tool {asked} is not available: {because}. {advice}"))
 }
 
-fn unknown(flight: &InFlight, asked: &str) -> String {
-    let near = near::nearest(&flight.asked, flight.scope.seen.view.names());
+fn unknown(call: &CallState, asked: &str) -> String {
+    let near = suggest::similar_names(&call.asked, call.scope.resolved_view.view.names());
     if near.is_empty() {
         return format!(
             "Tool {asked} is not available. Use only the tools that were declared to you."

@@ -1,7 +1,8 @@
-//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's children through the token, and a failed
-//! attempt is tried again only if effect and error allow it.
+//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's children
+//! through the token, and a failed attempt is tried again only if effect and error allow it.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
@@ -10,166 +11,163 @@ use std::time::{Duration, Instant};
 use futures_util::{FutureExt as _, poll};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
-    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, Handler, Nested, Nesting, ToolError,
-    ToolOutput, defaults,
+    ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, ParentHandler, ParentOutcome,
+    ToolError, ToolOutput, defaults,
 };
 
-use super::shape;
-use crate::flight::{InFlight, Passed, Step, Stop, fail};
-use crate::nest::{self, Offspring};
-use crate::streams::Watched;
+use super::phase::{Finished, Plan, Started};
+use super::step::{StageExit, StagePass, StageResult};
+use crate::artifact_streams::ProgressStreams;
+use crate::call_state::CallState;
+use crate::child_calls::{self, ChildCalls};
+use crate::safe_text;
 
 /// Characters of a panic's own words that are passed on.
 const PANIC_CHARS: usize = 200;
 
-pub(crate) async fn run(flight: &mut InFlight) -> Step {
-    let tool = Arc::clone(flight.tool()?);
-    let Some(handler) = tool.entry.handler() else {
-        return fail(ErrorType::ToolNotAvailable, "This tool is not run here.");
-    };
-    let effect = flight.assessed()?.effect;
-    let attempts = if effect.is_repeatable() { tool.spec().attempts.max(1) } else { 1 };
+pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageResult<Finished> {
+    let effect = plan.assessment.effect;
+    let attempts = if effect.is_repeatable() { plan.tool().spec().attempts.max(1) } else { 1 };
     loop {
-        flight.attempts += 1;
-        flight.tell(EventKind::BeforeTool, |_| ());
+        call.attempts.count += 1;
+        call.emit(EventKind::BeforeTool, |_| ());
         crate::failpoint::hit("spawn");
         // The stage begins with the first attempt; the others come after a wait.
-        let first = flight.attempts == 1;
-        let begun = if first { flight.last_stamp() } else { Instant::now() };
-        flight.begun = Some(begun);
-        let time = time_of(flight, tool.timeout);
-        let result = match handler.nesting() {
-            Some(nesting) => nested(flight, nesting, begun, time, effect).await?,
-            None => attempt(flight, &**handler, begun, time, effect).await,
+        let first = call.attempts.count == 1;
+        let begun = if first { call.stage_started() } else { Instant::now() };
+        call.attempts.started = Some(begun);
+        let time = time_limit(call, plan.tool().timeout);
+        let result = match plan.request.handler.parent_handler() {
+            Some(handler) => run_parent(call, &plan, handler, begun, time).await?,
+            None => attempt(call, &plan, begun, time).await,
         };
-        flight.ran_since(begun);
+        call.add_run_time(begun);
         let error = match result {
             Ok(output) => {
-                flight.output = Some(output);
-                return Ok(after_retries(flight.attempts));
+                let note = attempt_note(call.attempts.count);
+                let finished = Finished { tool: Arc::clone(plan.tool()), output };
+                return Ok(StagePass::with_note(finished, note));
             }
-            Err(error) => shape::error(flight, error),
+            Err(error) => safe_text::sanitize_error(&call.engine().secrets, error),
         };
         if error.error_type == ErrorType::Timeout {
-            flight.tell(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
+            call.emit(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
         }
-        if flight.attempts >= attempts || !error.is_transient() || !wait(flight, &error).await {
-            return Err(Stop::Fail(error));
+        if call.attempts.count >= attempts || !error.is_transient() || !wait(call, &error).await {
+            return Err(StageExit::Fail(error));
         }
         // What the failed attempt started ends with it; the next one has a token of its own.
-        let next = flight.scope.cancel_token();
-        if let Some(seat) = &flight.seat {
-            seat.renew(&next);
-        }
-        std::mem::replace(&mut flight.cancel, next).cancel();
+        call.renew_token();
     }
 }
 
 /// The tool's time, or what is left of the run's.
-fn time_of(flight: &InFlight, timeout: Duration) -> Duration {
-    let left = flight.scope.run.as_ref().and_then(|run| run.budget.time_left());
-    let turn = flight.scope.inside.as_ref().map(|inside| inside.within.limit);
+fn time_limit(call: &CallState, timeout: Duration) -> Duration {
+    let left = call.scope.run.as_ref().and_then(|run| run.budget.time_left());
+    let turn = call.scope.parent.as_ref().map(|parent| parent.within.limit);
     [left, turn].into_iter().flatten().fold(timeout, Duration::min)
 }
 
-fn after_retries(attempts: u32) -> Passed {
-    if attempts == 1 { Passed::PLAIN } else { Passed::noting(format!("attempt {attempts}")) }
+fn attempt_note(attempts: u32) -> Cow<'static, str> {
+    if attempts == 1 { Cow::Borrowed("") } else { Cow::Owned(format!("attempt {attempts}")) }
 }
 
 async fn attempt(
-    flight: &InFlight,
-    handler: &dyn Handler,
+    call: &CallState,
+    plan: &Plan,
     begun: Instant,
     timeout: Duration,
-    effect: Effect,
 ) -> Result<ToolOutput, ToolError> {
-    let ctx = context(flight, begun, timeout);
-    let call = AssertUnwindSafe(async { handler.call(&ctx, &flight.args).await }).catch_unwind();
-    let mut call = std::pin::pin!(call);
-    if flight.cancel.is_cancelled() {
+    let (handler, effect) = (&plan.request.handler, plan.assessment.effect);
+    let ctx = context(call, begun, timeout);
+    let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args()).await }).catch_unwind();
+    let mut work = std::pin::pin!(work);
+    if call.cancel.is_cancelled() {
         return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped before it ran."));
     }
     // Many tools are done at once; only the others need a timer.
-    let ended = match poll!(call.as_mut()) {
+    let ended = match poll!(work.as_mut()) {
         Poll::Ready(ended) => Ok(ended),
         Poll::Pending => tokio::select! {
             // In this order: a tool that is done is done, whatever else happened meanwhile.
             biased;
-            ended = tokio::time::timeout(timeout, call) => ended,
-            () = flight.cancel.cancelled() => return Err(stopped(effect)),
+            ended = tokio::time::timeout(timeout, work) => ended,
+            () = call.cancel.cancelled() => return Err(stopped(effect)),
         },
     };
     match ended {
         Ok(Ok(result)) => result,
-        Ok(Err(panic)) => Err(crashed(flight, &*panic)),
+        Ok(Err(panic)) => Err(crashed(call, &*panic)),
         Err(_) => Err(timed_out(timeout, effect)),
     }
 }
 
-/// What a tool writes long results to. Only what is watched has anybody to say how far it is.
-fn streams(flight: &InFlight) -> Arc<dyn Streams> {
-    let streams = Arc::clone(&flight.engine().streams);
-    match &flight.scope.watch {
+/// What a tool writes long results to. Progress is reported only if the batch has a subscriber.
+fn streams(call: &CallState) -> Arc<dyn Streams> {
+    let streams = Arc::clone(&call.engine().streams);
+    match &call.scope.subscriber {
         None => streams,
         Some(watch) => {
-            Arc::new(Watched { streams, watch: Arc::clone(watch), last: Mutex::default() })
+            Arc::new(ProgressStreams { streams, watch: Arc::clone(watch), last: Mutex::default() })
         }
     }
 }
 
-fn context(flight: &InFlight, begun: Instant, timeout: Duration) -> CallCtx {
+fn context(call: &CallState, begun: Instant, timeout: Duration) -> CallCtx {
     CallCtx {
-        call: flight.call,
-        run: flight.scope.run.as_ref().map(|run| run.id),
-        context: Arc::clone(&flight.scope.context),
-        view: Arc::clone(&flight.scope.view),
-        attempt: flight.attempts,
-        cancel: flight.cancel.clone(),
+        call: call.id,
+        run: call.scope.run.as_ref().map(|run| run.id),
+        context: Arc::clone(&call.scope.context),
+        view: Arc::clone(&call.scope.view),
+        attempt: call.attempts.count,
+        cancel: call.cancel.clone(),
         deadline: begun.checked_add(timeout).unwrap_or(begun),
-        streams: streams(flight),
+        streams: streams(call),
     }
 }
 
-/// One attempt of a call that makes calls. Waiting for people about these counts against no time of its own; where one of them waits beyond this
-/// process, so does it.
-async fn nested(
-    flight: &mut InFlight,
-    nesting: &dyn Nesting,
+/// One attempt of a call that makes calls. The time in which people decide about these is not its
+/// own; where one of them waits beyond this process, so does it.
+async fn run_parent(
+    call: &mut CallState,
+    plan: &Plan,
+    handler: &dyn ParentHandler,
     begun: Instant,
     timeout: Duration,
-    effect: Effect,
-) -> Result<Result<ToolOutput, ToolError>, Stop> {
-    // Whoever decides about one of its calls waits until it has ended or waits itself. Where that is who runs it, the place is theirs.
-    let place = flight.engine().nests.place(flight.call);
-    let _alone = place.try_lock().ok();
-    let ctx = context(flight, begun, timeout);
-    let children = Offspring::of(flight);
+) -> Result<Result<ToolOutput, ToolError>, StageExit> {
+    let effect = plan.assessment.effect;
+    // A decision about one of its calls waits until the parent has ended or is suspended. If it is
+    // that decision which runs the parent now, it holds the lock already.
+    let lock = call.engine().parent_locks.lock_for(call.id);
+    let _alone = lock.try_lock().ok();
+    let ctx = context(call, begun, timeout);
+    let children = ChildCalls::of(call);
     let ended = {
-        let call = AssertUnwindSafe(async { nesting.call(&ctx, &flight.args, &children).await });
-        let mut call = std::pin::pin!(call.catch_unwind());
+        let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args(), &children).await });
+        let mut work = std::pin::pin!(work.catch_unwind());
         tokio::select! {
             biased;
-            ended = nest::within_time(call.as_mut(), timeout, &children) => ended,
-            () = flight.cancel.cancelled() => {
-                flight.inner_time = children.busy();
+            ended = child_calls::with_timeout(work.as_mut(), timeout, &children) => ended,
+            () = call.cancel.cancelled() => {
+                call.attempts.child_time = children.busy();
                 return Ok(Err(stopped(effect)));
             }
         }
     };
-    flight.inner_time = children.busy();
+    call.attempts.child_time = children.busy();
     match ended {
-        // Whoever asked for this call knows it, and not those that it makes.
-        Some(Ok(Ok(Nested::Waits(request)))) => {
-            Err(Stop::Suspend(Box::new(ApprovalRequest { call: flight.call, ..*request })))
+        // The caller knows this call, and not those that it makes.
+        Some(Ok(Ok(ParentOutcome::Suspended(request)))) => {
+            Err(StageExit::Suspend(Box::new(ApprovalRequest { call: call.id, ..*request })))
         }
-        Some(Ok(Ok(Nested::Done(output)))) => Ok(Ok(output)),
+        Some(Ok(Ok(ParentOutcome::Done(output)))) => Ok(Ok(output)),
         Some(Ok(Err(error))) => Ok(Err(error)),
-        Some(Err(panic)) => Ok(Err(crashed(flight, &*panic))),
+        Some(Err(panic)) => Ok(Err(crashed(call, &*panic))),
         None => Ok(Err(timed_out(timeout, effect))),
     }
 }
 
-/// Seed 001's text, and for a tool that changes something the warning that it may have done so.
+/// The timeout, and for a tool that changes something the warning that it may have done so.
 fn timed_out(timeout: Duration, effect: Effect) -> ToolError {
     let seconds = timeout.as_secs_f64();
     let text = format!("Tool execution timed out after {seconds}s");
@@ -187,31 +185,32 @@ fn with_doubt(text: String, effect: Effect) -> String {
     format!("{text}. Whether it took effect is unknown: check before you call it again.")
 }
 
-fn crashed(flight: &InFlight, panic: &(dyn Any + Send)) -> ToolError {
+fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
     let words = panic
         .downcast_ref::<&str>()
         .map(|words| (*words).to_owned())
         .or_else(|| panic.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "no message".to_owned());
-    let words: String = flight.engine().secrets.mask(words).chars().take(PANIC_CHARS).collect();
+    let words: String = call.engine().secrets.mask(words).chars().take(PANIC_CHARS).collect();
     let text = format!(
         "Tool {} crashed: {words}. This is a fault of the tool, not of the arguments.",
-        flight.asked
+        call.asked
     );
     ToolError::new(ErrorType::Crashed, text)
 }
 
-/// Waits `1.5^n` seconds and a little (SPEC 3.2) before attempt n + 1; `false` = stopped meanwhile, or tools were switched off.
-async fn wait(flight: &InFlight, error: &ToolError) -> bool {
-    flight.tell(EventKind::Retry, |event| {
+/// Waits `1.5^n` seconds and a little before attempt n + 1; `false` = stopped meanwhile, or tools were
+/// switched off.
+async fn wait(call: &CallState, error: &ToolError) -> bool {
+    call.emit(EventKind::Retry, |event| {
         event.error_type = Some(error.error_type);
         event.error = Some(error.message.clone());
     });
-    let seconds = defaults::RETRY_BASE.powf(f64::from(flight.attempts))
+    let seconds = defaults::RETRY_BASE.powf(f64::from(call.attempts.count))
         + fastrand::f64() * defaults::RETRY_JITTER;
     tokio::select! {
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
-        () = flight.cancel.cancelled() => return false,
+        () = call.cancel.cancelled() => return false,
     }
-    flight.engine().tools_enabled()
+    call.engine().tools_enabled()
 }

@@ -1,89 +1,102 @@
 //! Stage 14: budgets, the repeat guard and observers learn how it ended, and the one outcome is recorded.
 
-use std::borrow::Cow;
-
 use toolcrib_core::{
-    CallRecord, ErrorType, EventKind, ModelResult, Outcome, Settlement, Stage, StageVerdict,
+    CallRecord, ErrorType, EventKind, ModelResult, Outcome, OutcomeKind, Settlement, Stage,
     StoreError, ToolError, defaults,
 };
 
-use super::{repeat, shape};
-use crate::again;
-use crate::flight::{InFlight, Passed};
-use crate::pipeline::kind_of;
+use super::step::StagePass;
+use super::{repeat, shape_result};
+use crate::call_state::{Admission, CallState};
+use crate::resume::recorded;
+use crate::safe_text;
 
-pub(crate) async fn run(flight: &mut InFlight, result: Result<ModelResult, ToolError>) -> Outcome {
-    if let Some(seat) = &flight.seat {
-        seat.is_over();
-    }
-    flight.held = None;
-    flight.queued = None;
-    flight.permits.clear();
-    let over = reconcile(flight, result.as_ref().ok());
+pub(crate) async fn run(call: &mut CallState, result: Result<ModelResult, ToolError>) -> Outcome {
+    call.mark_finishing();
+    call.admission = Admission::default();
+    let over = reconcile(call, result.as_ref().ok());
     if let Err(error) = &result {
-        shape::read(flight, Err(error));
+        shape_result::raise_labels(call, Err(error));
     }
     let result = match result {
-        Err(error) if was_cut_off(flight).await => Err(cut_off(&error)),
+        Err(error) if was_cut_off(call).await => Err(cut_off(&error)),
         result => result,
     };
     // Notes may repeat what a model or a tool wrote.
-    let notes = std::mem::take(&mut flight.notes);
-    flight.notes = notes.into_iter().map(|note| shape::words(flight, note)).collect();
+    let notes = std::mem::take(&mut call.notes).into_iter();
+    let secrets = &call.engine().secrets;
+    call.notes = notes.map(|note| safe_text::sanitize_text(secrets, note)).collect();
     let failure = failure(&result);
-    repeat::ended(flight, failure.as_ref());
-    tell(flight, result.as_ref().ok(), failure.as_ref());
-    let kind = kind_of(&result);
+    repeat::record_end(call, failure.as_ref());
+    notify_observers(call, result.as_ref().ok(), failure.as_ref());
+    let kind = outcome_kind(&result);
     let failure = failure.map(|(error_type, message)| ToolError::new(error_type, message));
-    let record = flight.call_record(kind, failure.as_ref());
-    let mut outcome = flight.outcome(kind, result);
+    let record = call.call_record(kind, failure.as_ref());
+    let mut outcome = call.outcome(kind, result);
     crate::failpoint::hit("exit");
-    let stored = match store(flight, record, &outcome).await {
-        Ok(Kept::Ours) => Ok(()),
-        Ok(Kept::Theirs(theirs)) => {
-            flight.answered = true;
+    let stored = match store(call, record, &outcome).await {
+        Ok(StoredOutcome::Ours) => Ok(()),
+        Ok(StoredOutcome::Theirs(theirs)) => {
+            call.mark_answered();
             return *theirs;
         }
         Err(error) => Err(error),
     };
     crate::failpoint::hit("answer");
-    flight.answered = true;
+    call.mark_answered();
     let step = match stored {
         // The tool ran: its result is never thrown away because a record could not be written.
-        Err(error) => Passed(
-            StageVerdict::Changed,
-            Cow::Owned(format!("the outcome could not be recorded: {error}")),
-        ),
-        Ok(()) if over => Passed::changed("the budget of the run is now used up"),
-        Ok(()) => Passed::PLAIN,
+        Err(error) => StagePass::changed((), format!("the outcome could not be recorded: {error}")),
+        Ok(()) if over => StagePass::changed((), "the budget of the run is now used up"),
+        Ok(()) => StagePass::plain(()),
     };
     // A passed stage never stops the call.
-    let _ = flight.record(Stage::Settle, Ok(step));
-    outcome.report.stages.extend(flight.take_trace());
+    let _ = call.record(Stage::Settle, Ok(step));
+    outcome.report.stages.extend(call.take_trace());
     outcome
 }
 
-/// Whose outcome is recorded.
-enum Kept {
+/// The call waits for a person beyond this process. Nothing is settled: dropping the call gives its
+/// budget back, and the store has the question.
+pub(crate) async fn suspend(call: &mut CallState) {
+    call.mark_answered();
+    if let Some(start) = call.facts.start.as_ref().filter(|start| start.at.is_some()) {
+        // One of its own calls waits. If this cannot be recorded, the call may begin again all the
+        // same once this process has ended.
+        let _ = call.engine().calls.suspend(call.id, start.epoch).await;
+    }
+}
+
+/// The outcome of a call, from its result.
+fn outcome_kind(result: &Result<ModelResult, ToolError>) -> OutcomeKind {
+    match result {
+        Ok(result) if result.is_error => OutcomeKind::Failed,
+        Ok(_) => OutcomeKind::Succeeded,
+        Err(error) => error.error_type.outcome(),
+    }
+}
+
+/// Which outcome is recorded.
+enum StoredOutcome {
     Ours,
     Theirs(Box<Outcome>),
 }
 
-/// Writes the one outcome. A process that stood still beyond its lease may find that somebody else works on the call, or has ended it: what
-/// became of it is theirs to say then, whatever it did here.
+/// Writes the one outcome. A process that was paused beyond its lease may find that another one runs
+/// the call, or has ended it: then the outcome is the one recorded there, whatever happened here.
 async fn store(
-    flight: &InFlight,
+    call: &CallState,
     record: CallRecord,
     outcome: &Outcome,
-) -> Result<Kept, StoreError> {
-    let engine = flight.engine();
+) -> Result<StoredOutcome, StoreError> {
+    let engine = call.engine();
     let settle = |record: CallRecord| {
         let bare = Settlement { record, outcome: None };
-        let keeps = engine.calls.keeps_evidence();
+        let keeps = engine.calls.keeps_details();
         engine.calls.settle(if keeps { bare.with_outcome(outcome) } else { bare })
     };
-    // Whoever takes over a run looks at its calls by itself.
-    let is_alone = flight.scope.run.is_none();
+    // A process that takes over a run looks at its calls by itself.
+    let is_alone = call.scope.run.is_none();
     let began = record.started_at.is_some();
     let stored = settle(record.clone()).await;
     if let Err(StoreError::Fenced { .. }) = stored {
@@ -91,30 +104,31 @@ async fn store(
     }
     match &stored {
         Err(StoreError::Fenced { .. }) if is_alone => {}
-        Err(StoreError::Conflict(_))
-            if is_alone && (began || flight.scope.was_taken_for_dead()) => {}
-        _ => return stored.map(|()| Kept::Ours),
+        Err(StoreError::Conflict(_)) if is_alone && (began || call.scope.lost_lease()) => {}
+        _ => return stored.map(|()| StoredOutcome::Ours),
     }
-    // Claimed anew, what was left open is dealt with; this call may be among it.
+    // A new claim settles what was left open; this call may be among it.
     engine.claim().await?;
     if began {
-        let theirs = again::ended(engine, flight.call).await?;
-        return theirs
-            .map_or_else(|| stored.map(|()| Kept::Ours), |theirs| Ok(Kept::Theirs(theirs)));
+        let theirs = recorded::recorded_outcome(engine, call.id).await?;
+        return theirs.map_or_else(
+            || stored.map(|()| StoredOutcome::Ours),
+            |theirs| Ok(StoredOutcome::Theirs(theirs)),
+        );
     }
-    if let Some(theirs) = again::elsewhere(engine, flight.call, &flight.asked).await? {
-        return Ok(Kept::Theirs(theirs));
+    if let Some(theirs) = recorded::outcome_elsewhere(engine, call.id, &call.asked).await? {
+        return Ok(StoredOutcome::Theirs(theirs));
     }
-    // Nobody has it but this process, so it is written under a new claim.
+    // Only this process has it, so it is written under a new claim.
     let stored = engine.under_claim(|epoch| settle(CallRecord { epoch, ..record.clone() })).await;
-    stored.map(|()| Kept::Ours)
+    stored.map(|()| StoredOutcome::Ours)
 }
 
 /// Whether the call did not begin now, and did in a process that is gone.
-async fn was_cut_off(flight: &InFlight) -> bool {
-    flight.started_at.is_none()
-        && flight.scope.again
-        && again::was_cut_off(flight.engine(), flight.call).await
+async fn was_cut_off(call: &CallState) -> bool {
+    call.facts.start.as_ref().is_none_or(|start| start.at.is_none())
+        && call.scope.is_replay
+        && recorded::was_interrupted(call.engine(), call.id).await
 }
 
 /// It did run, so it is not one that was merely refused.
@@ -127,25 +141,25 @@ fn cut_off(why: &ToolError) -> ToolError {
 }
 
 /// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is kept all the same.
-fn reconcile(flight: &mut InFlight, result: Option<&ModelResult>) -> bool {
-    let (Some(reservation), Some(run)) = (flight.reservation.take(), &flight.scope.run) else {
+fn reconcile(call: &mut CallState, result: Option<&ModelResult>) -> bool {
+    let (Some(reservation), Some(run)) = (call.reservation.take(), &call.scope.run) else {
         return false;
     };
-    if flight.attempts == 0 {
+    if call.attempts.count == 0 {
         return false;
     }
     let tokens = if run.budget.counts_tokens() {
-        let chars =
-            result.map_or(0, |r| r.result.to_string().len()) + flight.args.to_string().len();
+        let args = call.args.decoded.as_ref().map_or(0, |args| args.value.to_string().len());
+        let chars = result.map_or(0, |r| r.result.to_string().len()) + args;
         chars as u64 / defaults::CHARS_PER_TOKEN
     } else {
         0
     };
-    reservation.settle(flight.run_time.saturating_sub(flight.inner_time), tokens);
-    run.budget.is_used_up()
+    reservation.settle(call.attempts.run_time.saturating_sub(call.attempts.child_time), tokens);
+    run.budget.is_exhausted()
 }
 
-/// What went wrong, if something did: the door's words, or the tool's own.
+/// The error of the engine or the tool, if there is one.
 fn failure(result: &Result<ModelResult, ToolError>) -> Option<(ErrorType, String)> {
     match result {
         Ok(result) if result.is_error => Some((ErrorType::ExecutionError, words(result))),
@@ -158,14 +172,18 @@ fn words(result: &ModelResult) -> String {
     result.result.as_str().map_or_else(|| result.result.to_string(), str::to_owned)
 }
 
-fn tell(flight: &InFlight, result: Option<&ModelResult>, failure: Option<&(ErrorType, String)>) {
+fn notify_observers(
+    call: &CallState,
+    result: Option<&ModelResult>,
+    failure: Option<&(ErrorType, String)>,
+) {
     match (failure, result) {
-        (Some((error_type, error)), _) => flight.tell(EventKind::ToolError, |event| {
+        (Some((error_type, error)), _) => call.emit(EventKind::ToolError, |event| {
             event.error_type = Some(*error_type);
             event.error = Some(error.clone());
         }),
         (None, Some(result)) => {
-            flight.tell(EventKind::AfterTool, |event| event.result = Some(words(result)));
+            call.emit(EventKind::AfterTool, |event| event.result = Some(words(result)));
         }
         (None, None) => {}
     }

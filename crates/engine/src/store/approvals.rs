@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use toolcrib_core::store::{Question, Waiting};
+use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, DecisionRecord, StoreError,
 };
@@ -12,7 +12,7 @@ use toolcrib_core::{
 /// Decided questions that are remembered, so that a second decision still gets the first.
 const KEPT: usize = 10_000;
 
-type Rows = BTreeMap<ApprovalId, Question>;
+type Rows = BTreeMap<ApprovalId, ApprovalWithDecision>;
 
 /// An [`ApprovalStore`] that lives as long as the process. Ids are ordered by time, so the map is too.
 #[derive(Default)]
@@ -27,11 +27,11 @@ impl MemoryApprovals {
 }
 
 impl ApprovalStore for MemoryApprovals {
-    fn ask(&self, waiting: Waiting) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn ask(&self, waiting: PendingApproval) -> BoxFuture<'_, Result<(), StoreError>> {
         let mut rows = self.lock();
         let id = waiting.request.id;
-        let approves = waiting.request.approves();
-        let is_asked = |(other, _): &Question| other.request.approves() == approves;
+        let approves = waiting.request.gated_call();
+        let is_asked = |(other, _): &ApprovalWithDecision| other.request.gated_call() == approves;
         if rows.contains_key(&id) || (approves.is_some() && rows.values().any(is_asked)) {
             return Box::pin(ready(Err(StoreError::Conflict(id.to_string()))));
         }
@@ -44,11 +44,17 @@ impl ApprovalStore for MemoryApprovals {
         Box::pin(ready(Ok(())))
     }
 
-    fn get(&self, id: ApprovalId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {
+    fn get(
+        &self,
+        id: ApprovalId,
+    ) -> BoxFuture<'_, Result<Option<ApprovalWithDecision>, StoreError>> {
         Box::pin(ready(Ok(self.lock().get(&id).cloned())))
     }
 
-    fn of_call(&self, call: CallId) -> BoxFuture<'_, Result<Option<Question>, StoreError>> {
+    fn for_call(
+        &self,
+        call: CallId,
+    ) -> BoxFuture<'_, Result<Option<ApprovalWithDecision>, StoreError>> {
         let rows = self.lock();
         let found = rows.values().rev().find(|(waiting, _)| waiting.request.call == call);
         Box::pin(ready(Ok(found.cloned())))
@@ -77,11 +83,11 @@ impl ApprovalStore for MemoryApprovals {
         Box::pin(ready(Ok(pending)))
     }
 
-    fn questions<'a>(
+    fn list<'a>(
         &'a self,
         owner: &'a str,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<ApprovalWithDecision>, StoreError>> {
         let rows = self.lock();
         let of_owner =
             rows.values().rev().filter(|(waiting, _)| waiting.request.context.owner == owner);
@@ -89,12 +95,12 @@ impl ApprovalStore for MemoryApprovals {
         Box::pin(ready(Ok(found)))
     }
 
-    fn questions_before<'a>(
+    fn list_before<'a>(
         &'a self,
         owner: &'a str,
         before: ApprovalId,
         limit: usize,
-    ) -> BoxFuture<'a, Result<Vec<Question>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<ApprovalWithDecision>, StoreError>> {
         let rows = self.lock();
         let older = rows.range(..before).rev().map(|(_, question)| question);
         let of_owner = older.filter(|(waiting, _)| waiting.request.context.owner == owner);

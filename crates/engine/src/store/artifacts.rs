@@ -4,14 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::artifact::NewArtifact;
-use toolcrib_core::spill::Spill;
+use toolcrib_core::artifact_builder::ArtifactBuilder;
 use toolcrib_core::{
     ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter, Clock as _, StoreError, SystemClock,
     defaults,
 };
 
 /// Bytes that are kept, all owners together; the oldest artifacts make room for new ones, as nothing else would ever remove them.
-const KEPT: u64 = defaults::SPILL_BYTES;
+const KEPT: u64 = defaults::MAX_ARTIFACT_BYTES;
 
 #[derive(Default)]
 struct Kept {
@@ -53,7 +53,7 @@ pub struct MemoryArtifacts {
 }
 
 struct MemoryWriter {
-    spill: Spill<Vec<u8>>,
+    spill: ArtifactBuilder<Vec<u8>>,
     kept: Arc<Mutex<Kept>>,
 }
 
@@ -83,7 +83,7 @@ impl MemoryArtifacts {
 
 impl ArtifactStore for MemoryArtifacts {
     fn create(&self, new: NewArtifact) -> Result<Box<dyn ArtifactWriter>, StoreError> {
-        let spill = Spill::new(new, Vec::new());
+        let spill = ArtifactBuilder::new(new, Vec::new());
         Ok(Box::new(MemoryWriter { spill, kept: Arc::clone(&self.kept) }))
     }
 

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_core::audit::{CHECKPOINT_RECORDS, Hash, LOCAL_CHAIN, genesis, link};
+use toolcrib_core::audit::{CHECKPOINT_RECORDS, Hash, LOCAL_CHAIN, chain_hash, genesis};
 use toolcrib_core::{
     AuditCheckpoint, AuditEvent, AuditRow, AuditSigner, AuditStore, BoxFuture, CallId, Clock,
-    StoreError, SystemClock, canonical,
+    StoreError, SystemClock, canonical_json,
 };
 
 /// Records that are remembered; the oldest go first.
@@ -55,12 +55,13 @@ impl MemoryAudit {
 
     fn sign(&self, state: &mut State) -> Option<AuditCheckpoint> {
         let signer = self.signer.as_ref()?;
-        let (seq, head) = (state.last.0, canonical::hex(&state.last.1));
+        let (seq, head) = (state.last.0, canonical_json::hex(&state.last.1));
         if seq == state.signed() {
             return None;
         }
         let (chain, at) = (LOCAL_CHAIN, self.clock.now_ms());
-        let signature = signer.sign(AuditCheckpoint::signed(chain, seq, &head, at).as_bytes());
+        let signature =
+            signer.sign(AuditCheckpoint::signing_payload(chain, seq, &head, at).as_bytes());
         let key = signer.public_key();
         let checkpoint = AuditCheckpoint { chain, seq, head, at, key, signature };
         state.checkpoints.push_back(checkpoint.clone());
@@ -77,9 +78,9 @@ impl State {
     fn append(&mut self, event: &AuditEvent) {
         let (chain, seq) = (LOCAL_CHAIN, self.last.0 + 1);
         let text = event.text(chain, seq);
-        let hash = link(&self.last.1, &text);
+        let hash = chain_hash(&self.last.1, &text);
         self.last = (seq, hash);
-        self.rows.push_back(AuditRow { chain, seq, text, hash: canonical::hex(&hash) });
+        self.rows.push_back(AuditRow { chain, seq, text, hash: canonical_json::hex(&hash) });
         self.calls.push_back(event.call);
         if self.rows.len() > KEPT {
             self.rows.pop_front();
@@ -144,7 +145,7 @@ impl AuditStore for MemoryAudit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::audit::{AuditKey, Evidence, Start, TrustedKeys, verify};
+    use toolcrib_audit::{AuditKey, Evidence, Start, TrustedKeys, verify};
     use toolcrib_core::{AuditKind, Context};
 
     fn event(at: i64, call: Option<CallId>) -> AuditEvent {

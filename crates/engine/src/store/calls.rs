@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     Acceptance, AcceptedBatch, BatchId, BoxFuture, CallFilter, CallHistory, CallId, CallRow,
-    CallStatus, CallStore, Intent, MetricsTally, Recovered, Settlement, StoreError, StoredCall,
-    ToolMetrics, WorkerState,
+    CallStatus, CallStore, Intent, MetricsAggregator, Recovered, Settlement, StoreError,
+    StoredCall, ToolMetrics, WorkerState,
 };
 
 /// Ended calls, and batches that are done, that are remembered; the oldest go first. What is open is never forgotten.
@@ -167,7 +167,10 @@ impl State {
                     return Err(StoreError::Conflict(key.key.clone()));
                 }
                 let is_worked_on = self.claims.is_alive(first.epoch);
-                return Ok(Acceptance::Known { first: Box::new(first.clone()), is_worked_on });
+                return Ok(Acceptance::Known {
+                    first: Box::new(first.clone()),
+                    is_owner_alive: is_worked_on,
+                });
             }
             self.keys.insert(name, batch.id);
         }
@@ -238,7 +241,7 @@ impl State {
             }
             let of = intent.epoch;
             // The store itself ends it, whoever it belonged to.
-            if self.end(Settlement::of_crash(intent, now, of)).is_ok() {
+            if self.end(Settlement::from_crash(intent, now, of)).is_ok() {
                 if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
             }
         }
@@ -247,7 +250,7 @@ impl State {
 }
 
 impl CallStore for MemoryCalls {
-    fn keeps_evidence(&self) -> bool {
+    fn keeps_details(&self) -> bool {
         !self.is_light
     }
 
@@ -289,7 +292,7 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(Ok(of_call.next().cloned())))
     }
 
-    fn done(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().done(id)))
     }
 
@@ -297,7 +300,7 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(self.lock().begin(intent)))
     }
 
-    fn put_aside(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn suspend(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(ready(self.lock().put_aside(call, epoch)))
     }
 
@@ -316,7 +319,7 @@ impl CallStore for MemoryCalls {
             };
             let row = row.row();
             let is_worked_on = row.end.is_none() && state.claims.is_alive(row.epoch);
-            StoredCall { row, outcome, is_worked_on, earlier: Vec::new() }
+            StoredCall { row, outcome, is_owner_alive: is_worked_on, earlier: Vec::new() }
         });
         Box::pin(ready(Ok(found)))
     }
@@ -329,7 +332,7 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(Ok(text)))
     }
 
-    fn open(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
+    fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
         let state = self.lock();
         let rows = state.calls.values().filter(|row| matches!(row, Row::Open(_)));
         let mut open: Vec<CallRow> = rows.map(Row::row).collect();
@@ -357,7 +360,7 @@ impl CallHistory for MemoryCalls {
         Box::pin(ready(Ok(rows)))
     }
 
-    fn calls_like<'a>(
+    fn calls_with_id_prefix<'a>(
         &'a self,
         owner: &'a str,
         prefix: &'a str,
@@ -384,7 +387,7 @@ impl CallHistory for MemoryCalls {
     ) -> BoxFuture<'a, Result<Vec<ToolMetrics>, StoreError>> {
         let filter = CallFilter { owner: owner.to_owned(), since, ..CallFilter::default() };
         let state = self.lock();
-        let mut tally = MetricsTally::default();
+        let mut tally = MetricsAggregator::default();
         let rows = state.calls.values().map(Row::row).filter(|row| fits(row, &filter));
         rows.for_each(|row| tally.add_row(&row));
         Box::pin(ready(Ok(tally.finish())))

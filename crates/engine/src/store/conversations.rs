@@ -5,11 +5,11 @@ use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
-    BoxFuture, Checkpoints, Conversation, ConversationId, ConversationStore, FactStore, OpenRun,
-    RunId, RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
+    BoxFuture, Conversation, ConversationAndRunStore, ConversationId, ConversationStore,
+    KeyValueStore, OpenRun, RunId, RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
 };
 
-/// A [`Checkpoints`] and [`FactStore`] that lives as long as the process, for embedders without a database.
+/// Conversations, runs and key-value pairs in memory, for embedders without a database.
 #[derive(Default)]
 pub struct MemoryRuns {
     rows: Mutex<Rows>,
@@ -253,7 +253,7 @@ impl RunStore for MemoryRuns {
         Box::pin(ready(Ok(self.lock().runs.get(&id).cloned())))
     }
 
-    fn take_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
+    fn claim_run(&self, id: RunId, epoch: u64) -> BoxFuture<'_, Result<StoredRun, StoreError>> {
         Box::pin(ready(self.lock().take_run(id, epoch)))
     }
 
@@ -297,7 +297,7 @@ impl RunStore for MemoryRuns {
     }
 }
 
-impl Checkpoints for MemoryRuns {
+impl ConversationAndRunStore for MemoryRuns {
     fn checkpoint(&self, run: StoredRun, messages: Vec<StoredMessage>) {
         let id = run.id;
         let mut rows = self.lock();
@@ -311,8 +311,8 @@ impl Checkpoints for MemoryRuns {
     }
 }
 
-impl FactStore for MemoryRuns {
-    fn put_fact<'a>(
+impl KeyValueStore for MemoryRuns {
+    fn put_value<'a>(
         &'a self,
         name: &'a str,
         value: &'a str,
@@ -321,7 +321,7 @@ impl FactStore for MemoryRuns {
         Box::pin(ready(Ok(())))
     }
 
-    fn fact<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
+    fn value<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<Option<String>, StoreError>> {
         Box::pin(ready(Ok(self.lock().facts.get(name).cloned())))
     }
 }

@@ -33,7 +33,7 @@ impl GrantStore for MemoryGrants {
         query: GrantQuery<'a>,
         reason: ReasonKind,
     ) -> BoxFuture<'a, Result<Option<Grant>, StoreError>> {
-        let found = self.lock().iter().find(|grant| grant.answers(&query, reason)).cloned();
+        let found = self.lock().iter().find(|grant| grant.covers(&query, reason)).cloned();
         Box::pin(ready(Ok(found)))
     }
 

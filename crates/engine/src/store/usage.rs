@@ -5,8 +5,8 @@ use std::future::ready;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
-    BoxFuture, CallFilter, CallHistory, CallRow, RunId, StoreError, UsageBy, UsageRow, UsageStore,
-    UsageSum, UsageTally,
+    BoxFuture, CallFilter, CallHistory, CallRow, RunId, StoreError, UsageAggregator, UsageBy,
+    UsageRow, UsageStore, UsageTotals,
 };
 
 /// Answers that are remembered; the oldest go first.
@@ -57,9 +57,9 @@ impl UsageStore for MemoryUsage {
         owner: &'a str,
         by: UsageBy,
         since: Option<i64>,
-    ) -> BoxFuture<'a, Result<Vec<UsageSum>, StoreError>> {
+    ) -> BoxFuture<'a, Result<Vec<UsageTotals>, StoreError>> {
         Box::pin(async move {
-            let mut tally = UsageTally::default();
+            let mut tally = UsageAggregator::default();
             if by != UsageBy::Model {
                 for row in self.calls(owner, since).await? {
                     of_call(&row, by).into_iter().for_each(|part| tally.add(part));
@@ -70,7 +70,7 @@ impl UsageStore for MemoryUsage {
                 let fits = |row: &&UsageRow| {
                     row.owner == owner && since.is_none_or(|since| row.at >= since)
                 };
-                let answers = rows.iter().filter(fits).map(|row| UsageSum::of_answer(row, by));
+                let answers = rows.iter().filter(fits).map(|row| UsageTotals::from_row(row, by));
                 answers.for_each(|part| tally.add(part));
             }
             Ok(tally.finish(by))
@@ -84,11 +84,11 @@ impl UsageStore for MemoryUsage {
 }
 
 /// A call that ended; by tool, one of no known tool is of none.
-fn of_call(row: &CallRow, by: UsageBy) -> Option<UsageSum> {
+fn of_call(row: &CallRow, by: UsageBy) -> Option<UsageTotals> {
     let end = row.end.as_ref()?;
     let name = match by {
         UsageBy::Tool => row.facts.tool.as_ref()?.to_string(),
         UsageBy::Agent | UsageBy::Model => row.facts.context.agent.clone(),
     };
-    Some(UsageSum::of_calls(name, 1, end.run_nanos))
+    Some(UsageTotals::from_calls(name, 1, end.run_nanos))
 }

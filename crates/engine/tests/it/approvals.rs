@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::invoke::DecideError;
+use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
-    Answer, ApprovalRequest, Asked, Batch, Call, Decision, DecisionRecord, ErrorType, GrantScope,
-    Invoker as _, Origin, OutcomeKind, Risk, RunSpec,
+    Answer, ApprovalRequest, ApproverReply, Batch, Call, Decision, DecisionRecord, ErrorType,
+    GrantScope, Invoker as _, Origin, OutcomeKind, Risk, RunSpec,
 };
 use toolcrib_engine::{Engine, EngineSettings};
-use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, source_of};
+use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::support::{call, call_in, engine, failure};
 
@@ -25,10 +25,10 @@ fn by_ann(decision: Decision) -> DecisionRecord {
 #[tokio::test]
 async fn decisions_and_what_the_model_reads() {
     type Expected = Option<(OutcomeKind, ErrorType, &'static str)>;
-    let cases: [(Asked, Expected); 5] = [
-        (Asked::Decided { decision: Decision::approve(), by: "ann".into() }, None),
+    let cases: [(ApproverReply, Expected); 5] = [
+        (ApproverReply::Decided { decision: Decision::approve(), by: "ann".into() }, None),
         (
-            Asked::Decided {
+            ApproverReply::Decided {
                 decision: Decision::Deny { note: Some("not today".into()) },
                 by: "ann".into(),
             },
@@ -39,7 +39,7 @@ async fn decisions_and_what_the_model_reads() {
             )),
         ),
         (
-            Asked::Decided { decision: Decision::Skip, by: "ann".into() },
+            ApproverReply::Decided { decision: Decision::Skip, by: "ann".into() },
             Some((
                 OutcomeKind::Denied,
                 ErrorType::ApprovalDenied,
@@ -47,13 +47,13 @@ async fn decisions_and_what_the_model_reads() {
             )),
         ),
         (
-            Asked::Decided {
+            ApproverReply::Decided {
                 decision: Decision::Edit { args: json!({"n": "many"}) },
                 by: "ann".into(),
             },
             Some((OutcomeKind::Failed, ErrorType::ValidationError, "")),
         ),
-        (Asked::Nobody, Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, ""))),
+        (ApproverReply::Unavailable, Some((OutcomeKind::Denied, ErrorType::ApprovalDenied, ""))),
     ];
     for (answer, expected) in cases {
         let tool = risky();
@@ -90,7 +90,10 @@ async fn without_an_approver_a_risky_call_is_denied_at_once() {
 async fn no_answer_by_the_deadline_is_expired() {
     struct Silent;
     impl toolcrib_core::Approver for Silent {
-        fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+        fn ask<'a>(
+            &'a self,
+            _: &'a ApprovalRequest,
+        ) -> toolcrib_core::BoxFuture<'a, ApproverReply> {
             Box::pin(std::future::pending())
         }
     }
@@ -121,16 +124,18 @@ impl OneAtATime {
 }
 
 impl toolcrib_core::Approver for OneAtATime {
-    fn turn(&self) -> toolcrib_core::BoxFuture<'_, Option<toolcrib_core::approval::Turn>> {
+    fn acquire_prompt(
+        &self,
+    ) -> toolcrib_core::BoxFuture<'_, Option<toolcrib_core::approval::PromptPermit>> {
         let seat = Arc::clone(&self.seat).lock_owned();
-        Box::pin(async move { Some(Box::new(seat.await) as toolcrib_core::approval::Turn) })
+        Box::pin(async move { Some(Box::new(seat.await) as toolcrib_core::approval::PromptPermit) })
     }
 
-    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, ApproverReply> {
         self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         Box::pin(async {
             tokio::time::sleep(std::time::Duration::from_secs(40)).await;
-            Asked::Decided { decision: self.decision.clone(), by: "ann".into() }
+            ApproverReply::Decided { decision: self.decision.clone(), by: "ann".into() }
         })
     }
 }
@@ -210,7 +215,8 @@ async fn suspended(engine: &Engine, args: Value) -> Box<ApprovalRequest> {
 
 async fn inbox(tool: &Arc<ScriptedTool>) -> (Engine, Arc<FakeClock>) {
     let clock = Arc::new(FakeClock::at(0));
-    let approver = Arc::new(ScriptedApprover::new([Asked::Later, Asked::Later]));
+    let approver =
+        Arc::new(ScriptedApprover::new([ApproverReply::Deferred, ApproverReply::Deferred]));
     let builder = Engine::builder().approver(approver).clock(Arc::clone(&clock) as _);
     (engine(builder, &[tool]).await, clock)
 }
@@ -277,7 +283,7 @@ async fn a_tool_that_changed_since_is_not_run() {
         ScriptedTool::new("risky")
             .spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
     );
-    engine.catalog().attach(&source_of("test", &[&changed])).await.unwrap();
+    engine.catalog().attach(&fixed_source("test", &[&changed])).await.unwrap();
     let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     let (_, error_type, message) = failure(answer.as_ref().unwrap().outcome().unwrap());
     assert_eq!(error_type, ErrorType::ApprovalDenied);
@@ -301,7 +307,7 @@ fn a_request_survives_being_stored_as_text() {
     let settings = EngineSettings { approval_timeout: None, ..EngineSettings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let request = runtime.block_on(async {
-        let approver = Arc::new(ScriptedApprover::new([Asked::Later]));
+        let approver = Arc::new(ScriptedApprover::new([ApproverReply::Deferred]));
         let builder = Engine::builder().approver(approver).settings(settings);
         suspended(&engine(builder, &[&risky()]).await, json!({"n": 1})).await
     });
@@ -314,7 +320,10 @@ fn a_request_survives_being_stored_as_text() {
 async fn a_decision_on_another_surface_goes_to_the_call_that_waits() {
     struct Silent(std::sync::Mutex<Option<toolcrib_core::ApprovalId>>);
     impl toolcrib_core::Approver for Silent {
-        fn ask<'a>(&'a self, r: &'a ApprovalRequest) -> toolcrib_core::BoxFuture<'a, Asked> {
+        fn ask<'a>(
+            &'a self,
+            r: &'a ApprovalRequest,
+        ) -> toolcrib_core::BoxFuture<'a, ApproverReply> {
             *self.0.lock().unwrap() = Some(r.id);
             Box::pin(std::future::pending())
         }
@@ -334,7 +343,7 @@ async fn a_decision_on_another_surface_goes_to_the_call_that_waits() {
 #[tokio::test]
 async fn a_grant_does_not_answer_for_a_higher_risk() {
     let tool = ScriptedTool::new("risky").spec(|s| s.risk = Risk::High).assesses(|spec, args| {
-        let mut assessed = toolcrib_core::Assessment::declared(spec);
+        let mut assessed = toolcrib_core::Assessment::from_spec(spec);
         if args["n"] == 2 {
             assessed.risk = Risk::Critical;
         }

@@ -81,7 +81,9 @@ async fn one_key_is_held_by_one_writer_at_a_time_in_the_order_of_the_batch() {
     let log = Arc::new(std::sync::Mutex::new(Vec::new()));
     let written = Arc::clone(&log);
     let tool = ScriptedTool::new("append")
-        .assesses(|spec, _| Ok(Assessment::declared(spec).locking("file:log", Access::Exclusive)))
+        .assesses(
+            |spec, _| Ok(Assessment::from_spec(spec).with_lock("file:log", Access::Exclusive)),
+        )
         .does(move |_, args| {
             let (log, n) = (Arc::clone(&written), args["n"].as_u64().unwrap());
             Box::pin(async move {

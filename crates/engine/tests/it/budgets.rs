@@ -78,11 +78,11 @@ async fn tool_time_counts_and_waiting_for_people_does_not() {
         fn ask<'a>(
             &'a self,
             _: &'a toolcrib_core::ApprovalRequest,
-        ) -> toolcrib_core::BoxFuture<'a, toolcrib_core::Asked> {
+        ) -> toolcrib_core::BoxFuture<'a, toolcrib_core::ApproverReply> {
             Box::pin(async {
                 tokio::time::sleep(Duration::from_secs(200)).await;
                 let decision = toolcrib_core::Decision::approve();
-                toolcrib_core::Asked::Decided { decision, by: "ann".into() }
+                toolcrib_core::ApproverReply::Decided { decision, by: "ann".into() }
             })
         }
     }

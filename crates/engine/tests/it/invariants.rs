@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::json;
 use toolcrib_core::{
     Answer, Batch, BoxFuture, Call, CallFilter, CallHistory as _, CallId, CallStore as _, Decision,
-    Effect, ErrorType, Gate, Invoker as _, Origin, Outcome, OutcomeKind, Proposal, Risk, RunLimits,
-    RunSpec, Stage, StageVerdict, Vote,
+    Effect, ErrorType, Gate, GateInput, Invoker as _, Origin, Outcome, OutcomeKind, Risk,
+    RunLimits, RunSpec, Stage, StageVerdict, Vote,
 };
 use toolcrib_engine::Engine;
 use toolcrib_engine::store::MemoryCalls;
@@ -48,7 +48,7 @@ async fn one_outcome_per_call_whatever_happens() {
         let stored = engine.calls().call(*id).await.unwrap().unwrap();
         assert_eq!(stored.row.end.unwrap().outcome, answer.outcome().unwrap().kind);
     }
-    assert!(engine.calls().open().await.unwrap().is_empty());
+    assert!(engine.calls().open_calls().await.unwrap().is_empty());
     let filter = CallFilter { limit: usize::MAX, ..CallFilter::default() };
     let rows = store.calls(filter).await.unwrap();
     assert_eq!(rows.len(), names.len());
@@ -74,10 +74,10 @@ async fn a_dropped_call_still_gets_its_one_outcome() {
             let end = stored.row.end.unwrap();
             assert_eq!(end.outcome, expected);
             // Where evidence is kept, whoever asks again reads why.
-            assert_eq!(stored.outcome.is_some(), store.keeps_evidence());
+            assert_eq!(stored.outcome.is_some(), store.keeps_details());
             if let Some(outcome) = stored.outcome {
                 assert_eq!(failure(&outcome).0, expected);
-                assert_eq!(end.output_hash, Some(Outcome::hash_of_text(&outcome.to_text())));
+                assert_eq!(end.output_hash, Some(Outcome::hash_text(&outcome.to_text())));
                 assert_eq!(stored.row.facts.args.as_deref(), Some("{}"));
             }
         }
@@ -120,7 +120,7 @@ impl Gate for Faulty {
     fn name(&self) -> &'static str {
         "faulty"
     }
-    fn judge(&self, _: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, _: &GateInput<'_>) -> Result<Vote, String> {
         (self.0)()
     }
 }
@@ -186,7 +186,7 @@ async fn calls_of_a_chain_pass_the_same_stages_with_their_parents_budget() {
 #[tokio::test]
 async fn a_suspended_call_is_no_outcome_and_holds_no_budget() {
     let tool = Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::High));
-    let approver = Arc::new(ScriptedApprover::new([toolcrib_core::Asked::Later]));
+    let approver = Arc::new(ScriptedApprover::new([toolcrib_core::ApproverReply::Deferred]));
     let engine = engine(Engine::builder().approver(approver), &[&tool]).await;
     let run = engine.open_run(RunSpec::default()).unwrap();
     let mut batch = Batch::new(Origin::Model, vec![Call::new("risky", json!({}))]);

@@ -7,14 +7,14 @@ use toolcrib_core::{
     Assessment, Batch, Call, Context, Decider, Decision, ErrorType, Exclusion, GrantScope, Origin,
     OutcomeKind, Permission, Reach, ReasonKind, Risk, Verdict, ViewRequest,
 };
-use toolcrib_engine::rules::{Layer, RuleSet, Written};
+use toolcrib_engine::rules::{Layer, RuleSet, RuleSource};
 use toolcrib_engine::{Engine, EngineSettings, Preset};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
 use crate::rules_suite::{judge_args, written};
 use crate::support::{call, engine, failure, one};
 
-fn rules(list: &[(Verdict, &str)]) -> Vec<Written> {
+fn rules(list: &[(Verdict, &str)]) -> Vec<RuleSource> {
     list.iter().map(|(effect, rule)| written(*effect, rule)).collect()
 }
 
@@ -293,7 +293,7 @@ async fn scopes() {
         workspace: workspace.into(),
         ..Context::default()
     };
-    type Change = fn(&mut Written);
+    type Change = fn(&mut RuleSource);
     let cases: [(Change, Origin, Context, bool); 10] = [
         (|r| r.text.agents = vec!["coder".into()], Origin::Model, context("coder", "", ""), true),
         (|r| r.text.agents = vec!["coder".into()], Origin::Model, context("other", "", ""), false),
@@ -491,7 +491,7 @@ fn a_program_of_somebodys_that_takes_command_lines_is_denied_but_never_allowed_b
     let spec = toolcrib_core::Handler::spec(&spec).clone();
     let says = |rule, command: &str| {
         let args = json!({"command": command});
-        let asked = toolcrib_engine::rules::Asked {
+        let asked = toolcrib_engine::rules::RuleQuery {
             operation: "run_it",
             tool: "run_it",
             args: &args,
@@ -500,7 +500,7 @@ fn a_program_of_somebodys_that_takes_command_lines_is_denied_but_never_allowed_b
             workspace: "",
             now_ms: 0,
         };
-        compiled(&[rule]).judge_tool(&asked, &spec).verdict
+        compiled(&[rule]).evaluate_tool(&asked, &spec).verdict
     };
     assert_eq!(says((Deny, "Bash(rm:*)"), "ls; rm x"), Some(Deny));
     assert_eq!(says((Ask, "Bash(rm:*)"), "rm x"), Some(Ask));
@@ -540,7 +540,7 @@ async fn a_host_is_asked_about_whatever_rules_allow_and_remembered_alone() {
     let schema =
         json!({"type": "object", "properties": {"command": {"type": "string"}, "hosts": hosts}});
     let tool = shell().takes(schema).assesses(|spec, args| {
-        let mut assessed = Assessment::declared(spec);
+        let mut assessed = Assessment::from_spec(spec);
         let hosts = args["hosts"].as_array().into_iter().flatten();
         let named = hosts.filter_map(|host| Some(Permission::Host(host.as_str()?.to_owned())));
         assessed.permissions.extend(named);

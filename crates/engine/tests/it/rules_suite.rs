@@ -2,20 +2,20 @@
 
 use serde_json::{Value, json};
 use toolcrib_core::Verdict;
-use toolcrib_engine::rules::{Asked, Judgement, Layer, RuleSet, RuleText, Written};
+use toolcrib_engine::rules::{Evaluation, Layer, RuleQuery, RuleSet, RuleSource, RuleText};
 
 const SUITE: &str = include_str!("rules_suite.txt");
 
 /// Rules and the lines that they are asked about.
 struct Group {
     name: &'static str,
-    rules: Vec<Written>,
+    rules: Vec<RuleSource>,
     lines: Vec<(Option<Verdict>, String)>,
 }
 
-pub(crate) fn written(effect: Verdict, rule: &str) -> Written {
+pub(crate) fn written(effect: Verdict, rule: &str) -> RuleSource {
     let text: RuleText = serde_json::from_value(json!({"effect": effect, "rule": rule})).unwrap();
-    Written { text, layer: Layer::User, origin: format!("rules.toml:{rule}") }
+    RuleSource { text, layer: Layer::User, origin: format!("rules.toml:{rule}") }
 }
 
 fn groups() -> Vec<Group> {
@@ -49,12 +49,12 @@ fn groups() -> Vec<Group> {
     groups
 }
 
-pub(crate) fn judge(rules: &RuleSet, command: &str) -> Judgement {
+pub(crate) fn judge(rules: &RuleSet, command: &str) -> Evaluation {
     judge_args(rules, "shell", &json!({"command": command}))
 }
 
-pub(crate) fn judge_args(rules: &RuleSet, tool: &str, args: &Value) -> Judgement {
-    rules.judge(&Asked {
+pub(crate) fn judge_args(rules: &RuleSet, tool: &str, args: &Value) -> Evaluation {
+    rules.evaluate(&RuleQuery {
         operation: tool,
         tool,
         args,
@@ -128,8 +128,8 @@ fn another_dress_never_makes_a_line_laxer() {
         let rules = RuleSet::compile(group.rules).unwrap();
         for (_, command) in &group.lines {
             // Only what can stand inside another command.
-            let fits =
-                !command.contains(['\n', '#']) && toolcrib_shell::parse(command).fault.is_none();
+            let fits = !command.contains(['\n', '#'])
+                && toolcrib_shell_parser::parse(command).fault.is_none();
             let begins_plain = command.starts_with(|c: char| c.is_ascii_lowercase())
                 && ![
                     "if ", "for ", "while ", "until ", "case ", "f()", "function", "select",
@@ -137,7 +137,7 @@ fn another_dress_never_makes_a_line_laxer() {
                 ]
                 .iter()
                 .any(|word| command.starts_with(word));
-            let is_single = toolcrib_shell::parse(command).segments.len() == 1;
+            let is_single = toolcrib_shell_parser::parse(command).segments.len() == 1;
             if !fits || !begins_plain || !is_single || command.ends_with('&') {
                 continue;
             }
@@ -166,7 +166,7 @@ fn another_dress_never_makes_a_line_laxer() {
 
 #[test]
 fn one_more_deny_rule_never_makes_a_line_laxer() {
-    let more: Vec<Written> = groups()
+    let more: Vec<RuleSource> = groups()
         .into_iter()
         .flat_map(|group| group.rules)
         .filter(|rule| rule.text.effect != Verdict::Allow)
@@ -199,7 +199,7 @@ fn one_more_deny_rule_never_makes_a_line_laxer() {
 #[test]
 fn a_workspace_that_nobody_trusts_never_loosens() {
     for group in groups() {
-        let nothing_allows = |rules: &[Written]| {
+        let nothing_allows = |rules: &[RuleSource]| {
             let strict = rules.iter().filter(|rule| rule.text.effect != Verdict::Allow);
             RuleSet::compile(strict.cloned().collect()).unwrap()
         };

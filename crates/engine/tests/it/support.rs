@@ -7,12 +7,12 @@ use toolcrib_core::{
     Answer, Batch, Call, ErrorType, Invoker as _, Origin, Outcome, OutcomeKind, RunId,
 };
 use toolcrib_engine::{Engine, EngineBuilder};
-use toolcrib_testkit::{ScriptedTool, source_of};
+use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 /// An engine with these tools.
 pub(crate) async fn engine(builder: EngineBuilder, tools: &[&Arc<ScriptedTool>]) -> Engine {
     let engine = builder.build();
-    engine.catalog().attach(&source_of("test", tools)).await.unwrap();
+    engine.catalog().attach(&fixed_source("test", tools)).await.unwrap();
     engine
 }
 

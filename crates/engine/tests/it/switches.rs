@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Access, Assessment, BoxFuture, Brake, Decider, Effect, ErrorType, Exclusion, OutcomeKind,
+    Access, Assessment, BoxFuture, Decider, Effect, ErrorType, Exclusion, KillSwitch, OutcomeKind,
     ReasonKind, StoreError, Switch, SwitchState, SwitchStore, Tier, ToolError, ToolOutput,
     ToolSpec, Verdict, ViewRequest,
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::store::MemorySwitches;
-use toolcrib_engine::{Engine, EngineSettings, Preset, SWITCHES_AGE, Switched};
-use toolcrib_testkit::{ScriptedApprover, ScriptedTool, source_of};
+use toolcrib_engine::{Engine, EngineSettings, Preset, SWITCH_CACHE_TTL, SwitchTarget};
+use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::rules_suite::written;
 use crate::support::{call, engine, failure};
@@ -45,7 +45,7 @@ async fn a_switch_that_asks_asks_about_every_call_in_its_own_words() {
             builder = builder.rules(rules);
         }
         let engine = engine(builder, &[&in_group("peek", "files"), &tool("other")]).await;
-        engine.set_switch(&Switched::of_name(switched).unwrap(), Some(Ask)).unwrap();
+        engine.set_switch(&SwitchTarget::parse(switched).unwrap(), Some(Ask)).unwrap();
         for asked in [1, 2] {
             let outcome = call(&engine, "peek", json!({})).await;
             let ruling = outcome.report.ruling.clone().unwrap();
@@ -90,7 +90,7 @@ async fn a_switch_that_is_on_takes_nothing_back_that_the_settings_say() {
     let builder = Engine::builder().settings(settings).approver(Arc::clone(&approver) as _);
     let builder = builder.switches(Arc::clone(&store) as _, "");
     let engine = engine(builder, &[&tool("asks"), &tool("never")]).await;
-    engine.set_switch(&Switched::Tool("asks".into()), Some(On)).unwrap();
+    engine.set_switch(&SwitchTarget::Tool("asks".into()), Some(On)).unwrap();
     let state = |name: &str, state| (name.to_owned(), state, state);
     assert_eq!(states(&engine), [state("asks", Ask), state("never", Off)]);
     let outcome = call(&engine, "asks", json!({})).await;
@@ -100,7 +100,7 @@ async fn a_switch_that_is_on_takes_nothing_back_that_the_settings_say() {
         let error = engine.catalog().set_tool_state("never", wanted).unwrap_err();
         assert_eq!(error.error_type, ErrorType::ToolDisabled);
     }
-    is_news(&engine, &store, &[(Switched::Tool("never".into()), On)]).await;
+    is_news(&engine, &store, &[(SwitchTarget::Tool("never".into()), On)]).await;
     let outcome = call(&engine, "never", json!({})).await;
     assert_eq!(failure(&outcome).1, ErrorType::ToolDisabled);
 }
@@ -129,7 +129,7 @@ async fn a_group_a_source_a_tier_and_a_feature_come_back_with_each_tool_as_it_wa
     for (above, all) in
         [("group:g", false), ("source:test", true), ("tier:first_party", true), ("tools", true)]
     {
-        let above = Switched::of_name(above).unwrap();
+        let above = SwitchTarget::parse(above).unwrap();
         engine.set_switch(&above, Some(Off)).unwrap();
         for name in named.iter().filter(|name| all || **name != "outside") {
             let outcome = call(&engine, name, json!({})).await;
@@ -138,7 +138,7 @@ async fn a_group_a_source_a_tier_and_a_feature_come_back_with_each_tool_as_it_wa
         let now = states(&engine);
         let kept: Vec<SwitchState> = now.iter().map(|(_, _, own)| *own).collect();
         assert_eq!(kept, own, "{above:?}");
-        if above != Switched::Everything {
+        if above != SwitchTarget::Everything {
             assert!(now.iter().take(4).all(|(_, state, _)| *state == Off), "{above:?}");
         }
         engine.set_switch(&above, Some(On)).unwrap();
@@ -182,13 +182,13 @@ async fn only_tools_and_groups_are_asked_about() {
     let builder = Engine::builder().switches(Arc::clone(&store) as _, "");
     let engine = engine(builder, &[&tool("one")]).await;
     for name in ["tools", "source:test", "tier:first_party", "feature:x"] {
-        let error = engine.set_switch(&Switched::of_name(name).unwrap(), Some(Ask)).unwrap_err();
+        let error = engine.set_switch(&SwitchTarget::parse(name).unwrap(), Some(Ask)).unwrap_err();
         assert_eq!(error.error_type, ErrorType::ValidationError, "{name}");
         assert!(error.message.contains(name), "{}", error.message);
     }
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
     // A row that says so all the same closes.
-    assert!(is_news(&engine, &store, &[(Switched::Source("test".into()), Ask)]).await);
+    assert!(is_news(&engine, &store, &[(SwitchTarget::Source("test".into()), Ask)]).await);
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Denied);
 }
 
@@ -196,7 +196,7 @@ async fn only_tools_and_groups_are_asked_about() {
 async fn is_news(
     engine: &Engine,
     store: &MemorySwitches,
-    rows: &[(Switched, SwitchState)],
+    rows: &[(SwitchTarget, SwitchState)],
 ) -> bool {
     for old in store.switches("").await.unwrap() {
         store.unset_switch("", &old.name, "ann", 1).await.unwrap();
@@ -219,11 +219,11 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     let engine = engine(builder, &[&tool("one"), &ruled]).await;
     let generation = || engine.catalog().generation();
     let rows = [
-        (Switched::Tool("one".into()), Ask),
-        (Switched::Tool("later".into()), Off),
+        (SwitchTarget::Tool("one".into()), Ask),
+        (SwitchTarget::Tool("later".into()), Off),
         // It has no switch of its own.
-        (Switched::Tool("ruled".into()), On),
-        (Switched::Feature("memory".into()), On),
+        (SwitchTarget::Tool("ruled".into()), On),
+        (SwitchTarget::Feature("memory".into()), On),
     ];
     assert!(is_news(&engine, &store, &rows).await);
     let before = generation();
@@ -231,7 +231,7 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     assert_eq!(generation(), before, "views are kept where nothing changed");
     assert_eq!(states(&engine), [("one".into(), Ask, Ask), ("ruled".into(), On, On)]);
     // A tool that comes later comes as it was switched.
-    engine.catalog().attach(&source_of("more", &[&tool("later")])).await.unwrap();
+    engine.catalog().attach(&fixed_source("more", &[&tool("later")])).await.unwrap();
     assert_eq!(failure(&call(&engine, "later", json!({})).await).1, ErrorType::ToolDisabled);
     engine.set_tier_enabled(Tier::FirstParty, false);
     assert!(is_news(&engine, &store, &[]).await);
@@ -247,8 +247,8 @@ struct Handbrake {
     pulled_at: AtomicUsize,
 }
 
-impl Brake for Handbrake {
-    fn is_on(&self) -> bool {
+impl KillSwitch for Handbrake {
+    fn is_engaged(&self) -> bool {
         let looks = self.looks.fetch_add(1, Ordering::SeqCst) + 1;
         looks == self.pulled_at.load(Ordering::SeqCst) || self.on.load(Ordering::SeqCst)
     }
@@ -259,7 +259,8 @@ async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() 
     let brake = Arc::new(Handbrake::default());
     let one = tool("one");
     let write = Arc::new(ScriptedTool::new("write").spec(|s| s.effect = Effect::SideEffect));
-    let engine = engine(Engine::builder().brake(Arc::clone(&brake) as _), &[&one, &write]).await;
+    let engine =
+        engine(Engine::builder().kill_switch(Arc::clone(&brake) as _), &[&one, &write]).await;
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
     assert_eq!(brake.looks.load(Ordering::SeqCst), 2);
     // Stage 1, then stage 11 of the next call.
@@ -287,9 +288,9 @@ async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() 
     brake.on.store(true, Ordering::SeqCst);
     assert!(!engine.tools_enabled());
     brake.on.store(false, Ordering::SeqCst);
-    engine.set_switch(&Switched::Everything, Some(Off)).unwrap();
+    engine.set_switch(&SwitchTarget::Everything, Some(Off)).unwrap();
     assert!(!engine.tools_enabled(), "either of them is enough");
-    engine.set_switch(&Switched::Everything, Some(On)).unwrap();
+    engine.set_switch(&SwitchTarget::Everything, Some(On)).unwrap();
     assert!(engine.tools_enabled());
 }
 
@@ -312,7 +313,7 @@ async fn what_is_switched_off_while_a_call_waits_for_its_turn_does_not_run() {
         tokio::pin!(holding, waiting);
         assert!(futures_util::poll!(holding.as_mut()).is_pending());
         assert!(futures_util::poll!(waiting.as_mut()).is_pending());
-        engine.set_switch(&Switched::of_name(switched).unwrap(), Some(Off)).unwrap();
+        engine.set_switch(&SwitchTarget::parse(switched).unwrap(), Some(Off)).unwrap();
         assert_eq!(engine.cancel_all(|_| true).len(), 1);
         drop(holding.await);
         assert_eq!(waiting.await.kind, OutcomeKind::Denied, "{switched}");
@@ -321,7 +322,7 @@ async fn what_is_switched_off_while_a_call_waits_for_its_turn_does_not_run() {
 }
 
 fn locked(spec: &ToolSpec, _: &Value) -> Result<Assessment, ToolError> {
-    Ok(Assessment::declared(spec).locking("lock", Access::Exclusive))
+    Ok(Assessment::from_spec(spec).with_lock("lock", Access::Exclusive))
 }
 
 /// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls began 200 ms after the kill switch.
@@ -332,11 +333,11 @@ async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     let builder = Engine::builder().switches(Arc::clone(&store) as _, "");
     let engine = engine(builder, &[&one]).await;
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
-    let name = Switched::Everything.name();
+    let name = SwitchTarget::Everything.name();
     let off = Switch { owner: String::new(), name, state: Off, by: "ann".into(), at: 1 };
     store.set_switch(off).await.unwrap();
     // Nobody tells the engine; what it knows gets too old.
-    tokio::time::sleep(SWITCHES_AGE).await;
+    tokio::time::sleep(SWITCH_CACHE_TTL).await;
     let outcome = call(&engine, "one", json!({})).await;
     assert_eq!(failure(&outcome).1, ErrorType::ToolsDisabled);
     assert_eq!(one.runs(), 1);

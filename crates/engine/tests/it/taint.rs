@@ -7,8 +7,8 @@ use serde_json::json;
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{
     Answer, Batch, Blob, Block, Call, CallId, ConfigKey, Context, Decider, Decision, Effect,
-    ErrorType, Gate, GrantScope, Invoker as _, Label, Labels, Origin, Outcome, OutcomeKind,
-    Proposal, Raised, Reach, ReasonKind, Risk, RuleRef, RunId, RunSpec, ToolError, ToolOutput,
+    ErrorType, Gate, GateInput, GrantScope, Invoker as _, Label, LabelSource, Labels, Origin,
+    Outcome, OutcomeKind, Reach, ReasonKind, Risk, RuleRef, RunId, RunSpec, ToolError, ToolOutput,
     ToolSpec, Trust, Verdict, Vote,
 };
 use toolcrib_engine::store::{MemoryArtifacts, MemoryCalls};
@@ -59,15 +59,22 @@ async fn which_results_raise_which_label() {
     let sound = Block::Audio(Blob { media_type: "audio/wav".into(), data: vec![1] });
     let resource =
         Block::Resource { uri: "https://x/".into(), media_type: None, text: Some("t".into()) };
-    let page = ToolOutput::text("t").from(Trust::External, "https://x/");
+    let page = ToolOutput::text("t").with_origin(Trust::External, "https://x/");
     let failed = ToolOutput { is_error: true, ..page.clone() };
     let error = |kind| ToolError::new(kind, "x said no");
 
     check("a page", reads(|_| ()).returns(page.clone()), &[Untrusted]).await;
     check("what is external unless it says so", reads(|_| ()), &[Untrusted]).await;
-    check("a picture", reads(|_| ()).returns(ToolOutput::of(vec![picture])), &[Untrusted]).await;
-    check("a sound", reads(|_| ()).returns(ToolOutput::of(vec![sound])), &[Untrusted]).await;
-    check("a resource", reads(|_| ()).returns(ToolOutput::of(vec![resource])), &[Untrusted]).await;
+    check("a picture", reads(|_| ()).returns(ToolOutput::from_blocks(vec![picture])), &[Untrusted])
+        .await;
+    check("a sound", reads(|_| ()).returns(ToolOutput::from_blocks(vec![sound])), &[Untrusted])
+        .await;
+    check(
+        "a resource",
+        reads(|_| ()).returns(ToolOutput::from_blocks(vec![resource])),
+        &[Untrusted],
+    )
+    .await;
     let data = ToolOutput::structured(json!({"price": 1}));
     check("data", reads(|_| ()).returns(data), &[Untrusted]).await;
     check("a failure in its own words", reads(|_| ()).returns(failed), &[Untrusted]).await;
@@ -105,7 +112,7 @@ async fn which_results_raise_which_label() {
     check("private data, in own words", reads(mail).returns(own.clone()), &[Private]).await;
     check("mail of somebody", reads(|s| s.reach = PRIVATE), &[Untrusted, Private]).await;
     let lower = reads(|s| s.reach = PRIVATE).assesses(|spec, _| {
-        let mut assessed = toolcrib_core::Assessment::declared(spec);
+        let mut assessed = toolcrib_core::Assessment::from_spec(spec);
         assessed.reach = Reach::default();
         Ok(assessed)
     });
@@ -122,7 +129,7 @@ async fn which_results_raise_which_label() {
 
 #[tokio::test]
 async fn the_result_that_raised_a_label_first_is_named() {
-    let page = |at: &str| ToolOutput::text("t").from(Trust::External, at);
+    let page = |at: &str| ToolOutput::text("t").with_origin(Trust::External, at);
     let first = Arc::new(reads(|_| ()).returns(page("https://x/\u{1b}[2J?k=hunter2hunter2")));
     let builder = Engine::builder().secrets(vec!["hunter2hunter2".to_owned()]);
     let engine = engine(builder, &[&first]).await;
@@ -189,7 +196,7 @@ async fn what_a_call_brought_is_read_again_with_its_stored_outcome() {
     let next = build().await;
     next.open_run(RunSpec { id: Some(run), ..RunSpec::default() }).unwrap();
     assert_eq!(labels(&next, run), []);
-    one(&next, Batch { again: true, ..batch.clone() }).await;
+    one(&next, Batch { is_replay: true, ..batch.clone() }).await;
     assert_eq!(work.runs(), 1);
     assert_eq!(labels(&next, run), Label::ALL);
     assert_eq!(next.labels(run).unwrap().untrusted.unwrap().call, Some(batch.calls[0].id));
@@ -197,7 +204,7 @@ async fn what_a_call_brought_is_read_again_with_its_stored_outcome() {
     // The tool is gone meanwhile: the worst is assumed.
     let bare = engine(Engine::builder().calls(Arc::clone(&calls) as _), &[]).await;
     bare.open_run(RunSpec { id: Some(run), ..RunSpec::default() }).unwrap();
-    one(&bare, Batch { again: true, ..batch }).await;
+    one(&bare, Batch { is_replay: true, ..batch }).await;
     assert_eq!(labels(&bare, run), Label::ALL);
 }
 
@@ -226,10 +233,14 @@ async fn what_a_child_reads_its_parents_have_read_and_what_they_read_it_has() {
     assert_eq!(raised.untrusted, engine.labels(grandchild).unwrap().untrusted);
 
     // What the provider of the model looked up is told.
-    let by = Raised { call: None, tool: "web_search".into(), source: None };
-    engine.raise(early, Label::Untrusted, by.clone());
+    let by = LabelSource { call: None, tool: "web_search".into(), source: None };
+    engine.raise_label(early, Label::Untrusted, by.clone());
     assert_eq!(engine.labels(early).unwrap().untrusted, Some(by));
-    engine.raise(RunId::fresh(), Label::Private, engine.labels(early).unwrap().untrusted.unwrap());
+    engine.raise_label(
+        RunId::fresh(),
+        Label::Private,
+        engine.labels(early).unwrap().untrusted.unwrap(),
+    );
     // Outside a run nothing is remembered.
     one(&engine, Batch::new(Origin::Model, vec![Call::new("work", json!({}))])).await;
     assert_eq!(labels(&engine, other), []);
@@ -247,7 +258,7 @@ impl Gate for AllowAll {
         Decider::Rule
     }
 
-    fn judge(&self, _: &Proposal<'_>) -> Result<Vote, String> {
+    fn evaluate(&self, _: &GateInput<'_>) -> Result<Vote, String> {
         let (rule, origin) = ("*".to_owned(), "rules.toml:1".to_owned());
         Ok(Vote::Allow { rule: RuleRef { effect: Verdict::Allow, rule, origin, reason: None } })
     }
@@ -256,14 +267,14 @@ impl Gate for AllowAll {
 fn untrusted() -> Labels {
     let mut labels = Labels::default();
     let (tool, source) = ("fetch_url".to_owned(), Some("https://x/y".to_owned()));
-    labels.raise(Label::Untrusted, Raised { call: None, tool, source });
+    labels.raise(Label::Untrusted, LabelSource { call: None, tool, source });
     labels
 }
 
 fn both() -> Labels {
     let mut labels = untrusted();
     let (tool, source) = ("read_mail".to_owned(), None);
-    labels.raise(Label::Private, Raised { call: None, tool, source });
+    labels.raise(Label::Private, LabelSource { call: None, tool, source });
     labels
 }
 

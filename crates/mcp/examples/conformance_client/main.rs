@@ -1,10 +1,11 @@
-//! The client that the official conformance suite tests: the server's tools become entries of our registry, and each is called through the door.
+//! Client under test of the official MCP conformance suite: the server's tools become registry
+//! entries, and each is called through the pipeline.
 //!
-//! `conformance client --command conformance_client --scenario NAME` puts the address at the end.
+//! `conformance client --command conformance_client --scenario NAME` appends the URL.
 
 #![expect(clippy::print_stderr, reason = "it is for people")]
 
-mod login;
+mod scripted_login;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -13,8 +14,8 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::{Batch, BoxFuture, Call, CallCtx, ErrorType, Invoker as _, Origin, RawArgs};
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::client::{
-    Connection, Elicitation, Elicited, Host, Http, McpSource, Pins, Remote, ServerConfig,
-    ServerName, Stdio,
+    ClientHost, Connection, Elicitation, Elicited, Http, McpSource, Remote, ReviewedTools,
+    ServerConfig, ServerName, Stdio,
 };
 use toolcrib_net::{AddressPolicy, HttpClient};
 use toolcrib_sandbox::Process;
@@ -29,7 +30,7 @@ struct Suite {
     authorization: Mutex<Option<String>>,
 }
 
-impl Host for Suite {
+impl ClientHost for Suite {
     fn start<'a>(&'a self, _: &'a str, _: &'a Stdio) -> BoxFuture<'a, Result<Process, String>> {
         Box::pin(std::future::ready(Err("no programs here".to_owned())))
     }
@@ -47,7 +48,7 @@ impl Host for Suite {
         Box::pin(std::future::ready(kept))
     }
 
-    fn keep_authorization<'a>(
+    fn store_authorization<'a>(
         &'a self,
         _: &'a str,
         text: Option<&'a str>,
@@ -58,11 +59,15 @@ impl Host for Suite {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn pins<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<Pins>> {
+    fn reviewed_tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
         Box::pin(std::future::ready(None))
     }
 
-    fn keep_pins<'a>(&'a self, _: &'a str, _: &'a Pins) -> BoxFuture<'a, Result<(), String>> {
+    fn store_reviewed_tools<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a ReviewedTools,
+    ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
@@ -105,18 +110,18 @@ async fn main() -> Result<(), Failed> {
     // Its servers say of each other where they are, at ports that nobody knows before.
     let places = (1024..=u16::MAX).map(|port| format!("localhost:{port}"));
     let places = places.chain(["127.0.0.0/8".to_owned(), "::1/128".to_owned()]);
-    let policy = AddressPolicy::allowing(places)?;
-    let (oauth, secrets) = login::of_context(&context);
+    let policy = AddressPolicy::with_allowed(places)?;
+    let (oauth, secrets) = scripted_login::of_context(&context);
     let authorization = Mutex::default();
     let host = Arc::new(Suite { http: HttpClient::new(policy), secrets, authorization });
     let remote = Remote::Http(Http { url, oauth, ..Http::default() });
     let mut config = ServerConfig::new(ServerName::new("suite")?, remote);
     let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
     config.legacy = !version.is_empty() && version.as_str() < "2026-07-28";
-    let connection = Connection::new(config, Arc::clone(&host) as Arc<dyn Host>);
+    let connection = Connection::new(config, Arc::clone(&host) as Arc<dyn ClientHost>);
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
-    login::while_needed(&connection, &host.http).await?;
+    scripted_login::while_needed(&connection, &host.http).await?;
     let source = McpSource::new(Arc::clone(&connection));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
     let view = engine.catalog().view(&Arc::default());
@@ -125,7 +130,7 @@ async fn main() -> Result<(), Failed> {
         view.tools.iter().filter_map(|entry| own(entry.spec().name.as_str())).collect();
     eprintln!("{}: {names:?}", connection.state());
     let mut failed = names.is_empty()
-        && !matches!(connection.state(), toolcrib_mcp::client::State::Connected { .. });
+        && !matches!(connection.state(), toolcrib_mcp::client::ConnectionState::Connected { .. });
     let schema = |name: &str| {
         let entry = view
             .tools
@@ -145,7 +150,7 @@ async fn main() -> Result<(), Failed> {
                 answers.first().and_then(|answer| answer.outcome()).ok_or("a call waits")?;
             eprintln!("{name}: {}", outcome.to_wire());
             if outcome.error_type() == Some(ErrorType::NotConfigured) {
-                login::once(&connection, &host.http).await?;
+                scripted_login::once(&connection, &host.http).await?;
                 continue;
             }
             failed |= outcome.result.is_err();

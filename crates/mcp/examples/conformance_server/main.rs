@@ -1,12 +1,13 @@
-//! The server that the official conformance suite tests: its tools are entries of our registry, and every call goes through the door.
+//! Server under test of the official MCP conformance suite: its tools are registry entries, and
+//! every call goes through the pipeline.
 //!
 //! `conformance_server --port P`, then `conformance server --url http://127.0.0.1:P/mcp`.
 
 #![expect(clippy::print_stderr, reason = "it is for people")]
 
-mod door;
-mod long;
-mod shelf;
+mod backend;
+mod long_running;
+mod resources_and_prompts;
 mod tools;
 
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
-use toolcrib_mcp::desk::Desk;
-use toolcrib_mcp::server::{HttpSettings, Mode, Serve, service};
+use toolcrib_mcp::client_channel::ClientChannels;
+use toolcrib_mcp::server::{HttpSettings, McpServer, ToolListMode, service};
 
 type Failed = Box<dyn std::error::Error>;
 
@@ -26,19 +27,20 @@ async fn main() -> Result<(), Failed> {
         Some(port) => port.parse()?,
         None => 0,
     };
-    let desk = Desk::default();
+    let desk = ClientChannels::default();
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
     let source = FixedSource::new("fixture", tools::all(&desk));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
-    let door = Arc::new(door::EngineDoor::new(engine));
-    let serve = Serve::new(door, desk, Mode::Direct, [7; 32]).with_capabilities(|own| {
-        own.logging = Some(Default::default());
-        if let Some(resources) = &mut own.resources {
-            resources.subscribe = Some(true);
-        }
-    });
-    let serve = serve.with_tasks_after(long::SOON);
+    let door = Arc::new(backend::EngineDoor::new(engine));
+    let serve =
+        McpServer::new(door, desk, ToolListMode::Direct, [7; 32]).with_capabilities(|own| {
+            own.logging = Some(Default::default());
+            if let Some(resources) = &mut own.resources {
+                resources.subscribe = Some(true);
+            }
+        });
+    let serve = serve.with_tasks_after(long_running::SOON);
     let hosts = vec!["127.0.0.1".to_owned(), "localhost".to_owned(), "[::1]".to_owned()];
     let stop = Default::default();
     let service = service(serve, HttpSettings { hosts, body_bytes: 4 << 20, stop });

@@ -1,4 +1,4 @@
-//! The tools that the suite calls.
+//! Tools that the suite calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,16 +9,16 @@ use toolcrib_core::{
     Blob, Block, BoxFuture, CallCtx, Effect, Entry, Handler, Risk, ToolError, ToolName, ToolOutput,
     ToolSpec, Trust,
 };
-use toolcrib_mcp::desk::{Caller, Desk};
+use toolcrib_mcp::client_channel::{ClientChannel, ClientChannels};
 use toolcrib_mcp::rmcp::model::InputRequest;
 
-use crate::long;
-use crate::shelf::pixel;
+use crate::long_running;
+use crate::resources_and_prompts::pixel;
 
 /// One tool, told from the others by its name.
 struct Fixture {
     spec: Arc<ToolSpec>,
-    desk: Desk,
+    desk: ClientChannels,
 }
 
 /// Name and schema of each.
@@ -63,11 +63,11 @@ fn definitions() -> Vec<(&'static str, Value)> {
         "else": {"required": ["email"]},
         "additionalProperties": false,
     })));
-    all.extend(long::definitions());
+    all.extend(long_running::definitions());
     all
 }
 
-pub(crate) fn all(desk: &Desk) -> Vec<Entry> {
+pub(crate) fn all(desk: &ClientChannels) -> Vec<Entry> {
     let entry = |(name, schema): (&str, Value)| {
         let name = ToolName::remote(name).ok()?;
         let words = format!("The tool {name} of the suite.");
@@ -93,7 +93,7 @@ fn sampling(text: &str, most: u32) -> Value {
 }
 
 pub(crate) async fn ask(
-    caller: &Caller,
+    caller: &ClientChannel,
     asked: &[(&str, Value)],
 ) -> Result<BTreeMap<String, Value>, ToolError> {
     let mut requests = BTreeMap::new();
@@ -109,7 +109,7 @@ impl Fixture {
     async fn run(&self, ctx: &CallCtx, args: &Value) -> Result<ToolOutput, ToolError> {
         let text = |words: String| Ok(ToolOutput::text(words));
         let nobody = || ToolError::execution("Nobody waits for this call.");
-        let caller = self.desk.caller(ctx.call).ok_or_else(nobody)?;
+        let caller = self.desk.get(ctx.call).ok_or_else(nobody)?;
         let pause = || tokio::time::sleep(Duration::from_millis(50));
         let picture = || Block::Image(Blob { media_type: "image/png".to_owned(), data: pixel() });
         let resource = |uri: &str, media_type: &str, text: &str| Block::Resource {
@@ -117,24 +117,28 @@ impl Fixture {
             media_type: Some(media_type.to_owned()),
             text: Some(text.to_owned()),
         };
-        if let Some(done) = long::run(self.spec.name.as_str(), &caller, args).await {
+        if let Some(done) = long_running::run(self.spec.name.as_str(), &caller, args).await {
             return done;
         }
         match self.spec.name.as_str() {
             "test_simple_text" => text("This is a simple text response for testing.".to_owned()),
-            "test_image_content" => Ok(ToolOutput::of(vec![picture()])),
+            "test_image_content" => Ok(ToolOutput::from_blocks(vec![picture()])),
             "test_audio_content" => {
                 let data = b"RIFF\x24\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x44\xac\0\0\x88\x58\x01\0\x02\0\x10\0data\0\0\0\0".to_vec();
-                Ok(ToolOutput::of(vec![Block::Audio(Blob {
+                Ok(ToolOutput::from_blocks(vec![Block::Audio(Blob {
                     media_type: "audio/wav".to_owned(),
                     data,
                 })]))
             }
             "test_embedded_resource" => {
                 let words = "This is an embedded resource content.";
-                Ok(ToolOutput::of(vec![resource("test://embedded-resource", "text/plain", words)]))
+                Ok(ToolOutput::from_blocks(vec![resource(
+                    "test://embedded-resource",
+                    "text/plain",
+                    words,
+                )]))
             }
-            "test_multiple_content_types" => Ok(ToolOutput::of(vec![
+            "test_multiple_content_types" => Ok(ToolOutput::from_blocks(vec![
                 Block::text("Multiple content types test:"),
                 picture(),
                 resource(
@@ -206,7 +210,11 @@ impl Fixture {
         }
     }
 
-    async fn input_required(&self, caller: &Caller, name: &str) -> Result<ToolOutput, ToolError> {
+    async fn input_required(
+        &self,
+        caller: &ClientChannel,
+        name: &str,
+    ) -> Result<ToolOutput, ToolError> {
         let roots = || json!({"method": "roots/list", "params": {}});
         let who = || form("What is your name?", field("name", "string"));
         let words = match name.trim_start_matches("test_input_required_result_") {

@@ -1,4 +1,5 @@
-//! One server: whether it is connected, and everybody's way to it. There is one connection for a configuration, whoever calls.
+//! Connection to one server: its state, and shared access to it. Each configured server has exactly
+//! one connection, whoever calls.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,50 +12,50 @@ use serde::Serialize;
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::Process;
 
-use super::auth::{AuthError, Keeper, Kept, Login};
-use super::connecting::{self, NotConnected};
-use super::handler::OurSide;
-use super::log::Log;
-use super::pins::{Held, Pins};
-use super::{Host, Remote, ServerConfig};
+use super::client_handler::McpClientHandler;
+use super::connect::{self, ConnectError};
+use super::oauth::{AuthError, Login, StoredCredentials, TokenManager};
+use super::reviewed_tools::{PendingReview, ReviewedTools};
+use super::stderr_log::StderrLog;
+use super::{ClientHost, Remote, ServerConfig};
 
-/// Longest time from the start of a program to its list of tools (SPEC 6.7: 30 s for a request).
+/// Time limit from the start of a program to its tool list.
 const CONNECT_TIME: Duration = Duration::from_secs(30);
-/// Longest wait between two attempts (SPEC 6.7: 1 to 60 s).
+/// Longest wait between two attempts; the first is 1 s.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
-/// A connection that held less long counts as a failed attempt.
-const LASTED: Duration = Duration::from_secs(10);
-/// Calls in a row without an answer in time, after which the server counts as hung and is started anew.
-const HUNG: u32 = 2;
+/// A connection that lasted less than this counts as a failed attempt.
+const STABLE_TIME: Duration = Duration::from_secs(10);
+/// Timeouts in a row after which the server counts as hung and is restarted.
+const MAX_TIMEOUTS: u32 = 2;
 
-/// How a server stands.
+/// State of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
-pub enum State {
-    /// Nobody has called it, or not for a while.
+pub enum ConnectionState {
+    /// Never called, or not for a while.
     Idle,
-    /// It is being started or asked.
+    /// Being started or connected.
     Connecting,
-    /// It answers.
+    /// Connected.
     Connected {
-        /// What it calls itself.
+        /// The name that the server reports.
         server: String,
-        /// The revision that is spoken.
+        /// The negotiated protocol revision.
         protocol: String,
     },
-    /// A person has to agree first: `toolcrib mcp auth`.
+    /// A person must authorize first: `toolcrib mcp auth`.
     NeedsAuthorization {
-        /// Its name.
+        /// Name of the server.
         name: String,
     },
-    /// It cannot be reached.
+    /// Cannot be reached.
     Error {
-        /// What happened.
+        /// The reason.
         reason: String,
     },
 }
 
-impl fmt::Display for State {
+impl fmt::Display for ConnectionState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Idle => f.write_str("idle"),
@@ -68,39 +69,39 @@ impl fmt::Display for State {
     }
 }
 
-/// A server and the way to it.
+/// A server and the connection to it.
 pub struct Connection {
     config: ServerConfig,
-    host: Arc<dyn Host>,
-    log: Log,
-    /// Keeps its token, if it is one that wants some.
-    keeper: Option<Arc<Keeper>>,
-    /// Held while somebody connects, so that nobody does twice.
-    slot: tokio::sync::Mutex<Slot>,
-    state: Mutex<State>,
-    /// Calls at work, the newest last.
+    host: Arc<dyn ClientHost>,
+    log: StderrLog,
+    /// Manages its token, if it uses one of ours.
+    keeper: Option<Arc<TokenManager>>,
+    /// Locked while connecting, so that only one attempt runs.
+    slot: tokio::sync::Mutex<ConnectionSlot>,
+    state: Mutex<ConnectionState>,
+    /// Running calls, the newest last.
     calls: Mutex<Vec<(ProgressToken, CallCtx)>>,
     unanswered: AtomicU32,
     me: Weak<Self>,
 }
 
 #[derive(Default)]
-struct Slot {
-    live: Option<Arc<Live>>,
+struct ConnectionSlot {
+    live: Option<Arc<LiveConnection>>,
     failures: u32,
     retry_at: Option<Instant>,
 }
 
-/// A server that is connected. Dropped, its program ends.
-pub(crate) struct Live {
-    pub(crate) service: RunningService<RoleClient, OurSide>,
-    /// What it says of its tools now.
-    pub(crate) now: RwLock<Pins>,
+/// A live connection. Dropping it ends the server's program.
+pub(crate) struct LiveConnection {
+    pub(crate) service: RunningService<RoleClient, McpClientHandler>,
+    /// The tool definitions that the server reports now.
+    pub(crate) now: RwLock<ReviewedTools>,
     pub(crate) server: String,
     pub(crate) protocol: String,
     pub(crate) since: Instant,
     pub(crate) used: Mutex<Instant>,
-    /// Its program and all that it started.
+    /// Its process with all children.
     pub(crate) _process: Option<Mutex<Process>>,
 }
 
@@ -108,7 +109,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Live {
+impl LiveConnection {
     pub(crate) fn peer(&self) -> &Peer<RoleClient> {
         self.service.peer()
     }
@@ -117,11 +118,11 @@ impl Live {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
-    pub(crate) fn says(&self) -> Pins {
+    pub(crate) fn advertised(&self) -> ReviewedTools {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Whether the tool is still the one that was reviewed.
+    /// Fails if the tool's definition differs from the reviewed one.
     pub(crate) fn check(&self, server: &str, tool: &str, pinned: &str) -> Result<(), ToolError> {
         let now = self.now.read().unwrap_or_else(PoisonError::into_inner).hash(tool);
         let text = match now {
@@ -137,21 +138,22 @@ impl Live {
     }
 }
 
-/// Who keeps the token of a server over HTTP, unless a header of the configuration says who we are, or it would go there in the clear.
-fn keeper(config: &ServerConfig, host: &Arc<dyn Host>) -> Option<Arc<Keeper>> {
+/// The token manager of an HTTP server. `None` if a configured header carries credentials, or if
+/// the token would be sent unencrypted.
+fn keeper(config: &ServerConfig, host: &Arc<dyn ClientHost>) -> Option<Arc<TokenManager>> {
     let Remote::Http(http) = &config.remote else { return None };
-    if http.says_who_we_are() {
+    if http.has_own_credentials() {
         return None;
     }
     let (name, oauth) = (config.name.as_str(), http.oauth.clone());
-    Keeper::new(name, &http.url, oauth, Arc::clone(host)).map(Arc::new)
+    TokenManager::new(name, &http.url, oauth, Arc::clone(host)).map(Arc::new)
 }
 
 impl Connection {
-    /// A server that nobody has called.
+    /// A connection that is not open yet.
     #[must_use]
-    pub fn new(config: ServerConfig, host: Arc<dyn Host>) -> Arc<Self> {
-        let log = Log::new(host.log_file(config.name.as_str()));
+    pub fn new(config: ServerConfig, host: Arc<dyn ClientHost>) -> Arc<Self> {
+        let log = StderrLog::new(host.log_file(config.name.as_str()));
         let keeper = keeper(&config, &host);
         Arc::new_cyclic(|me| Self {
             config,
@@ -159,40 +161,40 @@ impl Connection {
             log,
             keeper,
             slot: tokio::sync::Mutex::default(),
-            state: Mutex::new(State::Idle),
+            state: Mutex::new(ConnectionState::Idle),
             calls: Mutex::default(),
             unanswered: AtomicU32::new(0),
             me: me.clone(),
         })
     }
 
-    /// What is configured of it.
+    /// The configuration of the server.
     #[must_use]
     pub fn config(&self) -> &ServerConfig {
         &self.config
     }
 
-    /// How it stands now.
+    /// The present state.
     #[must_use]
-    pub fn state(&self) -> State {
+    pub fn state(&self) -> ConnectionState {
         lock(&self.state).clone()
     }
 
-    /// The newest of what it wrote of errors.
+    /// The end of its standard error.
     #[must_use]
     pub fn errors(&self) -> String {
         self.log.tail()
     }
 
-    pub(crate) fn host(&self) -> &Arc<dyn Host> {
+    pub(crate) fn host(&self) -> &Arc<dyn ClientHost> {
         &self.host
     }
 
-    pub(crate) fn keeper(&self) -> Option<&Arc<Keeper>> {
+    pub(crate) fn token_manager(&self) -> Option<&Arc<TokenManager>> {
         self.keeper.as_ref()
     }
 
-    pub(crate) fn log(&self) -> &Log {
+    pub(crate) fn log(&self) -> &StderrLog {
         &self.log
     }
 
@@ -200,78 +202,84 @@ impl Connection {
         self.me.clone()
     }
 
-    fn set(&self, state: State) {
+    fn set(&self, state: ConnectionState) {
         *lock(&self.state) = state;
     }
 
-    /// Connects, if it is not connected, and says how many tools there are.
+    /// Connects if necessary; returns the number of tools.
     ///
     /// # Errors
     /// Why it cannot be reached, for the model.
     pub async fn connect(&self) -> Result<usize, ToolError> {
-        Ok(self.live().await?.says().tools.len())
+        Ok(self.live().await?.advertised().tools.len())
     }
 
-    /// Lets it go: its program ends. The next call connects again.
+    /// Disconnects: its program ends. The next call connects again.
     pub async fn disconnect(&self) {
         let live = self.slot.lock().await.live.take();
-        self.set(State::Idle);
+        self.set(ConnectionState::Idle);
         drop(live);
     }
 
-    /// What differs from what was reviewed. Connects first.
+    /// The differences from the reviewed definitions. Connects first.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
-    pub async fn held(&self) -> Result<Vec<Held>, ToolError> {
-        let now = self.live().await?.says();
-        let reviewed = self.host.pins(self.config.name.as_str()).await.unwrap_or_default();
-        Ok(reviewed.held(&now))
+    pub async fn pending_reviews(&self) -> Result<Vec<PendingReview>, ToolError> {
+        let now = self.live().await?.advertised();
+        let reviewed =
+            self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
+        Ok(reviewed.pending_reviews(&now))
     }
 
-    /// The same of a server that is connected, without waiting for anybody; nothing of another one.
-    pub async fn held_now(&self) -> Vec<Held> {
+    /// The differences of a connected server, without waiting; empty for others.
+    pub async fn known_pending_reviews(&self) -> Vec<PendingReview> {
         let live = self.slot.try_lock().ok().and_then(|slot| slot.live.clone());
         let Some(live) = live.filter(|live| !live.is_gone()) else { return Vec::new() };
-        let reviewed = self.host.pins(self.config.name.as_str()).await.unwrap_or_default();
-        reviewed.held(&live.says())
+        let reviewed =
+            self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
+        reviewed.pending_reviews(&live.advertised())
     }
 
-    /// Takes what the server says now as reviewed, and connects first. How many tools that are.
+    /// Accepts the present definitions as reviewed; connects first. Returns the number of tools.
     ///
     /// # Errors
-    /// As [`connect`](Self::connect), and when it cannot be kept.
-    pub async fn accept(&self) -> Result<usize, ToolError> {
-        let now = self.live().await?.says();
-        let kept = self.host.keep_pins(self.config.name.as_str(), &now).await;
+    /// As [`connect`](Self::connect), and when the review cannot be stored.
+    pub async fn accept_reviews(&self) -> Result<usize, ToolError> {
+        let now = self.live().await?.advertised();
+        let kept = self.host.store_reviewed_tools(self.config.name.as_str(), &now).await;
         kept.map_err(ToolError::execution)?;
-        self.host.changed(self.config.name.as_str());
+        self.host.tools_changed(self.config.name.as_str());
         Ok(now.tools.len())
     }
 
-    /// The server, connected. Whoever comes while somebody connects waits for the same attempt.
-    pub(crate) async fn live(&self) -> Result<Arc<Live>, ToolError> {
+    /// The live connection. Callers during an attempt share its result.
+    pub(crate) async fn live(&self) -> Result<Arc<LiveConnection>, ToolError> {
         let mut slot = self.slot.lock().await;
         if let Some(live) = &slot.live {
             if !live.is_gone() {
                 *lock(&live.used) = Instant::now();
                 return Ok(Arc::clone(live));
             }
-            self.gone(&mut slot);
+            self.mark_gone(&mut slot);
         }
         if let Some(wait) = slot.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let reason = match self.state() {
-                State::NeedsAuthorization { .. } if self.is_authorized_anew().await => None,
-                State::NeedsAuthorization { .. } => return Err(self.needs_authorization()),
-                State::Error { reason } => Some(reason),
+                ConnectionState::NeedsAuthorization { .. } if self.is_authorized_anew().await => {
+                    None
+                }
+                ConnectionState::NeedsAuthorization { .. } => {
+                    return Err(self.needs_authorization());
+                }
+                ConnectionState::Error { reason } => Some(reason),
                 _ => Some("it ended at once".to_owned()),
             };
             if let Some(reason) = reason {
                 return Err(self.unreachable(&reason, Some(wait)));
             }
         }
-        self.set(State::Connecting);
-        let attempt = connecting::connect(self);
+        self.set(ConnectionState::Connecting);
+        let attempt = connect::connect(self);
         let attempt = match tokio::time::timeout(CONNECT_TIME, attempt).await {
             Ok(attempt) => attempt,
             Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into()),
@@ -283,39 +291,41 @@ impl Connection {
                 slot.retry_at = None;
                 self.unanswered.store(0, Ordering::Relaxed);
                 let (server, protocol) = (live.server.clone(), live.protocol.clone());
-                self.set(State::Connected { server, protocol });
+                self.set(ConnectionState::Connected { server, protocol });
                 self.watch_idle();
                 Ok(live)
             }
-            Err(NotConnected::NeedsAuthorization) => {
+            Err(ConnectError::NeedsAuthorization) => {
                 back_off(&mut slot);
-                self.log.note("it needs authorization");
-                self.set(State::NeedsAuthorization { name: self.config.name.to_string() });
+                self.log.push_line("it needs authorization");
+                self.set(ConnectionState::NeedsAuthorization {
+                    name: self.config.name.to_string(),
+                });
                 Err(self.needs_authorization())
             }
-            Err(NotConnected::Failed(reason)) => {
+            Err(ConnectError::Failed(reason)) => {
                 back_off(&mut slot);
-                self.log.note(&reason);
-                self.set(State::Error { reason: reason.clone() });
+                self.log.push_line(&reason);
+                self.set(ConnectionState::Error { reason: reason.clone() });
                 Err(self.unreachable(&reason, None))
             }
         }
     }
 
-    /// The server, if it is connected.
-    pub(crate) async fn connected(&self) -> Option<Arc<Live>> {
+    /// The live connection, if there is one.
+    pub(crate) async fn connected(&self) -> Option<Arc<LiveConnection>> {
         self.slot.lock().await.live.clone().filter(|live| !live.is_gone())
     }
 
-    fn gone(&self, slot: &mut Slot) {
+    fn mark_gone(&self, slot: &mut ConnectionSlot) {
         let Some(live) = slot.live.take() else { return };
-        if live.since.elapsed() < LASTED {
+        if live.since.elapsed() < STABLE_TIME {
             back_off(slot);
         } else {
             slot.failures = 0;
         }
-        self.log.note("the connection ended");
-        self.set(State::Error { reason: "the server ended the connection".to_owned() });
+        self.log.push_line("the connection ended");
+        self.set(ConnectionState::Error { reason: "the server ended the connection".to_owned() });
     }
 
     async fn is_authorized_anew(&self) -> bool {
@@ -325,27 +335,28 @@ impl Connection {
         }
     }
 
-    /// What a server wants that refuses who we are, where no token is ours to send; `None` = a login helps.
-    pub(crate) fn refuses_us(&self) -> Option<String> {
+    /// What the server expects if it rejects our credentials and we have no token to send; `None`
+    /// if a login helps.
+    pub(crate) fn refusal(&self) -> Option<String> {
         if self.keeper.is_some() {
             return None;
         }
         let Remote::Http(http) = &self.config.remote else { return None };
         let name = &self.config.name;
-        Some(if http.says_who_we_are() {
+        Some(if http.has_own_credentials() {
             format!(
                 "it does not take the header that says who we are; look at the headers of {name} in mcp.toml"
             )
         } else {
             format!(
-                "it wants a login, and at an http address on another machine anybody on the way could read the token; give {name} its https address in mcp.toml, then run `toolcrib mcp auth {name}`"
+                "it requires a login, and over plain http to another machine the token could be read on the way; give {name} its https address in mcp.toml, then run `toolcrib mcp auth {name}`"
             )
         })
     }
 
-    /// A person has to agree before it can be called.
+    /// The error that a person must authorize first.
     pub(crate) fn needs_authorization(&self) -> ToolError {
-        if let Some(why) = self.refuses_us() {
+        if let Some(why) = self.refusal() {
             return self.unreachable(&why, None);
         }
         let name = &self.config.name;
@@ -355,16 +366,16 @@ impl Connection {
         ToolError::new(ErrorType::NotConfigured, text)
     }
 
-    /// What is kept of its authorization; `None` = it takes none of ours: a program, one with a header that says who we are, or one
-    /// on another machine without TLS.
-    pub async fn authorization(&self) -> Option<Kept> {
+    /// The stored credentials. `None` if it uses none of ours: a program, one with a credentials
+    /// header, or a remote one without TLS.
+    pub async fn authorization(&self) -> Option<StoredCredentials> {
         match &self.keeper {
-            Some(keeper) => Some(keeper.now().await),
+            Some(keeper) => Some(keeper.stored_credentials().await),
             None => None,
         }
     }
 
-    /// Begins a login of a person, who comes back to `redirect`, an address of this machine.
+    /// Begins a login; the browser is redirected to `redirect`, an address of this machine.
     ///
     /// # Errors
     /// [`AuthError`].
@@ -373,7 +384,8 @@ impl Connection {
         self.keeper.as_ref().ok_or_else(none)?.login(redirect).await
     }
 
-    /// Ends a login with the address that the person came back to. One that belongs to another login leaves this one open.
+    /// Completes a login with the URL of the redirect. The redirect of another login leaves this
+    /// one open.
     ///
     /// # Errors
     /// [`AuthError`].
@@ -397,59 +409,62 @@ impl Connection {
             .transient(false)
     }
 
-    /// A call begins: it is found by what the server says of it.
-    pub(crate) fn enter(&self, token: ProgressToken, call: CallCtx) -> AtWork<'_> {
+    /// Registers a running call, so that messages of the server can be assigned to it.
+    pub(crate) fn register_call(&self, token: ProgressToken, call: CallCtx) -> CallGuard<'_> {
         lock(&self.calls).push((token.clone(), call));
-        AtWork { connection: self, token }
+        CallGuard { connection: self, token }
     }
 
-    /// The call that a progress token was given for.
+    /// The call with this progress token.
     pub(crate) fn call_of(&self, token: &ProgressToken) -> Option<CallCtx> {
         let calls = lock(&self.calls);
         calls.iter().find(|(own, _)| own == token).map(|(_, call)| call.clone())
     }
 
-    /// The call that a question most likely belongs to: the newest. Old revisions do not say.
+    /// The newest call. Old revisions do not say which call a question belongs to; this is the most
+    /// likely one.
     pub(crate) fn newest_call(&self) -> Option<CallCtx> {
         lock(&self.calls).last().map(|(_, call)| call.clone())
     }
 
-    /// An answer came.
-    pub(crate) fn answered(&self) {
+    /// Resets the count of timeouts.
+    pub(crate) fn record_answer(&self) {
         self.unanswered.store(0, Ordering::Relaxed);
     }
 
-    /// No answer came in time. A server that does that again and again is ended.
-    pub(crate) fn did_not_answer(&self) {
-        if self.unanswered.fetch_add(1, Ordering::Relaxed) + 1 < HUNG {
+    /// Counts a timeout; too many in a row end the server.
+    pub(crate) fn record_timeout(&self) {
+        if self.unanswered.fetch_add(1, Ordering::Relaxed) + 1 < MAX_TIMEOUTS {
             return;
         }
         let Some(me) = self.me.upgrade() else { return };
         tokio::spawn(async move {
-            me.log.note("it did not answer several calls in time and is ended");
+            me.log.push_line("it did not answer several calls in time and is ended");
             me.slot.lock().await.live = None;
-            me.set(State::Error { reason: "it did not answer calls in time".to_owned() });
+            me.set(ConnectionState::Error { reason: "it did not answer calls in time".to_owned() });
         });
     }
 
-    /// The server says that its tools are others now.
-    pub(crate) fn look_again(&self) {
+    /// Lists the tools again after the server reported a change.
+    pub(crate) fn recheck_tools(&self) {
         let Some(me) = self.me.upgrade() else { return };
         tokio::spawn(async move {
             let Some(live) = me.connected().await else { return };
-            match connecting::definitions(live.peer()).await {
+            match connect::list_definitions(live.peer()).await {
                 Ok(definitions) => {
-                    let identity = live.says().identity;
-                    let says = Pins::of(identity, &definitions);
+                    let identity = live.advertised().identity;
+                    let says = ReviewedTools::from_definitions(identity, &definitions);
                     *live.now.write().unwrap_or_else(PoisonError::into_inner) = says;
-                    me.host.changed(me.config.name.as_str());
+                    me.host.tools_changed(me.config.name.as_str());
                 }
-                Err(error) => me.log.note(&format!("its tools could not be listed again: {error}")),
+                Err(error) => {
+                    me.log.push_line(&format!("its tools could not be listed again: {error}"));
+                }
             }
         });
     }
 
-    /// Lets the server go when nobody has called it for a while.
+    /// Disconnects the server when it is idle.
     fn watch_idle(&self) {
         let (me, idle) = (self.me.clone(), self.config.idle);
         tokio::spawn(async move {
@@ -459,12 +474,12 @@ impl Connection {
                 let mut slot = me.slot.lock().await;
                 let Some(live) = &slot.live else { return };
                 if live.is_gone() {
-                    me.gone(&mut slot);
+                    me.mark_gone(&mut slot);
                     return;
                 }
                 if lock(&live.used).elapsed() >= idle && lock(&me.calls).is_empty() {
                     slot.live = None;
-                    me.set(State::Idle);
+                    me.set(ConnectionState::Idle);
                     return;
                 }
             }
@@ -472,19 +487,19 @@ impl Connection {
     }
 }
 
-fn back_off(slot: &mut Slot) {
+fn back_off(slot: &mut ConnectionSlot) {
     let wait = Duration::from_secs(1 << slot.failures.min(6)).min(LONGEST_BACKOFF);
     slot.failures += 1;
     slot.retry_at = Some(Instant::now() + wait);
 }
 
-/// A call at work on a connection.
-pub(crate) struct AtWork<'a> {
+/// A running call on a connection.
+pub(crate) struct CallGuard<'a> {
     connection: &'a Connection,
     token: ProgressToken,
 }
 
-impl Drop for AtWork<'_> {
+impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
         lock(&self.connection.calls).retain(|(token, _)| *token != self.token);
         // Idle time counts from the end of a call.

@@ -1,38 +1,42 @@
-//! Servers of others: their connections, and their tools as entries of our registry.
+//! MCP client: connections to servers, and their tools as registry entries.
 
-mod auth;
-mod connecting;
+mod client_handler;
+mod connect;
 mod connection;
-mod definition;
-mod handler;
-mod http;
-pub mod import;
-mod log;
-mod pins;
-mod resource;
-mod result;
+mod http_transport;
+pub mod import_config;
+mod oauth;
+mod remote_resource;
+mod remote_skill;
+mod remote_task;
+mod remote_tool;
+mod reviewed_tools;
 mod server_config;
 pub mod servers_file;
-mod skill;
 mod source;
-mod task;
-mod tool;
+mod stderr_log;
+mod tool_definition;
+mod tool_result;
 
-pub use auth::{AuthError, GrantKind, Kept, Login, Oauth};
-pub use connection::{Connection, State};
-pub use handler::{Elicitation, Elicited};
-pub use pins::{Change, Held, Pins};
-pub use server_config::{Http, Remote, SECRET, ServerConfig, ServerName, ServerNameError, Stdio};
-pub use skill::{OfferedFile, OfferedSkill};
+pub use client_handler::{Elicitation, Elicited};
+pub use connection::{Connection, ConnectionState};
+pub use oauth::{AuthError, GrantKind, Login, Oauth, StoredCredentials};
+pub use remote_skill::{OfferedFile, OfferedSkill};
+pub use reviewed_tools::{PendingReview, ReviewedTools, ToolChange};
+pub use server_config::{
+    Http, Remote, SECRET_PREFIX, ServerConfig, ServerName, ServerNameError, Stdio,
+};
 pub use source::McpSource;
 
 use toolcrib_core::{BoxFuture, CallCtx};
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::Process;
 
-/// What connections need of the program around them. What need not be there is not, where it is not overridden.
-pub trait Host: Send + Sync + 'static {
-    /// Starts the program of a server with piped input, in the sandbox. References to secrets in its variables are values here.
+/// What connections need from the host program. The defaults stand for a feature that the host does
+/// not have.
+pub trait ClientHost: Send + Sync + 'static {
+    /// Starts the program of a server with piped input, in the sandbox. References to secrets in
+    /// its variables are already replaced.
     ///
     /// # Errors
     /// Why it was not started, as a sentence.
@@ -42,65 +46,67 @@ pub trait Host: Send + Sync + 'static {
         program: &'a Stdio,
     ) -> BoxFuture<'a, Result<Process, String>>;
 
-    /// The client that reaches what the owner allows; for servers over HTTP.
+    /// The HTTP client with the owner's address policy.
     fn http(&self) -> HttpClient;
 
     /// The secret of this name.
     ///
     /// # Errors
-    /// Why there is none, as a sentence that names it and not its value.
+    /// Why it is missing, as a sentence that contains the name but not the value.
     fn secret(&self, name: &str) -> Result<String, String>;
 
-    /// What is kept of the authorization for a server: the text of a [`Kept`].
+    /// The stored authorization for a server: JSON of [`StoredCredentials`].
     fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>>;
 
-    /// Another number when what is kept of authorizations may be other than before: another process may have kept or forgotten something. It
-    /// is asked before each request, so it has to be cheap.
+    /// A number that changes when stored authorizations may have changed, such as by another
+    /// process. Called before each request, so it must be cheap.
     fn authorizations_changed(&self) -> u64 {
         0
     }
 
-    /// Keeps that text as a secret, or forgets it. Its values are masked from now on (see [`Kept::secrets_of`]).
+    /// Stores that JSON as a secret, or deletes it. Its values are masked from now on (see
+    /// [`StoredCredentials::secret_values`]).
     ///
     /// # Errors
-    /// Why it could not be kept, as a sentence.
-    fn keep_authorization<'a>(
+    /// Why it could not be stored, as a sentence.
+    fn store_authorization<'a>(
         &'a self,
         server: &'a str,
         text: Option<&'a str>,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Waits until nobody else renews the authorization for a server, here or in another process; nobody does until the value is dropped.
-    fn alone<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
+    /// Locks the authorization for a server against renewal by other processes until the value is
+    /// dropped.
+    fn lock_authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Box<dyn Send>> {
         let _ = server;
         Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
     }
 
-    /// What was reviewed of a server; `None` = nothing as yet.
-    fn pins<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<Pins>>;
+    /// The reviewed definitions of a server; `None` if there are none yet.
+    fn reviewed_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>>;
 
-    /// Keeps what was reviewed of a server.
+    /// Stores the reviewed definitions of a server.
     ///
     /// # Errors
-    /// Why it could not be kept, as a sentence.
-    fn keep_pins<'a>(
+    /// Why they could not be stored, as a sentence.
+    fn store_reviewed_tools<'a>(
         &'a self,
         server: &'a str,
-        pins: &'a Pins,
+        pins: &'a ReviewedTools,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Where a server's errors are written; `None` = they are kept in memory alone.
+    /// Log file for a server's standard error; `None` keeps it in memory only.
     fn log_file(&self, server: &str) -> Option<std::path::PathBuf> {
         let _ = server;
         None
     }
 
-    /// The tools of a server are others than before: its source is to be attached again.
-    fn changed(&self, server: &str) {
+    /// The tools of a server have changed: its source must be attached again.
+    fn tools_changed(&self, server: &str) {
         let _ = server;
     }
 
-    /// A server asks something in the middle of a call.
+    /// A server asks a question in the middle of a call.
     fn ask<'a>(
         &'a self,
         call: Option<&'a CallCtx>,
@@ -110,7 +116,7 @@ pub trait Host: Send + Sync + 'static {
         Box::pin(std::future::ready(Elicited::Decline))
     }
 
-    /// A server says how far a call is.
+    /// A server reports the progress of a call.
     fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
         let _ = (call, done, total, message);
     }

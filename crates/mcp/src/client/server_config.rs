@@ -1,4 +1,4 @@
-//! What is configured of one server.
+//! Configuration of one server.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,31 +6,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::auth::Oauth;
+use super::oauth::Oauth;
 
-/// A value that begins with this names a secret of the store: `secret:GITHUB_TOKEN`, also inside of a text: `Bearer ${secret:TOKEN}`.
-pub const SECRET: &str = "secret:";
+/// Prefix of a reference to a secret: `secret:GITHUB_TOKEN`, or inside a text:
+/// `Bearer ${secret:TOKEN}`.
+pub const SECRET_PREFIX: &str = "secret:";
 
-/// Longest call of a tool (DESIGN 9, Bounds: 60 s for MCP).
+/// Default time limit of a call.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Longest name: `server__tool` has 64 characters, and tools need most of them (SPEC 1.1).
+/// Longest name: `server__tool` has at most 64 characters, most of which tools need.
 const NAME_CHARS: usize = 30;
 
-/// The name of a server: 1 to 30 of `[a-z0-9_-]`, beginning with a letter, without two underscores in a row.
+/// Name of a server: 1 to 30 of `[a-z0-9_-]`, starting with a letter, without two underscores in a
+/// row.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ServerName(String);
 
-/// Why a text names no server.
+/// Why a text is not a server name.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "\"{0}\" is no name of a server: it has 1 to 30 of a-z, 0-9, - and single _, and begins with a letter"
+    "\"{0}\" is not a server name: use 1 to 30 of a-z, 0-9, - and single _, starting with a letter"
 )]
 pub struct ServerNameError(String);
 
 impl ServerName {
-    /// Reads a name.
+    /// Parses a name.
     ///
     /// # Errors
     /// [`ServerNameError`].
@@ -38,16 +40,16 @@ impl ServerName {
         let allowed =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
-        // Two in a row part the server from the tool.
+        // Two underscores in a row separate server and tool.
         if first && text.len() <= NAME_CHARS && text.bytes().all(allowed) && !text.contains("__") {
             return Ok(Self(text.to_owned()));
         }
         Err(ServerNameError(text.chars().take(2 * NAME_CHARS).collect()))
     }
 
-    /// The name that comes closest to what somebody else calls it.
+    /// The valid name that is closest to a foreign one.
     #[must_use]
-    pub fn closest(text: &str) -> Self {
+    pub fn from_lossy(text: &str) -> Self {
         let lower = text.to_lowercase();
         let mut name = String::new();
         for c in lower.chars() {
@@ -96,24 +98,25 @@ impl From<ServerName> for String {
 /// One server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
-    /// Its name, the first part of the names of its tools.
+    /// Its name, the prefix of its tools' names.
     pub name: ServerName,
     /// How it is reached.
     pub remote: Remote,
-    /// Whether its tools are offered. One that was never tested is off.
+    /// Whether its tools are offered. A server that was never tested is off.
     pub enabled: bool,
-    /// Longest call of a tool.
+    /// Time limit of a call.
     pub timeout: Duration,
-    /// How long it may do nothing before it is let go; the next call connects again.
+    /// Idle time after which it is disconnected; the next call connects again.
     pub idle: Duration,
-    /// Whether only the revisions before 2026-07-28 are spoken, without asking for today's first. For old servers that trip over the question.
+    /// Whether to use only revisions before 2026-07-28 and not to try the present one first, for
+    /// old servers that fail on the attempt.
     pub legacy: bool,
-    /// Whether the owner takes the server at its word where it says that a tool only reads, or that twice is as once.
+    /// Whether the server's claims that a tool is read-only or idempotent are trusted.
     pub trusted: bool,
 }
 
 impl ServerConfig {
-    /// A server that is on, with the usual times, not taken at its word.
+    /// An enabled, untrusted server with default time limits.
     #[must_use]
     pub fn new(name: ServerName, remote: Remote) -> Self {
         Self {
@@ -131,9 +134,9 @@ impl ServerConfig {
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remote {
-    /// A program of this machine that speaks over its input and output.
+    /// A local program with stdio transport.
     Stdio(Stdio),
-    /// An address that speaks Streamable HTTP.
+    /// A URL with Streamable HTTP transport.
     Http(Http),
 }
 
@@ -145,15 +148,16 @@ pub struct Stdio {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Its variables beside those of the sandbox; a value may name a secret (see [`SECRET`]).
+    /// Environment variables beside those of the sandbox; a value may refer to a secret (see
+    /// [`SECRET_PREFIX`]).
     pub env: Vec<(String, String)>,
-    /// The folder that it starts in; `None` = the workspace.
+    /// Its working folder; `None` is the workspace.
     pub folder: Option<PathBuf>,
-    /// Whether it gets the network that the owner allows to programs.
+    /// Whether it gets the network that the owner allows for programs.
     pub network: bool,
 }
 
-/// Values of variables may be secrets.
+/// Hides values of variables, which may be secrets.
 impl fmt::Debug for Stdio {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.env.iter().map(|(name, _)| name.as_str()).collect();
@@ -167,27 +171,27 @@ impl fmt::Debug for Stdio {
     }
 }
 
-/// An address.
+/// An HTTP server.
 #[derive(Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Http {
-    /// The endpoint.
+    /// The endpoint URL.
     pub url: String,
-    /// Headers of every request; a value may name a secret (see [`SECRET`]).
+    /// Headers of every request; a value may refer to a secret (see [`SECRET_PREFIX`]).
     pub headers: Vec<(String, String)>,
-    /// How it is authorized, where a header does not say so.
+    /// OAuth settings, unless a header carries credentials.
     pub oauth: Oauth,
 }
 
 impl Http {
-    /// Whether a header says who we are, so that no token of ours goes along.
+    /// Whether a header carries credentials, so that no token is sent.
     #[must_use]
-    pub fn says_who_we_are(&self) -> bool {
+    pub fn has_own_credentials(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
     }
 }
 
-/// Values of headers may be secrets.
+/// Hides values of headers, which may be secrets.
 impl fmt::Debug for Http {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<&str> = self.headers.iter().map(|(name, _)| name.as_str()).collect();
@@ -199,12 +203,12 @@ impl fmt::Debug for Http {
     }
 }
 
-/// A text with the secrets that it names put in.
+/// Replaces references to secrets in a text.
 pub(crate) fn with_secrets(
     text: &str,
     secret: impl Fn(&str) -> Result<String, String>,
 ) -> Result<String, String> {
-    if let Some(name) = text.strip_prefix(SECRET) {
+    if let Some(name) = text.strip_prefix(SECRET_PREFIX) {
         return secret(name);
     }
     let mut whole = String::new();
@@ -220,10 +224,10 @@ pub(crate) fn with_secrets(
 }
 
 impl Remote {
-    /// Whether it is given secrets.
+    /// Whether it gets secrets.
     #[must_use]
     pub fn has_secrets(&self) -> bool {
-        let is_one = |value: &String| value.contains(SECRET);
+        let is_one = |value: &String| value.contains(SECRET_PREFIX);
         match self {
             Self::Stdio(program) => program.env.iter().any(|(_, value)| is_one(value)),
             Self::Http(http) => {
@@ -254,7 +258,7 @@ mod tests {
             ("äö", "server"),
             ("a__b", "a_b"),
         ] {
-            assert_eq!(ServerName::closest(text).as_str(), name, "{text}");
+            assert_eq!(ServerName::from_lossy(text).as_str(), name, "{text}");
         }
     }
 

@@ -1,4 +1,4 @@
-//! The file of servers, `mcp.toml`: read whole, or not at all, and written whole.
+//! The server list `mcp.toml`: parsed as a whole or not at all, and written as a whole.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::auth::Oauth;
+use super::oauth::Oauth;
 use super::server_config::{Http, Remote, ServerConfig, ServerName, Stdio};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -47,11 +47,11 @@ struct Row {
     oauth: Option<Oauth>,
 }
 
-/// The servers of this text.
+/// Parses the servers.
 ///
 /// # Errors
-/// What is wrong with it, as a part of a sentence.
-pub fn read(text: &str) -> Result<Vec<ServerConfig>, String> {
+/// The problem, as a sentence fragment.
+pub fn parse(text: &str) -> Result<Vec<ServerConfig>, String> {
     let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
     file.servers.into_iter().map(|(name, row)| server(name, row)).collect()
 }
@@ -93,12 +93,12 @@ fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
     Ok(config)
 }
 
-/// The text of these servers.
+/// Renders the servers.
 #[must_use]
-pub fn write(servers: &[ServerConfig]) -> String {
+pub fn render(servers: &[ServerConfig]) -> String {
     let rows = servers.iter().map(|config| (config.name.clone(), row(config)));
     let file = File { servers: rows.collect() };
-    // What is plain data always has a text.
+    // Plain data, so serialization cannot fail.
     toml::to_string(&file).unwrap_or_default()
 }
 
@@ -153,12 +153,12 @@ oauth = { client_id = "c", client_secret = "secret:work", scopes = ["a"], grant 
 
     #[test]
     fn what_is_written_is_read_again() {
-        let servers = read(TEXT).unwrap();
+        let servers = parse(TEXT).unwrap();
         assert_eq!(servers.len(), 3);
         assert!(servers[0].enabled && !servers[1].enabled, "off unless it says otherwise");
         assert_eq!(servers[0].timeout, Duration::from_secs(5));
-        assert_eq!(read(&write(&servers)).unwrap(), servers);
-        assert_eq!(read("").unwrap(), []);
+        assert_eq!(parse(&render(&servers)).unwrap(), servers);
+        assert_eq!(parse("").unwrap(), []);
     }
 
     #[test]
@@ -166,7 +166,7 @@ oauth = { client_id = "c", client_secret = "secret:work", scopes = ["a"], grant 
         for (text, part) in [
             ("[servers.a]\n", "a command or a url"),
             ("[servers.a]\ncommand='x'\nurl='y'", "a command or a url"),
-            ("[servers.A]\ncommand='x'", "is no name of a server"),
+            ("[servers.A]\ncommand='x'", "is not a server name"),
             ("[servers.a]\ncommand='x'\nheaders={A='b'}", "no headers"),
             ("[servers.a]\ncommand='x'\noauth={}", "no headers or oauth"),
             ("[servers.a]\nurl='x'\noauth={client='b'}", "client"),
@@ -174,7 +174,7 @@ oauth = { client_id = "c", client_secret = "secret:work", scopes = ["a"], grant 
             ("[servers.a]\ncommand='x'\nenabld=true", "enabld"),
             ("[server.a]\n", "server"),
         ] {
-            let error = read(text).unwrap_err();
+            let error = parse(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
         }
     }

@@ -1,13 +1,14 @@
-//! A server as a source of the registry: what was reviewed of it, without starting it. It is started by the first call.
+//! A server as a registry source: its reviewed tools, without starting it. The first call starts
+//! it.
 
 use std::sync::Arc;
 
 use toolcrib_core::{BoxFuture, Entry, Source, ToolError, remote_name};
 
 use super::connection::Connection;
-use super::definition;
-use super::pins::{Change, Held, Pins};
-use super::tool::RemoteTool;
+use super::remote_tool::RemoteTool;
+use super::reviewed_tools::{PendingReview, ReviewedTools, ToolChange};
+use super::tool_definition;
 
 /// The tools of one server.
 pub struct McpSource {
@@ -21,26 +22,26 @@ impl McpSource {
         Self { connection }
     }
 
-    fn entry(&self, pins: &Pins, tool: &str) -> Option<Entry> {
+    fn entry(&self, pins: &ReviewedTools, tool: &str) -> Option<Entry> {
         let config = self.connection.config();
         let definition = pins.tools.get(tool)?;
-        Some(match definition::spec(config, &pins.identity, definition) {
+        Some(match tool_definition::spec(config, &pins.identity, definition) {
             Ok(spec) => Entry::Local(Arc::new(RemoteTool {
                 spec: Arc::new(spec),
                 connection: Arc::clone(&self.connection),
                 own_name: tool.to_owned(),
                 pinned: pins.hash(tool)?,
             })),
-            Err(fault) => Entry::broken(definition::canonical_name(config, definition), fault),
+            Err(fault) => Entry::broken(tool_definition::canonical_name(config, definition), fault),
         })
     }
 
-    fn held(&self, held: &Held) -> Option<Entry> {
+    fn held(&self, held: &PendingReview) -> Option<Entry> {
         let server = &self.connection.config().name;
         let why = match held.change {
-            Change::New => "it is new since the server was reviewed",
-            Change::Changed => "its definition, or the server, is another than was reviewed",
-            Change::Gone => return None,
+            ToolChange::New => "it is new since the server was reviewed",
+            ToolChange::Changed => "its definition, or the server, is another than was reviewed",
+            ToolChange::Gone => return None,
         };
         let name = remote_name(server.as_str(), &held.tool);
         Some(Entry::broken(name, format!("{why}; see `toolcrib mcp review {server}`")))
@@ -55,16 +56,17 @@ impl Source for McpSource {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
         Box::pin(async move {
             let name = self.connection.config().name.as_str();
-            let reviewed = match self.connection.host().pins(name).await {
+            let reviewed = match self.connection.host().reviewed_tools(name).await {
                 Some(reviewed) => reviewed,
-                // One that cannot be reached has no tools, and hinders no other; its state says why.
+                // An unreachable server has no tools and does not affect other servers; its state
+                // has the reason.
                 None => match self.connection.live().await {
-                    Ok(live) => live.says(),
+                    Ok(live) => live.advertised(),
                     Err(_) => return Ok(Vec::new()),
                 },
             };
             let held = match self.connection.connected().await {
-                Some(live) => reviewed.held(&live.says()),
+                Some(live) => reviewed.pending_reviews(&live.advertised()),
                 None => Vec::new(),
             };
             let same = |tool: &&String| held.iter().all(|held| held.tool != **tool);

@@ -1,26 +1,26 @@
-//! A question about a call, put to the person at the client.
+//! Asks the person at the MCP client to approve a call.
 
 use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest};
 use serde_json::{Value, json};
-use toolcrib_core::invoke::DecideError;
+use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{Answer, ApprovalRequest, Decision, DecisionRecord, ToolError};
 
-use super::{Door, Who};
-use crate::desk::{Caller, NotAsked};
+use super::{ClientIdentity, McpBackend};
+use crate::client_channel::{AskError, ClientChannel};
 
-/// The key under which the one question stands.
+/// Key of the single question.
 const KEY: &str = "approval";
 /// Characters of arguments that are shown.
 const SHOWN: usize = 2000;
 
-/// Asks the person at the client, where that one may decide, decides as they say, and goes on with the call. Where nobody answers, the call stays in the inbox if there
-/// is one, and is denied if there is none.
+/// Asks the person at the client, if they may decide, and continues the call with their decision.
+/// Without an answer the call stays in the inbox, or is denied if there is none.
 pub(super) async fn settle(
-    door: &dyn Door,
-    who: &Who,
-    caller: &Caller,
+    door: &dyn McpBackend,
+    who: &ClientIdentity,
+    caller: &ClientChannel,
     request: Box<ApprovalRequest>,
 ) -> Result<Answer, ToolError> {
     let asked = if door.may_decide(who) { ask(caller, &request).await } else { Ok(None) };
@@ -33,7 +33,7 @@ pub(super) async fn settle(
     let record = DecisionRecord { decision, decided_by, decided_at: 0 };
     match door.decide(request.id, record).await {
         Ok(Some(answer)) => Ok(answer),
-        // It goes on where it waits.
+        // Another process continues it, or it waits in the inbox.
         Ok(None) | Err(DecideError::AlreadyDecided(_)) => Ok(Answer::Suspended(request)),
         Err(error) => Err(ToolError::execution(format!(
             "The decision could not be taken ({error}), so the call did not run."
@@ -41,9 +41,12 @@ pub(super) async fn settle(
     }
 }
 
-/// `None` = the person gave no answer.
-async fn ask(caller: &Caller, request: &ApprovalRequest) -> Result<Option<Decision>, NotAsked> {
-    let params = question(request).ok_or(NotAsked::Unable)?;
+/// Returns `None` if the person gave no answer.
+async fn ask(
+    caller: &ClientChannel,
+    request: &ApprovalRequest,
+) -> Result<Option<Decision>, AskError> {
+    let params = question(request).ok_or(AskError::Unable)?;
     let question = InputRequest::Elicitation(ElicitRequest::new(params));
     let mut answers = caller.ask(BTreeMap::from([(KEY.to_owned(), question)])).await?;
     Ok(answers.remove(KEY).and_then(|answer| decision(&answer)))
@@ -75,7 +78,7 @@ fn question(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// Only a plain yes runs a call.
+/// Only an explicit yes approves a call.
 fn decision(answer: &Value) -> Option<Decision> {
     let note = || answer["content"]["note"].as_str().map(str::to_owned);
     match answer["action"].as_str()? {

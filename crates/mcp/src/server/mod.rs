@@ -1,84 +1,86 @@
-//! Our door as a server: a client sees a view, and each of its calls goes through the door.
+//! MCP server: a client sees a view, and each of its calls goes through the pipeline.
 
-mod answer;
 mod approval;
-mod http;
-mod offer;
-mod plain;
-mod serve;
+mod call_result;
+mod http_endpoint;
+mod http_fast_path;
+mod mcp_server;
+mod request_state;
 mod skills;
 mod tasks;
-mod tickets;
+mod tool_list;
 
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-pub use http::{HttpSettings, Service, service};
-pub use serve::Serve;
-use toolcrib_core::invoke::DecideError;
+pub use http_endpoint::{HttpSettings, Service, service};
+pub use mcp_server::McpServer;
+use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
-    Answer, ApprovalId, Block, BoxFuture, Call, DecisionRecord, Entry, ToolError, View, Watch,
+    Answer, ApprovalId, BatchSubscriber, Block, BoxFuture, Call, DecisionRecord, Entry, ToolError,
+    View,
 };
 
-pub use crate::contents::{Body, Contents};
-use crate::desk::Caller;
+use crate::client_channel::ClientChannel;
+pub use crate::resource_contents::{Contents, PAGE_TYPE, ResourceBody};
+pub use skills::SkillFile;
 
-/// Who a request comes from.
+/// The client of a request.
 #[derive(Clone)]
-pub struct Who {
-    /// As records name it.
+pub struct ClientIdentity {
+    /// Its name in records.
     pub name: String,
-    /// No other client has the same: what one has begun is gone on with by the same one alone.
+    /// Unique id of the client; only the same client may continue what it has begun.
     pub client: String,
-    /// Whose rows it sees; empty = the only owner there is.
+    /// The owner whose data it sees; empty is the default owner.
     pub owner: String,
-    /// What the door knows of it beside that.
-    pub known: Arc<dyn Any + Send + Sync>,
+    /// Additional data of the backend.
+    pub extensions: Arc<dyn Any + Send + Sync>,
 }
 
 /// Which tools are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// All that the caller may see.
+pub enum ToolListMode {
+    /// All tools of the view.
     #[default]
     Direct,
-    /// [`LEAN`] alone: tools are found, and called by their names.
+    /// Only [`LEAN_TOOLS`]: other tools are found by search, and called by name.
     Lean,
 }
 
-/// The tools of [`Mode::Lean`], those of them that there are.
-pub const LEAN: [&str; 4] = ["find_tools", "call_tool", "tool_chain", "run_chain"];
+/// The tools in [`ToolListMode::Lean`], as far as they exist.
+pub const LEAN_TOOLS: [&str; 4] = ["find_tools", "call_tool", "tool_chain", "run_chain"];
 
-/// What the server needs of the program around it: the door, and what lies beside it.
-pub trait Door: Send + Sync + 'static {
-    /// Who asks; over HTTP with what the daemon's door found out about the request.
+/// What the server needs from the host program: the pipeline, and the resources beside it.
+pub trait McpBackend: Send + Sync + 'static {
+    /// Identifies the client; over HTTP from what the daemon's middleware found out.
     ///
     /// # Errors
-    /// Why nobody of this kind may ask.
-    fn who(&self, request: Option<&::http::Extensions>) -> Result<Who, String>;
+    /// Why such clients are not accepted.
+    fn identify(&self, request: Option<&::http::Extensions>) -> Result<ClientIdentity, String>;
 
-    /// The tools that this caller sees.
-    fn view(&self, who: &Who) -> Arc<View>;
+    /// The tools that this client sees.
+    fn view(&self, who: &ClientIdentity) -> Arc<View>;
 
-    /// The tool of this name, for the form of its arguments.
+    /// The tool of this name, for its argument schema.
     fn tool(&self, name: &str) -> Option<Entry>;
 
-    /// One call through the door.
+    /// Runs one call through the pipeline.
     ///
     /// # Errors
-    /// Why it was not taken; then nothing was run.
+    /// Why it was not accepted; then nothing has run.
     fn call<'a>(
         &'a self,
-        who: &'a Who,
+        who: &'a ClientIdentity,
         call: Call,
-        watch: Option<Arc<dyn Watch>>,
+        watch: Option<Arc<dyn BatchSubscriber>>,
     ) -> BoxFuture<'a, Result<Answer, ToolError>>;
 
-    /// Whether the person at this client may decide about what it asks for. Where not, nobody there is asked.
-    fn may_decide(&self, who: &Who) -> bool;
+    /// Whether the person at this client may decide about its calls. If not, they are not asked.
+    fn may_decide(&self, who: &ClientIdentity) -> bool;
 
-    /// Decides about a call that waits, and goes on with it.
+    /// Decides about a waiting call, and continues it.
     ///
     /// # Errors
     /// [`DecideError`].
@@ -88,81 +90,81 @@ pub trait Door: Send + Sync + 'static {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>>;
 
-    /// Whether calls that nobody decides about may wait in the inbox.
+    /// Whether undecided calls may wait in an inbox.
     fn has_inbox(&self) -> bool;
 
-    /// Changes with the tools.
+    /// A number that changes with the tools.
     fn generation(&self) -> u64;
 
-    /// What can be read and filled in beside tools.
-    fn shelf(&self) -> &dyn Shelf;
+    /// Resources and prompts.
+    fn resources_and_prompts(&self) -> &dyn ResourcesAndPrompts;
 }
 
-/// A text to be filled in: a skill, a kit.
+/// A prompt: a skill or a kit.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Prompt {
     /// Its name.
     pub name: String,
-    /// Its name for people.
+    /// Title for people.
     pub title: Option<String>,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What is filled in: name, meaning, whether it has to be given.
+    /// Its arguments: name, description, whether it is required.
     pub arguments: Vec<(String, String, bool)>,
 }
 
 /// One message of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Message {
-    /// Whether the model says it, in place of the person.
+    /// Whether its role is the assistant; otherwise the user.
     pub by_model: bool,
-    /// What is said.
+    /// Its content.
     pub content: Block,
 }
 
-/// Something that can be read.
+/// A resource.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Resource {
-    /// Its address, or the form of it with `{names}` in it.
+    /// Its URI, or a URI template with `{names}`.
     pub uri: String,
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
     /// Its media type.
     pub media_type: Option<String>,
-    /// Its length in bytes.
+    /// Its size in bytes.
     pub size: Option<u64>,
 }
 
-/// A skill that is given to clients (`io.modelcontextprotocol/skills`, SEP-2640).
+/// A skill for clients (`io.modelcontextprotocol/skills`, SEP-2640).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Skill {
-    /// All that its author wrote before the instructions; `name` and `description` are among it.
+    /// Its front matter, including `name` and `description`.
     pub front_matter: serde_json::Map<String, serde_json::Value>,
-    /// The addresses of its files with their bytes, `SKILL.md` the first. Each is read as a resource too.
-    pub files: Vec<(String, Vec<u8>)>,
+    /// Its files, `SKILL.md` first. Each is also a resource.
+    pub files: Vec<SkillFile>,
 }
 
-/// Why something was not found or filled in, in words for the client.
+/// Why something was not found, in words for the client.
 pub type Refusal = String;
 
-/// What can be read and filled in beside tools. What is not overridden is empty.
-pub trait Shelf: Send + Sync {
+/// Resources and prompts. The defaults are empty.
+pub trait ResourcesAndPrompts: Send + Sync {
     /// The prompts.
-    fn prompts<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Prompt>> {
+    fn prompts<'a>(&'a self, who: &'a ClientIdentity) -> BoxFuture<'a, Vec<Prompt>> {
         let _ = who;
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// One of them, filled in. `caller` can be asked for more.
+    /// Renders a prompt. `caller` can be asked for more.
     ///
     /// # Errors
     /// [`Refusal`].
     fn prompt<'a>(
         &'a self,
-        who: &'a Who,
-        caller: &'a Caller,
+        who: &'a ClientIdentity,
+        caller: &'a ClientChannel,
         name: &'a str,
         arguments: &'a BTreeMap<String, String>,
     ) -> BoxFuture<'a, Result<Vec<Message>, Refusal>> {
@@ -170,30 +172,38 @@ pub trait Shelf: Send + Sync {
         Box::pin(std::future::ready(Err(format!("there is no prompt {name}"))))
     }
 
-    /// The skills.
-    fn skills<'a>(&'a self, who: &'a Who) -> BoxFuture<'a, Vec<Skill>> {
-        let _ = who;
+    /// The skills, or only the one whose `SKILL.md` has this URI.
+    fn skills<'a>(
+        &'a self,
+        who: &'a ClientIdentity,
+        only: Option<&'a str>,
+    ) -> BoxFuture<'a, Vec<Skill>> {
+        let _ = (who, only);
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// What can be read. `view` is what the caller sees of tools.
-    fn resources<'a>(&'a self, who: &'a Who, view: &'a View) -> BoxFuture<'a, Vec<Resource>> {
+    /// The resources. `view` is the caller's view of tools.
+    fn resources<'a>(
+        &'a self,
+        who: &'a ClientIdentity,
+        view: &'a View,
+    ) -> BoxFuture<'a, Vec<Resource>> {
         let _ = (who, view);
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// What can be read by a form of its address.
+    /// The resource templates.
     fn templates(&self) -> Vec<Resource> {
         Vec::new()
     }
 
-    /// Reads something; `None` = there is no such thing for this caller.
+    /// Reads a resource; `None` if it does not exist for this caller.
     ///
     /// # Errors
-    /// [`Refusal`] when it is there and cannot be read.
+    /// [`Refusal`] if it exists but cannot be read.
     fn read<'a>(
         &'a self,
-        who: &'a Who,
+        who: &'a ClientIdentity,
         view: &'a View,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<Option<Contents>, Refusal>> {

@@ -1,14 +1,26 @@
-//! Our skills as clients read them (`io.modelcontextprotocol/skills`, SEP-2640): what each is, and the digests of its files.
+//! Skill list for MCP clients (`io.modelcontextprotocol/skills`, SEP-2640): descriptions, and
+//! digests of the files.
 
 use rmcp::model::{Skill, SkillFrontmatter, SkillResource, SkillResources};
 
-/// The entry of a skill; `None` = it is none by the rules of the extension, and is left out.
+/// A file of a skill: URI, digest and size.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillFile(SkillResource);
+
+impl SkillFile {
+    /// The file with this URI and content.
+    #[must_use]
+    pub fn from_bytes(uri: impl Into<String>, bytes: &[u8]) -> Self {
+        Self(SkillResource::from_bytes(uri, bytes))
+    }
+}
+
+/// The list entry of a skill; `None` if it violates the extension's rules.
 pub(super) fn entry(skill: super::Skill) -> Option<Skill> {
     let front_matter: SkillFrontmatter =
         serde_json::from_value(serde_json::Value::Object(skill.front_matter)).ok()?;
-    let uri = skill.files.first()?.0.clone();
-    let file = |(uri, bytes): &(String, Vec<u8>)| SkillResource::from_bytes(uri, bytes);
-    let files = skill.files.iter().map(file).collect();
+    let files: Vec<SkillResource> = skill.files.into_iter().map(|file| file.0).collect();
+    let uri = files.first()?.uri.clone();
     let entry = Skill::new(uri, front_matter, SkillResources::Files(files));
     entry.validate().is_ok().then_some(entry)
 }

@@ -1,7 +1,9 @@
-//! Calls that go on after their request was answered (the extension `io.modelcontextprotocol/tasks`, SEP-2663): a client that takes tasks gets the id of a
-//! call that is not over soon, asks how it stands, answers what it asks, and takes it back.
+//! MCP tasks: calls that continue after their response (extension `io.modelcontextprotocol/tasks`,
+//! SEP-2663). A client that supports tasks gets the id of a call that takes long; it then polls its
+//! state, answers its questions, and may cancel it.
 //!
-//! They live as long as this process. What became of a call is recorded under the same id whoever asks.
+//! Tasks live in this process only. The outcome of the call is recorded under the same id in any
+//! case.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,46 +19,46 @@ use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
-use super::tickets::{Next, Work, is_answer};
-use crate::desk::Questions;
+use super::request_state::{ClientRequestTask, TaskProgress, is_valid_answer};
+use crate::client_channel::ClientQuestions;
 
-/// How long a task that asks, or is over, can be asked for since then; one at work always can.
-const LASTS: Duration = Duration::from_secs(3600);
-/// How often a client should ask.
-const ASK_EVERY: Duration = Duration::from_secs(1);
-/// Tasks that are kept at one time; of those that are over, the oldest go first.
-const MOST: usize = 1000;
+/// How long a task that asks or has ended can be polled; a running one always can.
+const TASK_TTL: Duration = Duration::from_secs(3600);
+/// The poll interval suggested to clients.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// Most tasks; of those that have ended, the oldest are dropped first.
+const MAX_TASKS: usize = 1000;
 
 /// The tasks of all clients.
 #[derive(Default)]
-pub(super) struct Tasks {
-    open: Mutex<HashMap<String, Arc<Kept>>>,
+pub(super) struct McpTasks {
+    open: Mutex<HashMap<String, Arc<TaskEntry>>>,
 }
 
-/// One of them.
-struct Kept {
-    /// Whose it is ([`Who::client`](super::Who::client)).
+/// One task.
+struct TaskEntry {
+    /// Its client ([`ClientIdentity::client`](super::ClientIdentity::client)).
     client: String,
     created: String,
-    now: Mutex<Now>,
+    now: Mutex<CurrentStage>,
     work: Mutex<Option<AbortHandle>>,
 }
 
-/// How it stands, and since when.
-struct Now {
+/// Its state, and since when.
+struct CurrentStage {
     changed: String,
     since: Instant,
     stage: Stage,
 }
 
-impl Now {
+impl CurrentStage {
     fn new(stage: Stage) -> Self {
         Self { changed: current_timestamp(), since: Instant::now(), stage }
     }
 
-    /// Nobody has come for it for so long that it is given up.
+    /// Whether the client has not polled it for so long that it is dropped.
     fn is_stale(&self) -> bool {
-        !matches!(self.stage, Stage::Working) && self.since.elapsed() > LASTS
+        !matches!(self.stage, Stage::Working) && self.since.elapsed() > TASK_TTL
     }
 }
 
@@ -77,9 +79,9 @@ impl Stage {
     }
 }
 
-/// What a task ends with.
-pub(super) trait Ends {
-    /// The result of the call, or why there is none.
+/// The result type of a task's work.
+pub(super) trait IntoToolResult {
+    /// The result of the call, or a JSON-RPC error.
     fn result(self) -> Result<CallToolResult, ErrorData>;
 }
 
@@ -94,12 +96,12 @@ fn object(value: impl Serialize) -> JsonObject {
     }
 }
 
-impl Kept {
+impl TaskEntry {
     fn set(&self, stage: Stage) {
         let mut now = lock(&self.now);
-        // What is over stays as it ended.
+        // The final state never changes.
         if !now.stage.is_over() {
-            *now = Now::new(stage);
+            *now = CurrentStage::new(stage);
         }
     }
 
@@ -107,7 +109,7 @@ impl Kept {
         lock(&self.now).is_stale()
     }
 
-    /// Stops its work, as if its client had gone away.
+    /// Cancels its work, as if the client had disconnected.
     fn stop(&self) {
         if let Some(work) = lock(&self.work).take() {
             work.abort();
@@ -117,8 +119,8 @@ impl Kept {
     fn task(&self, id: &str, status: TaskStatus, changed: &str) -> Task {
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         Task::new(id, status, &*self.created, changed)
-            .with_ttl_ms(millis(LASTS))
-            .with_poll_interval_ms(millis(ASK_EVERY))
+            .with_ttl_ms(millis(TASK_TTL))
+            .with_poll_interval_ms(millis(POLL_INTERVAL))
     }
 
     fn detailed(&self, id: &str) -> DetailedTask {
@@ -137,38 +139,40 @@ impl Kept {
         DetailedTask::new(self.task(id, payload.status(), &now.changed), payload)
     }
 
-    /// Takes answers; goes on when there is one to each question.
+    /// Takes answers; the work continues once every question has one.
     fn answer(&self, mut new: InputResponses) {
         let mut now = lock(&self.now);
         let Stage::Asks { asked, given, .. } = &mut now.stage else { return };
-        new.retain(|key, answer| asked.get(key).is_some_and(|asked| is_answer(asked, answer)));
+        new.retain(|key, answer| {
+            asked.get(key).is_some_and(|asked| is_valid_answer(asked, answer))
+        });
         given.append(&mut new);
         if given.len() < asked.len() {
             return;
         }
-        let before = std::mem::replace(&mut *now, Now::new(Stage::Working));
+        let before = std::mem::replace(&mut *now, CurrentStage::new(Stage::Working));
         if let Stage::Asks { given, answers, .. } = before.stage {
-            // Work that does not wait any more has ended, which it says itself.
+            // If the work has ended meanwhile, it reports that itself.
             let _ = answers.send(given);
         }
     }
 }
 
 fn unknown(id: &str) -> ErrorData {
-    let words = format!("there is no task {id}: it is over for long, or another program's");
+    let words = format!("there is no task {id}: it ended long ago, or belongs to another client");
     ErrorData::invalid_params(words, None)
 }
 
-impl Tasks {
-    /// Keeps work that is not over; it is known under its id from now on.
-    pub(super) fn keep<T: Ends + Send + 'static>(
+impl McpTasks {
+    /// Registers unfinished work as a task under its id.
+    pub(super) fn spawn<T: IntoToolResult + Send + 'static>(
         &self,
         client: &str,
         id: &str,
-        work: Work<T>,
+        work: ClientRequestTask<T>,
     ) -> Task {
-        let now = Now::new(Stage::Working);
-        let kept = Arc::new(Kept {
+        let now = CurrentStage::new(Stage::Working);
+        let kept = Arc::new(TaskEntry {
             client: client.to_owned(),
             created: now.changed.clone(),
             now: Mutex::new(now),
@@ -182,7 +186,7 @@ impl Tasks {
             }
             !is_stale
         });
-        if open.len() >= MOST {
+        if open.len() >= MAX_TASKS {
             let over = open.iter().filter_map(|(id, kept)| {
                 let now = lock(&kept.now);
                 now.stage.is_over().then_some((now.since, id))
@@ -197,44 +201,47 @@ impl Tasks {
         kept.task(id, TaskStatus::Working, &kept.created)
     }
 
-    fn of(&self, client: &str, id: &str) -> Result<Arc<Kept>, ErrorData> {
+    fn find(&self, client: &str, id: &str) -> Result<Arc<TaskEntry>, ErrorData> {
         let kept = lock(&self.open).get(id).cloned();
         kept.filter(|kept| kept.client == client && !kept.is_stale()).ok_or_else(|| unknown(id))
     }
 
-    /// How a task stands.
+    /// The state of a task.
     pub(super) fn get(&self, client: &str, id: &str) -> Result<DetailedTask, ErrorData> {
-        Ok(self.of(client, id)?.detailed(id))
+        Ok(self.find(client, id)?.detailed(id))
     }
 
-    /// Takes answers to what it asks. What was not asked, or is no answer to it, is left out.
+    /// Takes answers to its questions. Unknown or invalid ones are ignored.
     pub(super) fn update(
         &self,
         client: &str,
         id: &str,
         answers: InputResponses,
     ) -> Result<(), ErrorData> {
-        self.of(client, id)?.answer(answers);
+        self.find(client, id)?.answer(answers);
         Ok(())
     }
 
-    /// Takes a task back. The call is stopped as if its client had gone away; one that is over stays as it ended.
+    /// Cancels a task, as if the client had disconnected; one that has ended stays as it is.
     pub(super) fn cancel(&self, client: &str, id: &str) -> Result<(), ErrorData> {
-        let kept = self.of(client, id)?;
+        let kept = self.find(client, id)?;
         kept.set(Stage::Cancelled);
         kept.stop();
         Ok(())
     }
 }
 
-/// Goes on with work to its end.
-async fn drive<T: Ends + Send + 'static>(kept: Arc<Kept>, mut work: Work<T>) {
+/// Drives the work of a task to its end.
+async fn drive<T: IntoToolResult + Send + 'static>(
+    kept: Arc<TaskEntry>,
+    mut work: ClientRequestTask<T>,
+) {
     loop {
         match work.next().await {
-            Ok(Next::Asks(Questions { asked, answers })) => {
+            Ok(TaskProgress::Asks(ClientQuestions { asked, answers })) => {
                 kept.set(Stage::Asks { asked, given: BTreeMap::new(), answers });
             }
-            Ok(Next::Done(done)) => return kept.set(Stage::Ended(done.result())),
+            Ok(TaskProgress::Done(done)) => return kept.set(Stage::Ended(done.result())),
             Err(error) => return kept.set(Stage::Ended(Err(error))),
         }
     }

@@ -1,8 +1,9 @@
-//! A real server process behind the real door, and our door behind a real client.
+//! Integration tests of MCP: a real server process as a tool source, and our server with a real
+//! client.
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test may end and say why")]
 
-mod client;
-mod piped;
-mod server;
-mod world;
+mod mcp_client;
+mod mcp_server;
+mod stdio;
+mod test_backend;

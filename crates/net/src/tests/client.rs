@@ -1,4 +1,4 @@
-//! The client against a real server: hops, redirects, bounds, time, and errors told apart.
+//! Tests of the client against a real server: hops, redirects, bounds, timeouts and error types.
 
 use std::io::Write;
 use std::net::{IpAddr, SocketAddr};
@@ -12,14 +12,15 @@ use tokio::io::AsyncWriteExt;
 
 use super::server::{Reply, Server};
 use crate::{
-    AddressPolicy, BoxFuture, Cut, Follow, HttpClient, HttpError, Limits, Method, Phase, Request,
-    Resolve, Response, Rule, StaticResolver,
+    AddressPolicy, BoxFuture, Follow, HttpClient, HttpError, Limits, Method, Phase, Request,
+    Resolve, Response, Rule, StaticResolver, Truncation,
 };
 
-/// Two public-looking names that both lead to the loopback, where only the given servers are opened.
+/// Two public-looking names that both resolve to loopback, where only the given servers are
+/// allowed.
 fn client(servers: &[&Server]) -> HttpClient {
     let policy =
-        AddressPolicy::allowing(servers.iter().map(|server| server.entry())).expect("policy");
+        AddressPolicy::with_allowed(servers.iter().map(|server| server.entry())).expect("policy");
     let table = StaticResolver::parse([
         "a.example.com=127.0.0.1,b.example.com=127.0.0.1,inward.example.com=10.0.0.7",
     ]);
@@ -266,7 +267,7 @@ async fn a_redirect_without_location_is_the_answer() {
 async fn compressed_bodies_are_inflated_and_bombs_bounded() {
     let zeros = vec![0; 4 << 20];
     for (data, cut, length) in
-        [(b"hello".as_slice(), None, 5), (&zeros, Some(Cut::Inflated), 100_000)]
+        [(b"hello".as_slice(), None, 5), (&zeros, Some(Truncation::Inflated), 100_000)]
     {
         let body = gzip(data);
         let mut answer = format!(
@@ -306,7 +307,7 @@ async fn huge_bodies_are_cut_at_the_wire_bound() {
         let response = get(&server, &limits).await.expect("response");
         assert_eq!(
             (response.body.len(), response.cut, response.wire_bytes),
-            (10_000, Some(Cut::Wire), 10_000)
+            (10_000, Some(Truncation::Wire), 10_000)
         );
         assert_eq!(response.head.content_length, declared);
     }
@@ -318,12 +319,13 @@ async fn huge_bodies_are_cut_at_the_wire_bound() {
     })
     .await;
     assert_eq!(get(&server, &limits).await.expect("response").body.len(), 10_000);
-    // Exactly the bound is whole; a declared longer body is cut without waiting for a byte beyond it.
+    // A body of exactly the bound is complete; a longer declared body is cut without waiting for a
+    // byte beyond the bound.
     let server = Server::fixed(ok(&"y".repeat(10_000))).await;
     assert_eq!(get(&server, &limits).await.expect("response").cut, None);
     let start = format!("HTTP/1.1 200 OK\r\nContent-Length: 10001\r\n\r\n{}", "y".repeat(10_000));
     let server = Server::start(move |_| Reply::ThenSilence(start.clone().into())).await;
-    assert_eq!(get(&server, &limits).await.expect("response").cut, Some(Cut::Wire));
+    assert_eq!(get(&server, &limits).await.expect("response").cut, Some(Truncation::Wire));
 }
 
 #[tokio::test]
@@ -339,7 +341,7 @@ async fn bodies_arrive_in_pieces_while_the_server_waits() {
     assert_eq!(streaming.head.header("content-type"), Some("text/event-stream"));
     let chunk = streaming.body.chunk().await.expect("chunk").expect("data");
     assert_eq!(chunk.as_ref(), b"data: 1\n\n");
-    assert_eq!(streaming.body.cut(), None);
+    assert_eq!(streaming.body.truncation(), None);
 }
 
 #[tokio::test]
@@ -358,7 +360,7 @@ async fn every_phase_has_its_time() {
     .await;
     let deaf = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("bind");
     let deaf_at = deaf.local_addr().expect("address");
-    let tls = HttpClient::new(AddressPolicy::allowing([deaf_at.to_string()]).expect("policy"));
+    let tls = HttpClient::new(AddressPolicy::with_allowed([deaf_at.to_string()]).expect("policy"));
     let unresolved = HttpClient::new(AddressPolicy::default()).with_resolver(Arc::new(Never));
     let rows = [
         (client(&[&silent]), url("a.example.com", &silent, "/"), Phase::Response),
@@ -405,7 +407,7 @@ async fn failures_are_told_apart() {
         .local_addr()
         .expect("address");
     let client_to = |addr: SocketAddr| {
-        HttpClient::new(AddressPolicy::allowing([addr.to_string()]).expect("policy"))
+        HttpClient::new(AddressPolicy::with_allowed([addr.to_string()]).expect("policy"))
     };
     let error = client_to(closed)
         .fetch(&Request::get(format!("http://{closed}/")), &Limits::default())
@@ -451,8 +453,8 @@ async fn failures_are_told_apart() {
 async fn the_next_address_is_tried_when_one_refuses() {
     let server = Server::fixed(ok("second")).await;
     let port = server.addr.port();
-    // Nothing listens on 127.0.0.2 at this port.
-    let policy = AddressPolicy::allowing([format!("127.0.0.0/8:{port}")]).expect("policy");
+    // No server listens on 127.0.0.2 at this port.
+    let policy = AddressPolicy::with_allowed([format!("127.0.0.0/8:{port}")]).expect("policy");
     let table = StaticResolver::parse(["a.example.com=127.0.0.2,127.0.0.1"]).expect("table");
     let client = HttpClient::new(policy).with_resolver(Arc::new(table));
     let response =
@@ -460,7 +462,7 @@ async fn the_next_address_is_tried_when_one_refuses() {
     assert_eq!(response.expect("response").head.peer, server.addr);
 }
 
-/// Answers each look-up with the next list, the last one forever.
+/// Returns the next list for each lookup, and the last one forever.
 struct Rebinding {
     answers: Vec<IpAddr>,
     asked: AtomicUsize,
@@ -479,17 +481,17 @@ async fn a_rebinding_name_is_looked_up_once_per_hop() {
         Reply::Bytes(if path_of(request) == "/" { ok("first") } else { redirect(302, "/") })
     })
     .await;
-    let policy = AddressPolicy::allowing([server.entry()]).expect("policy");
+    let policy = AddressPolicy::with_allowed([server.entry()]).expect("policy");
     let answers = ["127.0.0.1", "169.254.169.254"].map(|ip| ip.parse().expect(ip)).to_vec();
     let resolver = Arc::new(Rebinding { answers, asked: AtomicUsize::new(0) });
     let client = HttpClient::new(policy).with_resolver(Arc::clone(&resolver) as Arc<dyn Resolve>);
 
-    // One hop asks once: the second answer is never seen, the connection goes to the first.
+    // One hop looks up once: the second answer is never used, and the connection goes to the first.
     let request = Request::get(url("a.example.com", &server, "/"));
     assert_eq!(client.fetch(&request, &Limits::default()).await.expect("first").body, b"first");
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 1);
 
-    // A second hop asks again and is judged again.
+    // A second hop looks up again and is checked again.
     resolver.asked.store(0, Ordering::SeqCst);
     let request = Request::get(url("a.example.com", &server, "/moved"));
     let error = client.fetch(&request, &Limits::default()).await.expect_err("rebound");

@@ -1,4 +1,5 @@
-//! Kept connections: when one is used again, when it is not, and what happens when the peer has closed it.
+//! Tests of kept connections: when one is reused, when it is not, and what happens if the peer has
+//! closed it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::{AddressPolicy, HttpClient, HttpError, Limits, Method, Phase, Request, StaticResolver};
 
-/// What is done with one request: these bytes are written, and the connection stays or is closed.
+/// The server's action for one request: write these bytes, then keep or close the connection.
 #[derive(Clone)]
 struct Answer {
     bytes: Vec<u8>,
@@ -23,8 +24,8 @@ fn stay(body: &str) -> Answer {
     Answer { bytes: bytes.into_bytes(), close: false }
 }
 
-/// A server that counts connections and requests. The answer is chosen by the numbers of both, from 1, the request's
-/// within its connection.
+/// A server that counts connections and requests. The answer depends on both numbers, from 1;
+/// requests are numbered within their connection.
 struct Server {
     addr: SocketAddr,
     connections: Arc<AtomicUsize>,
@@ -72,7 +73,7 @@ async fn serve(
         }
         requests.fetch_add(1, Ordering::SeqCst);
         let Some(answer) = answer(number) else { return };
-        // In two pieces without TCP_NODELAY, as servers do.
+        // In two writes without TCP_NODELAY, like real servers.
         let (head, body) = answer.bytes.split_at(answer.bytes.len() / 2);
         let _ = stream.write_all(head).await;
         let _ = stream.write_all(body).await;
@@ -82,7 +83,7 @@ async fn serve(
     }
 }
 
-/// Removes one whole request from the bytes, if there is one.
+/// Removes one complete request from the bytes, if there is one.
 fn take_request(bytes: &mut Vec<u8>) -> bool {
     let Some(head) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
     let text = String::from_utf8_lossy(&bytes[..head]).to_ascii_lowercase();
@@ -96,7 +97,7 @@ fn take_request(bytes: &mut Vec<u8>) -> bool {
 }
 
 fn client(server: &Server) -> HttpClient {
-    let policy = AddressPolicy::allowing([server.addr.to_string()]).expect("policy");
+    let policy = AddressPolicy::with_allowed([server.addr.to_string()]).expect("policy");
     HttpClient::new(policy).with_keep_alive()
 }
 
@@ -111,7 +112,7 @@ async fn body(client: &HttpClient, server: &Server) -> String {
     String::from_utf8(response.body).expect("text")
 }
 
-/// Sends `times` requests one after the other and expects that many connections.
+/// Sends `times` requests in sequence and asserts the number of connections.
 async fn check(
     answer: impl Fn(usize, usize) -> Option<Answer> + Send + Sync + 'static,
     times: usize,
@@ -132,7 +133,8 @@ async fn a_connection_is_used_again() {
     check(move |_, _| Some(Answer { bytes: chunked.into(), close: false }), 5, 1).await;
 }
 
-/// A head and a body in two writes took 40 ms on a kept connection: the server waits for an acknowledgement that waits.
+/// Regression: a head and a body in two writes took 40 ms on a kept connection, because the server
+/// waited for a delayed acknowledgment.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn responses_in_two_pieces_do_not_wait_for_acknowledgements() {
@@ -154,7 +156,7 @@ async fn a_connection_that_the_peer_ends_is_not_used_again() {
     check(move |_, _| Some(Answer { bytes: until_close.into(), close: true }), 3, 3).await;
 }
 
-/// The second request of each connection is read and dropped without an answer.
+/// The server reads the second request of each connection and drops it without a response.
 #[tokio::test]
 async fn a_post_that_may_have_been_processed_was_sent_again() {
     let server = server(|_, request| (request == 1).then(|| stay("hi"))).await;
@@ -163,14 +165,14 @@ async fn a_post_that_may_have_been_processed_was_sent_again() {
     let error = client.fetch(&post(&server), &Limits::default()).await;
     assert!(matches!(error, Err(HttpError::Protocol { .. })), "{error:?}");
     assert_eq!(server.requests.load(Ordering::SeqCst), 2);
-    // What changes nothing is asked again.
+    // An idempotent request is sent again.
     assert_eq!(body(&client, &server).await, "hi");
     let get = Request::get(format!("http://{}/", server.addr));
     assert_eq!(client.fetch(&get, &Limits::default()).await.expect("response").body, b"hi");
     assert_eq!(server.requests.load(Ordering::SeqCst), 5);
 }
 
-/// The peer closes after each answer without a word.
+/// The peer closes after each response without announcing it.
 #[tokio::test]
 async fn a_post_is_sent_on_a_fresh_connection_when_the_kept_one_is_closed() {
     check(|_, _| Some(Answer { close: true, ..stay("hi") }), 4, 4).await;
@@ -237,7 +239,7 @@ async fn a_client_with_another_resolver_shares_no_connection() {
     assert_eq!(server.connections.load(Ordering::SeqCst), 2);
 }
 
-/// A connection of a runtime that is not running would never answer.
+/// A connection of a runtime that is not running would never respond.
 #[test]
 fn each_runtime_has_its_own_connections() {
     let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -270,7 +272,7 @@ async fn silence_ends_a_stream_and_its_pieces_do_not() {
         let _ = stream.read(&mut [0; 4096]).await;
         let _ = stream.read(&mut [0; 1]).await;
     });
-    let policy = AddressPolicy::allowing([addr.to_string()]).expect("policy");
+    let policy = AddressPolicy::with_allowed([addr.to_string()]).expect("policy");
     let limits = Limits { idle: Some(Duration::from_millis(150)), ..Limits::default() };
     let request = Request::get(format!("http://{addr}/"));
     let mut body = HttpClient::new(policy).send(&request, &limits).await.expect("head").body;

@@ -1,7 +1,7 @@
-//! Tests of the whole crate: the corpus of bypass tricks, and the client against a real server on the loopback.
+//! Tests of the crate: SSRF bypass tricks, and the client against a real server on loopback.
 
-mod bypass;
 mod client;
 mod keep_alive;
 mod server;
+mod ssrf_bypass;
 mod tls;

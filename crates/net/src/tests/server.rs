@@ -7,13 +7,13 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 
-/// What the server does with a request.
+/// The server's reaction to a request.
 pub(super) enum Reply {
     /// Writes these bytes and closes.
     Bytes(Vec<u8>),
-    /// Writes these bytes and then stays silent until the client leaves.
+    /// Writes these bytes and then stays silent until the client disconnects.
     ThenSilence(Vec<u8>),
-    /// Writes the first part, then the second one over and over until the client leaves.
+    /// Writes the first part, then the second one repeatedly until the client disconnects.
     Endless(Vec<u8>, Vec<u8>),
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Answers every request by `reply(request text)`.
+    /// Answers every request with `reply(request text)`.
     pub(super) async fn start(reply: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let addr = listener.local_addr().expect("address");
@@ -40,7 +40,7 @@ impl Server {
         Self { addr, seen, task }
     }
 
-    /// A server with one fixed answer.
+    /// A server with one fixed response.
     pub(super) async fn fixed(answer: impl Into<Vec<u8>>) -> Self {
         let answer = answer.into();
         Self::start(move |_| Reply::Bytes(answer.clone())).await
@@ -51,7 +51,7 @@ impl Server {
         self.addr.to_string()
     }
 
-    /// The requests that came in, head and body.
+    /// The received requests, head and body.
     pub(super) fn seen(&self) -> Vec<String> {
         self.seen.lock().expect("log").clone()
     }

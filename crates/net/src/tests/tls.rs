@@ -1,4 +1,4 @@
-//! https against a real TLS server on the loopback, with a certificate authority of the tests' own.
+//! Tests of https against a real TLS server on loopback, with a test certificate authority.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -15,10 +15,11 @@ use crate::{AddressPolicy, HttpClient, HttpError, Limits, Request, RootCertStore
 
 const CA: &[u8] = include_bytes!("fixtures/ca.pem");
 const LEAF: &[u8] = include_bytes!("fixtures/leaf.pem");
-/// Of the test server only; nothing trusts it outside these tests.
+/// Key of the test server; nothing trusts it outside these tests.
 const LEAF_KEY: &[u8] = include_bytes!("fixtures/leaf.key.pem");
 
-/// A TLS server for `tls.example.com` and 127.0.0.1 that answers with the name and protocol that the client asked for.
+/// A TLS server for `tls.example.com` and 127.0.0.1 that responds with the name and protocol that
+/// the client requested.
 async fn start() -> SocketAddr {
     let certificate = CertificateDer::from_pem_slice(LEAF).expect("certificate");
     let key = PrivateKeyDer::from_pem_slice(LEAF_KEY).expect("key");
@@ -48,7 +49,7 @@ async fn start() -> SocketAddr {
 
 fn client(addr: SocketAddr) -> HttpClient {
     let table = StaticResolver::parse(["tls.example.com=127.0.0.1,wrong.example.com=127.0.0.1"]);
-    HttpClient::new(AddressPolicy::allowing([addr.to_string()]).expect("policy"))
+    HttpClient::new(AddressPolicy::with_allowed([addr.to_string()]).expect("policy"))
         .with_resolver(Arc::new(table.expect("table")))
 }
 

@@ -1,11 +1,11 @@
-//! `tools[]` of Messages.
+//! Tool declarations (`tools[]`) of Anthropic Messages.
 
 use serde_json::Value;
 
-use crate::declare::object;
-use crate::import::{ImportError, Imported};
+use crate::import_declarations::{ImportError, Imported};
+use crate::tool_declarations::object;
 
-/// Strict tools that Anthropic takes in one request (research/protocols 2.3).
+/// Limit of strict tools in one Anthropic request.
 pub(crate) const MAX_STRICT_TOOLS: usize = 20;
 
 pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {

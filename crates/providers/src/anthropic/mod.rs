@@ -1,4 +1,5 @@
-//! Anthropic Messages: content blocks in, one user message with every `tool_result` back.
+//! Wire format of Anthropic Messages: content blocks in, one user message with every `tool_result`
+//! back.
 
 mod declare;
 mod parse;

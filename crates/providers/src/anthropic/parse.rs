@@ -1,61 +1,65 @@
-//! A Messages body, a bare assistant message, or a list of content blocks, to a turn.
+//! Parses an Anthropic Messages body, a bare assistant message, or a list of content blocks into a
+//! turn.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Value, json};
 
 use super::stream;
 use super::usage::Counters;
-use crate::calls::{Added, CUT, Calls, End, Ids, broken, clone_of, replay_object, text_of};
-use crate::format::Format;
-use crate::parse::{Chunk, Doc};
-use crate::raw;
-use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+use crate::call_collector::{
+    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, clone_field, replay_object,
+    text_field,
+};
+use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
+use crate::parse_response::{RawValue, ResponseBody};
+use crate::raw_json;
+use crate::wire_format::Format;
 
 /// One content block.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     pub(super) value: Value,
-    /// Text of the input: as it stands in the body, or the streamed pieces.
+    /// Text of the input: from the body, or the concatenated stream deltas.
     pub(super) input: String,
-    /// Whether the input was streamed as text, so that its completeness shows.
+    /// Whether the input was streamed as text, so that it may be incomplete.
     pub(super) streamed: bool,
     /// Whether the block is complete.
     pub(super) done: bool,
 }
 
-/// An answer before its calls are judged.
+/// An answer before its calls are checked.
 pub(super) struct Answer {
     pub(super) blocks: Vec<Block>,
     pub(super) stop_reason: Option<String>,
-    /// What ended the answer early, if anything did.
+    /// The failure that ended the answer early, if any.
     pub(super) failure: Option<Stop>,
     pub(super) whole: bool,
     pub(super) counters: Counters,
     pub(super) notes: Vec<String>,
 }
 
-pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+pub(crate) fn parse(doc: &ResponseBody) -> Option<Turn> {
     match doc {
-        Doc::Whole(chunk) => whole(chunk).map(turn),
-        Doc::Stream(events) => stream::assemble(events).map(turn),
-        Doc::Plain(_) => None,
+        ResponseBody::Whole(chunk) => whole(chunk).map(turn),
+        ResponseBody::Stream(events) => stream::assemble(events).map(turn),
+        ResponseBody::Plain(_) => None,
     }
 }
 
-fn whole(chunk: &Chunk) -> Option<Answer> {
+fn whole(chunk: &RawValue) -> Option<Answer> {
     let value = &chunk.value;
     let (content, raw) = match value {
         Value::Array(_) => (value, chunk.text.as_str()),
-        _ => (value.get("content")?, raw::member(&chunk.text, "content").unwrap_or_default()),
+        _ => (value.get("content")?, raw_json::member(&chunk.text, "content").unwrap_or_default()),
     };
     let is_ours = value.is_array()
-        || text_of(value, "type") == Some("message")
-        || text_of(value, "role") == Some("assistant");
+        || text_field(value, "type") == Some("message")
+        || text_field(value, "role") == Some("assistant");
     let blocks = match content {
         _ if !is_ours || value.get("tool_calls").is_some() => return None,
         Value::String(text) => vec![block(json!({"type": "text", "text": text}), "")],
         Value::Array(items) if items.iter().all(is_block) => {
-            let raws = raw::elements(raw).unwrap_or_default();
+            let raws = raw_json::elements(raw).unwrap_or_default();
             let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default();
             items.iter().enumerate().map(|(i, b)| block(b.clone(), raw_at(i))).collect()
         }
@@ -69,16 +73,16 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     Some(Answer {
         blocks,
         counters,
-        stop_reason: text_of(value, "stop_reason").map(str::to_owned),
+        stop_reason: text_field(value, "stop_reason").map(str::to_owned),
         failure: None,
         whole: true,
         notes: Vec::new(),
     })
 }
 
-/// A block of any type but those of the other formats.
+/// Whether this is a content block of Messages and of no other format.
 fn is_block(block: &Value) -> bool {
-    text_of(block, "type").is_some_and(|kind| {
+    text_field(block, "type").is_some_and(|kind| {
         !kind.ends_with("_call") && !matches!(kind, "output_text" | "message" | "reasoning")
     })
 }
@@ -86,7 +90,9 @@ fn is_block(block: &Value) -> bool {
 fn block(value: Value, raw: &str) -> Block {
     let input = match value.get("input") {
         None | Some(Value::Null) => String::new(),
-        Some(input) => raw::member(raw, "input").map_or_else(|| input.to_string(), str::to_owned),
+        Some(input) => {
+            raw_json::member(raw, "input").map_or_else(|| input.to_string(), str::to_owned)
+        }
     };
     Block { value, input, streamed: false, done: true }
 }
@@ -94,35 +100,35 @@ fn block(value: Value, raw: &str) -> Block {
 fn turn(answer: Answer) -> Turn {
     let Answer { blocks, stop_reason, failure, whole, counters, mut notes } = answer;
     let end = match stop_reason.as_deref() {
-        _ if !whole => End::Broken,
-        Some("max_tokens" | "model_context_window_exceeded" | "refusal") => End::Cut,
-        _ => End::Whole,
+        _ if !whole => AnswerEnd::Broken,
+        Some("max_tokens" | "model_context_window_exceeded" | "refusal") => AnswerEnd::Cut,
+        _ => AnswerEnd::Whole,
     };
-    let is_call = |block: &Block| text_of(&block.value, "type") == Some("tool_use");
-    let given = |block: &Block| text_of(&block.value, "id").map(str::to_owned);
+    let is_call = |block: &Block| text_field(&block.value, "type") == Some("tool_use");
+    let given = |block: &Block| text_field(&block.value, "id").map(str::to_owned);
     let used: Vec<_> = blocks.iter().filter(|b| is_call(b)).map(given).collect();
-    let mut ids = Ids::new(used.iter().map(Option::as_deref));
-    let mut calls = Calls::default();
+    let mut ids = CallIds::new(used.iter().map(Option::as_deref));
+    let mut calls = CallCollector::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let mut reasoning = String::new();
     let count = blocks.len();
     for (i, mut block) in blocks.into_iter().enumerate() {
-        match text_of(&block.value, "type") {
+        match text_field(&block.value, "type") {
             Some("tool_use") => {
-                let id = ids.next(text_of(&block.value, "id"));
-                if calls.add(call(&block, id.clone(), end, i + 1 == count)) == Added::Repeated {
+                let id = ids.next(text_field(&block.value, "id"));
+                if calls.add(call(&block, id.clone(), end, i + 1 == count)) == AddResult::Repeated {
                     continue;
                 }
                 put_back(&mut block, &id);
             }
-            Some("text") => text.push_str(text_of(&block.value, "text").unwrap_or_default()),
+            Some("text") => text.push_str(text_field(&block.value, "text").unwrap_or_default()),
             Some("thinking") => {
-                reasoning.push_str(text_of(&block.value, "thinking").unwrap_or_default());
+                reasoning.push_str(text_field(&block.value, "thinking").unwrap_or_default());
             }
             Some(kind @ ("server_tool_use" | "mcp_tool_use")) => hosted.push(HostedCall {
-                id: text_of(&block.value, "id").map(str::to_owned),
+                id: text_field(&block.value, "id").map(str::to_owned),
                 kind: kind.to_owned(),
-                name: text_of(&block.value, "name").map(str::to_owned),
+                name: text_field(&block.value, "name").map(str::to_owned),
                 item: block.value.clone(),
             }),
             _ => {}
@@ -142,29 +148,29 @@ fn turn(answer: Answer) -> Turn {
         hosted,
         text,
         assistant: json!({"role": "assistant", "content": replay}),
-        complete: end != End::Broken,
+        complete: end != AnswerEnd::Broken,
         notes,
     }
 }
 
-fn call(block: &Block, id: String, end: End, last: bool) -> ModelCall {
+fn call(block: &Block, id: String, end: AnswerEnd, last: bool) -> ModelCall {
     let value = &block.value;
     let args = match () {
-        () if end != End::Broken && !block.done => broken(CUT),
+        () if end != AnswerEnd::Broken && !block.done => broken(CUT),
         () if block.streamed => end.text(block.input.clone(), last),
         () => end.value(block.input.clone(), last),
     };
     let extra = Extra {
         kind: CallKind::Function,
-        caller: clone_of(value, "caller"),
-        namespace: text_of(value, "toolset_name").map(str::to_owned),
+        caller: clone_field(value, "caller"),
+        namespace: text_field(value, "toolset_name").map(str::to_owned),
         ..Extra::default()
     };
-    let name = text_of(value, "name").unwrap_or_default().to_owned();
+    let name = text_field(value, "name").unwrap_or_default().to_owned();
     ModelCall { provider_id: Some(id), name, args, extra }
 }
 
-/// Fills in what the next request needs: the id, and an input that is an object.
+/// Fills in what the next request requires: the id, and an input that is an object.
 fn put_back(block: &mut Block, id: &str) {
     let Some(object) = block.value.as_object_mut() else { return };
     object.insert("id".to_owned(), id.into());
@@ -173,10 +179,12 @@ fn put_back(block: &mut Block, id: &str) {
     }
 }
 
-/// Empty texts, and thoughts whose signature never came, are refused in the next request (research/protocols 2.3).
+/// Messages rejects empty texts, and thinking blocks without a signature, in the next request.
 fn is_replayable(block: &Block) -> bool {
-    match text_of(&block.value, "type") {
-        Some("text") => text_of(&block.value, "text").is_some_and(|text| !text.trim().is_empty()),
+    match text_field(&block.value, "type") {
+        Some("text") => {
+            text_field(&block.value, "text").is_some_and(|text| !text.trim().is_empty())
+        }
         Some("thinking" | "redacted_thinking") => block.done,
         _ => true,
     }

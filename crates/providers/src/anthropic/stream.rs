@@ -1,15 +1,15 @@
-//! The events of a Messages stream to one answer.
+//! Assembles the events of an Anthropic Messages stream into one answer.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Value, json};
 
 use super::parse::{Answer, Block};
 use super::usage::Counters;
-use crate::calls::{MAX_BLOCKS, text_of, too_many};
-use crate::error::{ParseError, provider_error};
-use crate::parse::{Chunk, Stream};
-use crate::raw::{self, Step};
-use crate::turn::Stop;
+use crate::call_collector::{MAX_BLOCKS, text_field, too_many_calls};
+use crate::model_turn::Stop;
+use crate::parse_error::{ParseError, provider_error};
+use crate::parse_response::{ParsedStream, RawValue};
+use crate::raw_json::{self, PathStep};
 
 #[derive(Default)]
 struct Assembler {
@@ -17,15 +17,15 @@ struct Assembler {
     stop_reason: Option<String>,
     begun: bool,
     stopped: bool,
-    /// A piece that belongs nowhere: something was lost or came out of order.
+    /// A delta without its block: an event was lost or out of order.
     stray: bool,
     failure: Option<Stop>,
     counters: Counters,
     notes: Vec<String>,
 }
 
-/// `None` when no event is one of Messages.
-pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+/// `None` if no event belongs to Messages.
+pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {
         state.push(chunk);
@@ -51,10 +51,10 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
 }
 
 impl Assembler {
-    fn push(&mut self, chunk: &Chunk) {
+    fn push(&mut self, chunk: &RawValue) {
         let event = &chunk.value;
         let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
-        match text_of(event, "type") {
+        match text_field(event, "type") {
             Some("message_start") => {
                 self.begun = true;
                 self.counters.add(event.get("message").and_then(|m| m.get("usage")));
@@ -64,7 +64,7 @@ impl Assembler {
             Some("content_block_stop") => self.stop(index),
             Some("message_delta") => {
                 self.counters.add(event.get("usage"));
-                let reason = event.get("delta").and_then(|d| text_of(d, "stop_reason"));
+                let reason = event.get("delta").and_then(|d| text_field(d, "stop_reason"));
                 if let Some(reason) = reason {
                     self.stop_reason = Some(reason.to_owned());
                 }
@@ -80,27 +80,26 @@ impl Assembler {
         }
     }
 
-    fn start(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+    fn start(&mut self, index: u64, event: &Value, chunk: &RawValue) {
         let Some(value) = event.get("content_block").cloned() else { return };
         self.begun = true;
         if self.blocks.iter().any(|(i, block)| *i == index && !block.done) {
-            // The same start twice is a repetition, another one is a mix-up.
-            self.stray |= !self
-                .blocks
-                .iter()
-                .any(|(i, b)| *i == index && text_of(&b.value, "id") == text_of(&value, "id"));
+            // An identical start is a repetition, a different one an error.
+            self.stray |= !self.blocks.iter().any(|(i, b)| {
+                *i == index && text_field(&b.value, "id") == text_field(&value, "id")
+            });
             return;
         }
         if self.blocks.len() == MAX_BLOCKS {
             if self.failure.is_none() {
-                self.failure = Some(too_many(MAX_BLOCKS, &mut self.notes));
+                self.failure = Some(too_many_calls(MAX_BLOCKS, &mut self.notes));
             }
             return;
         }
-        // Servers that do not stream inputs put the whole one here.
+        // Servers that do not stream inputs send the whole input here.
         let given = value.get("input").and_then(Value::as_object).is_some_and(|i| !i.is_empty());
-        let place = [Step::Key("content_block"), Step::Key("input")];
-        let input = raw::find(&chunk.text, &place).filter(|_| given).unwrap_or_default();
+        let place = [PathStep::Key("content_block"), PathStep::Key("input")];
+        let input = raw_json::find(&chunk.text, &place).filter(|_| given).unwrap_or_default();
         let block = Block { value, input: input.to_owned(), streamed: !given, done: false };
         self.blocks.push((index, block));
     }
@@ -111,9 +110,9 @@ impl Assembler {
             self.stray = true;
             return;
         };
-        match text_of(delta, "type") {
+        match text_field(delta, "type") {
             Some("input_json_delta") => {
-                let piece = text_of(delta, "partial_json").unwrap_or_default();
+                let piece = text_field(delta, "partial_json").unwrap_or_default();
                 if !block.streamed && !piece.is_empty() {
                     block.streamed = true;
                     block.input.clear();
@@ -144,11 +143,11 @@ impl Assembler {
                 block.done = true;
                 // The input of a hosted call is streamed like any other.
                 let is_call =
-                    text_of(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
+                    text_field(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
                 if let (true, true, Some(object)) =
                     (is_call, block.streamed, block.value.as_object_mut())
                 {
-                    let input = crate::calls::replay_object(&block.input);
+                    let input = crate::call_collector::replay_object(&block.input);
                     object.insert("input".to_owned(), input);
                 }
             }

@@ -1,12 +1,14 @@
-//! Usage of Messages. Its `input_tokens` are only those that touched no cache.
+//! Token usage of Anthropic Messages. Its `input_tokens` count only tokens that were neither read
+//! from nor written into a cache.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
 
-use crate::calls::count;
-use crate::turn::Usage;
+use crate::call_collector::count_field;
+use crate::model_turn::Usage;
 
-/// The counters as they come, each the newest one seen: `message_delta` repeats some of `message_start`, with larger numbers.
+/// The newest value of each counter: `message_delta` repeats some counters of `message_start` with
+/// larger numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Counters {
     input: Option<u64>,
@@ -18,7 +20,7 @@ pub(super) struct Counters {
 impl Counters {
     pub(super) fn add(&mut self, usage: Option<&Value>) {
         let Some(usage) = usage else { return };
-        let newest = |key, old: Option<u64>| count(usage, key).or(old);
+        let newest = |key, old: Option<u64>| count_field(usage, key).or(old);
         self.input = newest("input_tokens", self.input);
         self.output = newest("output_tokens", self.output);
         self.cache_read = newest("cache_read_input_tokens", self.cache_read);

@@ -1,11 +1,11 @@
-//! `functionDeclarations[]` of Gemini.
+//! Tool declarations (`functionDeclarations[]`) of Gemini.
 
 use serde_json::Value;
 
-use crate::declare::object;
-use crate::import::{ImportError, Imported};
+use crate::import_declarations::{ImportError, Imported};
+use crate::tool_declarations::object;
 
-/// A function without parameters has no `parameters`: an object without properties is refused.
+/// Leaves out `parameters` for a function without any: Gemini rejects an object without properties.
 pub(crate) fn tool(name: &str, description: String, schema: Value) -> Value {
     let mut tool = object([("name", name.into()), ("description", description.into())]);
     if !schema.is_null() {

@@ -1,4 +1,5 @@
-//! Gemini `generateContent`: parts in, one user content with every `functionResponse` back.
+//! Wire format of Gemini `generateContent`: parts in, one user content with every
+//! `functionResponse` back.
 
 mod declare;
 mod parse;

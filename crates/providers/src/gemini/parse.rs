@@ -1,17 +1,20 @@
-//! A `generateContent` body, a bare model content, or the chunks of a stream, to a turn.
+//! Parses a Gemini `generateContent` body, a bare model content, or the chunks of a stream into a
+//! turn.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value, json};
 
 use super::usage;
-use crate::calls::{Added, CUT, Calls, End, broken, field, replay_object, text_of};
-use crate::error::{ParseError, provider_error};
-use crate::format::Format;
-use crate::parse::{Chunk, Doc, Stream};
-use crate::raw::{self, Step};
-use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+use crate::call_collector::{
+    AddResult, AnswerEnd, CUT, CallCollector, broken, field, replay_object, text_field,
+};
+use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+use crate::parse_error::{ParseError, provider_error};
+use crate::parse_response::{ParsedStream, RawValue, ResponseBody};
+use crate::raw_json::{self, PathStep};
+use crate::wire_format::Format;
 
-/// Text for the calls of an answer that Gemini itself calls malformed.
+/// Text for the calls of an answer that Gemini reports as malformed.
 const MALFORMED: &str = "The provider reported a malformed function call, so this call was not run. Send it again with arguments that fit the schema.";
 
 /// One part and its text.
@@ -32,25 +35,25 @@ struct Answer {
     begun: bool,
     usage: Usage,
     notes: Vec<String>,
-    /// What the provider found on the web for this answer.
+    /// Search results of the provider for this answer.
     searched: Option<Value>,
 }
 
-pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+pub(crate) fn parse(doc: &ResponseBody) -> Option<Turn> {
     let mut answer = Answer::default();
     match doc {
-        Doc::Whole(chunk) => {
+        ResponseBody::Whole(chunk) => {
             answer.push(chunk);
             answer.whole = answer.failure.is_none();
         }
-        Doc::Stream(stream) => answer.stream(stream),
-        Doc::Plain(_) => return None,
+        ResponseBody::Stream(stream) => answer.stream(stream),
+        ResponseBody::Plain(_) => return None,
     }
     answer.begun.then(|| turn(answer))
 }
 
 impl Answer {
-    fn stream(&mut self, stream: &Stream) {
+    fn stream(&mut self, stream: &ParsedStream) {
         for chunk in &stream.chunks {
             self.push(chunk);
         }
@@ -62,7 +65,7 @@ impl Answer {
         }
     }
 
-    fn push(&mut self, chunk: &Chunk) {
+    fn push(&mut self, chunk: &RawValue) {
         let value = &chunk.value;
         usage::add(&mut self.usage, value);
         if let Some(candidates) = value.get("candidates").and_then(Value::as_array) {
@@ -71,8 +74,9 @@ impl Answer {
                 self.notes.push(format!("{} candidates; the first one counts", candidates.len()));
             }
             if let Some(first) = candidates.first() {
-                let place = [Step::Key("candidates"), Step::Index(0), Step::Key("content")];
-                let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+                let place =
+                    [PathStep::Key("candidates"), PathStep::Index(0), PathStep::Key("content")];
+                let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
                 self.content(first.get("content"), raw);
                 let grounding = field(first, &["groundingMetadata", "grounding_metadata"]);
                 if let Some(Value::Object(found)) = grounding.filter(|_| self.searched.is_none())
@@ -106,14 +110,14 @@ impl Answer {
         for (key, value) in content.iter().filter(|(key, _)| *key != "parts") {
             self.content.insert(key.clone(), value.clone());
         }
-        let raws = raw::member(raw, "parts").and_then(raw::elements).unwrap_or_default();
+        let raws = raw_json::member(raw, "parts").and_then(raw_json::elements).unwrap_or_default();
         let parts = content.get("parts").and_then(Value::as_array);
         for (i, part) in parts.into_iter().flatten().enumerate() {
             self.part(part, raws.get(i).copied().unwrap_or_default());
         }
     }
 
-    /// Pieces of plain text are joined; a part with anything beside its text, such as a signature, stays as it is.
+    /// Joins parts of plain text; a part with other members, such as a signature, stays as it is.
     fn part(&mut self, part: &Value, raw: &str) {
         if let (Some(more), Some(last)) = (plain_text(part), self.parts.last_mut())
             && plain_text(&last.value).is_some()
@@ -127,7 +131,7 @@ impl Answer {
 }
 
 fn is_model(value: &Value) -> bool {
-    matches!(text_of(value, "role"), Some("model") | None)
+    matches!(text_field(value, "role"), Some("model") | None)
 }
 
 fn plain_text(part: &Value) -> Option<&str> {
@@ -138,14 +142,14 @@ fn plain_text(part: &Value) -> Option<&str> {
 fn turn(answer: Answer) -> Turn {
     let malformed = answer.finish.as_deref().is_some_and(is_malformed);
     let end = match answer.finish.as_deref() {
-        _ if !answer.whole => End::Broken,
-        None | Some("STOP" | "FINISH_REASON_UNSPECIFIED") => End::Whole,
-        Some(_) => End::Cut,
+        _ if !answer.whole => AnswerEnd::Broken,
+        None | Some("STOP" | "FINISH_REASON_UNSPECIFIED") => AnswerEnd::Whole,
+        Some(_) => AnswerEnd::Cut,
     };
     let usage = (answer.usage != Usage::default()).then_some(answer.usage);
     let mut notes = answer.notes;
     let mut reasoning = String::new();
-    let mut calls = Calls::default();
+    let mut calls = CallCollector::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let count = answer.parts.len();
     for (i, Part { mut value, raw }) in answer.parts.into_iter().enumerate() {
@@ -154,7 +158,7 @@ fn turn(answer: Answer) -> Turn {
             if malformed {
                 call.args = broken(MALFORMED);
             }
-            if calls.add(call) == Added::Repeated {
+            if calls.add(call) == AddResult::Repeated {
                 continue;
             }
             put_back(&mut value, key, &args);
@@ -163,7 +167,7 @@ fn turn(answer: Answer) -> Turn {
         } else {
             let is_thought = value.get("thought") == Some(&Value::Bool(true));
             let into = if is_thought { &mut reasoning } else { &mut text };
-            into.push_str(text_of(&value, "text").unwrap_or_default());
+            into.push_str(text_field(&value, "text").unwrap_or_default());
         }
         replay.push(value);
     }
@@ -194,31 +198,32 @@ fn turn(answer: Answer) -> Turn {
         text,
         stop,
         assistant: Value::Object(content),
-        complete: end != End::Broken,
+        complete: end != AnswerEnd::Broken,
         notes,
     }
 }
 
-/// The member that holds a part's call, in either spelling.
+/// The member with a part's call, in either spelling.
 pub(crate) fn call_key(part: &Value) -> Option<&'static str> {
     ["functionCall", "function_call"]
         .into_iter()
         .find(|key| part.get(key).is_some_and(Value::is_object))
 }
 
-fn call(part: &Value, key: &str, raw: &str, end: End, last: bool) -> (String, ModelCall) {
+fn call(part: &Value, key: &str, raw: &str, end: AnswerEnd, last: bool) -> (String, ModelCall) {
     let inner = part.get(key).unwrap_or(&Value::Null);
     let args = match inner.get("args") {
         None | Some(Value::Null) => String::new(),
-        Some(args) => raw::find(raw, &[Step::Key(key), Step::Key("args")])
+        Some(args) => raw_json::find(raw, &[PathStep::Key(key), PathStep::Key("args")])
             .map_or_else(|| args.to_string(), str::to_owned),
     };
-    // Arguments in pieces (Vertex, streamFunctionCallArguments) are never asked for, so a call that has them is not whole.
+    // Arguments in pieces (Vertex, streamFunctionCallArguments) are never requested, so such a call
+    // is incomplete.
     let in_pieces = field(inner, &["partialArgs", "partial_args"]).is_some()
         || field(inner, &["willContinue", "will_continue"])
             .is_some_and(|w| w == &Value::Bool(true));
     let judged = match () {
-        () if in_pieces && end != End::Broken => broken(CUT),
+        () if in_pieces && end != AnswerEnd::Broken => broken(CUT),
         () => end.value(args.clone(), last),
     };
     let signature = field(part, &["thoughtSignature", "thought_signature"]);
@@ -228,8 +233,8 @@ fn call(part: &Value, key: &str, raw: &str, end: End, last: bool) -> (String, Mo
         ..Extra::default()
     };
     let call = ModelCall {
-        provider_id: text_of(inner, "id").map(str::to_owned),
-        name: text_of(inner, "name").unwrap_or_default().to_owned(),
+        provider_id: text_field(inner, "id").map(str::to_owned),
+        name: text_field(inner, "name").unwrap_or_default().to_owned(),
         args: judged,
         extra,
     };
@@ -244,7 +249,7 @@ fn put_back(part: &mut Value, key: &str, args: &str) {
     }
 }
 
-/// The member that holds a call which the provider runs itself.
+/// The member with a call that the provider runs itself.
 pub(crate) fn hosted_key(part: &Value) -> Option<&'static str> {
     ["executableCode", "executable_code", "toolCall", "tool_call"]
         .into_iter()
@@ -255,9 +260,11 @@ fn hosted_call(part: &Value) -> Option<HostedCall> {
     let kind = hosted_key(part)?;
     let inner = part.get(kind)?;
     Some(HostedCall {
-        id: text_of(inner, "id").map(str::to_owned),
+        id: text_field(inner, "id").map(str::to_owned),
         kind: kind.to_owned(),
-        name: text_of(inner, "name").or_else(|| text_of(inner, "toolType")).map(str::to_owned),
+        name: text_field(inner, "name")
+            .or_else(|| text_field(inner, "toolType"))
+            .map(str::to_owned),
         item: json!(part),
     })
 }
@@ -273,7 +280,7 @@ fn is_malformed(reason: &str) -> bool {
     )
 }
 
-/// `STOP` stands for calls too.
+/// The stop reason. Gemini reports `STOP` for calls too.
 fn stop(finish: Option<&str>, has_calls: bool) -> Stop {
     match finish {
         Some("MAX_TOKENS") => Stop::Length,

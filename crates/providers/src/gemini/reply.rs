@@ -1,29 +1,31 @@
-//! Results as one user content with as many `functionResponse` parts as there were calls, right after the model's content.
+//! Renders results for Gemini as one user content with one `functionResponse` part per call,
+//! directly after the model's content.
 
 use serde_json::{Value, json};
 
-use crate::format::Format;
-use crate::reply::Answered;
-use crate::turn::{ModelCall, Turn};
-use crate::wire;
+use crate::model_turn::{ModelCall, Turn};
+use crate::result_content;
+use crate::result_messages::CallResult;
+use crate::wire_format::Format;
 
-pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
+pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
     let parts: Vec<Value> =
         turn.calls.iter().zip(answers).map(|(call, answer)| part(call, answer)).collect();
     vec![json!({"role": "user", "parts": parts})]
 }
 
-fn part(call: &ModelCall, answer: &Answered<'_>) -> Value {
-    let limit = wire::limits(Format::Gemini).result_chars;
-    let media = wire::media(answer, Format::Gemini);
-    let mut response = wire::bounded_object(answer, limit);
-    let unseen: Vec<String> = media.iter().filter(|m| !m.fits).map(wire::not_shown).collect();
+fn part(call: &ModelCall, answer: &CallResult<'_>) -> Value {
+    let limit = result_content::limits(Format::Gemini).result_chars;
+    let media = result_content::media(answer, Format::Gemini);
+    let mut response = result_content::bounded_object(answer, limit);
+    let unseen: Vec<String> =
+        media.iter().filter(|m| !m.fits).map(result_content::omitted_note).collect();
     if let Some(object) = response.as_object_mut() {
         if !unseen.is_empty() {
             object.insert("media".to_owned(), unseen.into());
         }
-        // `error` is the key by which Gemini knows a failed call.
-        if wire::is_error(answer)
+        // Gemini recognizes a failed call by the key `error`.
+        if result_content::is_error(answer)
             && let Some(message) = object.get("message").cloned()
         {
             object.insert("error".to_owned(), message);
@@ -35,10 +37,10 @@ fn part(call: &ModelCall, answer: &Answered<'_>) -> Value {
         .map(|m| json!({"inlineData": {"mimeType": m.blob.media_type, "data": m.base64()}}))
         .collect();
     let text = |value: &Option<String>| value.clone().map_or(Value::Null, Value::String);
-    wire::members([
+    result_content::members([
         (
             "functionResponse",
-            wire::members([
+            result_content::members([
                 ("id", text(&call.provider_id)),
                 ("name", call.name.clone().into()),
                 ("response", response),

@@ -1,12 +1,12 @@
-//! Usage of Gemini, in both spellings. Thoughts are counted beside the answer.
+//! Token usage of Gemini, in both spellings. Thoughts are counted in addition to the answer.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
 
-use crate::calls::field;
-use crate::turn::Usage;
+use crate::call_collector::field;
+use crate::model_turn::Usage;
 
-/// Takes over the counters of a chunk; each chunk of a stream has the newest ones.
+/// Applies the counters of a chunk; each chunk of a stream has the newest values.
 pub(super) fn add(usage: &mut Usage, chunk: &Value) {
     let Some(counters) = field(chunk, &["usageMetadata", "usage_metadata"]) else { return };
     let count = |names: [&str; 2]| field(counters, &names).and_then(Value::as_u64);

@@ -1,16 +1,16 @@
-//! `tools[]` of Chat Completions.
+//! Tool declarations (`tools[]`) of Chat Completions.
 
 use serde_json::Value;
 
-use crate::declare::object;
-use crate::import::{ImportError, Imported};
+use crate::import_declarations::{ImportError, Imported};
+use crate::tool_declarations::object;
 
-/// Characters of a function's description that OpenAI takes.
+/// Longest function description that OpenAI accepts, in characters.
 pub(crate) fn description_limit() -> usize {
     1024
 }
 
-/// `strict` is sent only when it is on: compatible servers refuse members that they do not know.
+/// Sends `strict` only when it is on: compatible servers reject unknown members.
 pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
     let mut function = object([
         ("name", name.into()),

@@ -1,7 +1,9 @@
-//! OpenAI Chat Completions, the servers that speak it more or less, and Ollama's native `/api/chat`.
+//! Wire format of OpenAI Chat Completions, of compatible servers, and of Ollama's native
+//! `/api/chat`.
 //!
-//! Quirks survived (research/protocols 2.5): ids missing, empty or repeated; every delta under index 0; arguments as an object, `""` or
-//! `"null"`; a `finish_reason` that is wrong or absent; no `[DONE]`; names repeated in later deltas; a whole call in one delta; an error
+//! Deviations of real servers that the parser tolerates: ids missing, empty or repeated; every
+//! delta under index 0; arguments as an object, `""` or `"null"`; a `finish_reason` that is wrong
+//! or absent; no `[DONE]`; names repeated in later deltas; a whole call in one delta; an error
 //! object inside the stream; `<tool_call>` text in the content where there are no native calls.
 
 mod declare;

@@ -1,75 +1,77 @@
-//! A Chat Completions body, or a bare assistant message, to a turn.
+//! Parses a Chat Completions body or a bare assistant message into a turn.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value, json};
 
 use super::stream;
 use super::usage::{reasoning, usage};
-use crate::calls::{
-    Added, CUT, Calls, End, Ids, broken, field, replay_object, replay_text, text_of,
+use crate::call_collector::{
+    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, field, replay_object, replay_text,
+    text_field,
 };
-use crate::error::{ParseError, provider_error};
-use crate::format::Format;
-use crate::parse::{Chunk, Doc};
-use crate::raw::{self, Step};
-use crate::text;
-use crate::turn::{CallKind, Extra, ModelCall, Stop, Turn, Usage};
+use crate::model_turn::{CallKind, Extra, ModelCall, Stop, Turn, Usage};
+use crate::parse_error::{ParseError, provider_error};
+use crate::parse_response::{RawValue, ResponseBody};
+use crate::raw_json::{self, PathStep};
+use crate::text_tools;
+use crate::wire_format::Format;
 
-/// One entry of `tool_calls`, whole or assembled.
+/// One entry of `tool_calls`, complete or assembled from deltas.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
-    /// The entry as it came, which keeps members that only the provider knows.
+pub(super) struct CallPart {
+    /// The entry as it came, including provider-specific members.
     pub(super) item: Map<String, Value>,
     pub(super) name: String,
     pub(super) args: String,
     /// Whether the arguments came as an object instead of a string.
     pub(super) is_value: bool,
-    /// Whether the call, sent as text, has no end.
+    /// Whether a call in the text has no end.
     pub(super) cut: bool,
     pub(super) kind: CallKind,
 }
 
-impl Part {
+impl CallPart {
     pub(super) fn id(&self) -> Option<&str> {
         self.item.get("id").and_then(Value::as_str).filter(|id| !id.is_empty())
     }
 }
 
-/// An answer before its calls are judged.
+/// An answer before its calls are checked.
 pub(super) struct Answer {
     /// The assistant's message without its calls.
     pub(super) message: Map<String, Value>,
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<CallPart>,
     pub(super) finish: Option<String>,
-    /// What ended the answer early, if anything did.
+    /// The failure that ended the answer early, if any.
     pub(super) failure: Option<Stop>,
     pub(super) whole: bool,
-    /// Whether it came in pieces.
+    /// Whether it was streamed.
     pub(super) streamed: bool,
-    /// Ollama's native format: results are paired by name, ids are not made.
+    /// Ollama's native format: results are matched by name, ids are not generated.
     pub(super) native: bool,
     pub(super) usage: Option<Usage>,
     pub(super) notes: Vec<String>,
 }
 
-pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+pub(crate) fn parse(doc: &ResponseBody) -> Option<Turn> {
     answer(doc).map(|answer| turn(answer, true))
 }
 
-/// The same for a model whose calls are text: nothing in its content is taken for a call here.
-pub(crate) fn parse_untagged(doc: &Doc) -> Option<Turn> {
+/// Parses the answer of a model whose calls are text: `<tool_call>` in its content is not converted
+/// here.
+pub(crate) fn parse_untagged(doc: &ResponseBody) -> Option<Turn> {
     answer(doc).map(|answer| turn(answer, false))
 }
 
-fn answer(doc: &Doc) -> Option<Answer> {
+fn answer(doc: &ResponseBody) -> Option<Answer> {
     match doc {
-        Doc::Whole(chunk) => whole(chunk),
-        Doc::Stream(events) => stream::assemble(events),
-        Doc::Plain(_) => None,
+        ResponseBody::Whole(chunk) => whole(chunk),
+        ResponseBody::Stream(events) => stream::assemble(events),
+        ResponseBody::Plain(_) => None,
     }
 }
 
-fn whole(chunk: &Chunk) -> Option<Answer> {
+fn whole(chunk: &RawValue) -> Option<Answer> {
     let value = &chunk.value;
     let mut notes = Vec::new();
     let failure = failure_beside(value, &mut notes);
@@ -79,22 +81,22 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
             notes.push(format!("{} choices; the first one counts", choices.len()));
         }
         let first = choices.first()?;
-        let steps = vec![Step::Key("choices"), Step::Index(0), Step::Key("message")];
-        (first.get("message")?, steps, text_of(first, "finish_reason"), false)
+        let steps = vec![PathStep::Key("choices"), PathStep::Index(0), PathStep::Key("message")];
+        (first.get("message")?, steps, text_field(first, "finish_reason"), false)
     } else if let Some(message) = native_message(value) {
-        (message, vec![Step::Key("message")], text_of(value, "done_reason"), true)
+        (message, vec![PathStep::Key("message")], text_field(value, "done_reason"), true)
     } else {
         let has_role = value.get("role").is_some_and(|role| role == "assistant");
         let is_bare = value.get("tool_calls").is_some() || (has_role && is_content(value));
         is_bare.then_some((value, vec![], None, false))?
     };
-    let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+    let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
     let mut rest = message.as_object()?.clone();
     let parts = take_parts(&mut rest, raw);
     rest.entry("role").or_insert_with(|| "assistant".into());
     let finish = finish.map(str::to_owned);
     let usage = usage(value);
-    // A stream of lines that was cut after its first one reads as one text.
+    // A stream of lines that was cut after the first one parses as a single text.
     let whole = !native || value.get("done") != Some(&Value::Bool(false));
     if !whole {
         notes.push("the stream ended before the answer was complete".to_owned());
@@ -103,7 +105,8 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
     Some(Answer { message: rest, parts, finish, failure, whole, streamed, native, usage, notes })
 }
 
-/// The failure that a provider reports beside what it had of an answer: at the top or in the first choice (OpenRouter).
+/// The failure that a provider reports beside a partial answer: at the top level or in the first
+/// choice (OpenRouter).
 pub(super) fn failure_beside(value: &Value, notes: &mut Vec<String>) -> Option<Stop> {
     let choices = value.get("choices")?.as_array()?;
     let mut places = std::iter::once(value).chain(choices.first());
@@ -114,26 +117,28 @@ pub(super) fn failure_beside(value: &Value, notes: &mut Vec<String>) -> Option<S
     Some(Stop::Failed(message))
 }
 
-/// What a reason says of the calls, and the failure that some reasons are. A reason that nobody knows is no proof that the answer is whole.
-fn judge(finish: Option<&str>, streamed: bool) -> (End, Option<Stop>) {
+/// How an answer with this finish reason ended, and the failure that some reasons mean. An unknown
+/// reason does not prove that the answer is complete.
+fn classify_end(finish: Option<&str>, streamed: bool) -> (AnswerEnd, Option<Stop>) {
     match finish {
-        None if streamed => (End::Unsaid, None),
-        None | Some("stop" | "tool_calls" | "function_call" | "eos") => (End::Whole, None),
+        None if streamed => (AnswerEnd::Unsaid, None),
+        None | Some("stop" | "tool_calls" | "function_call" | "eos") => (AnswerEnd::Whole, None),
         // OpenRouter and others; vLLM; DeepSeek.
         Some(reason @ ("error" | "abort" | "insufficient_system_resource")) => {
             let words = format!("the provider broke the answer off (finish_reason {reason:?})");
-            (End::Broken, Some(Stop::Failed(words)))
+            (AnswerEnd::Broken, Some(Stop::Failed(words)))
         }
-        Some(_) => (End::Cut, None),
+        Some(_) => (AnswerEnd::Cut, None),
     }
 }
 
-/// The message of Ollama's `/api/chat`; events of other formats have a `message` too, but also a `type`.
+/// The message of Ollama's `/api/chat`. Events of other formats have a `message` too, but also a
+/// `type`.
 pub(crate) fn native_message(value: &Value) -> Option<&Value> {
     value.get("message").filter(|message| message.is_object() && value.get("type").is_none())
 }
 
-/// A message whose content could be Chat's; blocks of other formats are not.
+/// Whether the content may belong to Chat Completions; blocks of other formats do not.
 fn is_content(value: &Value) -> bool {
     match value.get("content") {
         Some(Value::Array(parts)) => {
@@ -144,8 +149,8 @@ fn is_content(value: &Value) -> bool {
     }
 }
 
-/// Takes the calls out of a whole message.
-fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<Part> {
+/// Takes the calls out of a complete message.
+fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<CallPart> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = message.shift_remove("tool_calls") {
         let raws = call_texts(raw);
@@ -154,65 +159,71 @@ fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<Part> {
         }
     }
     if let Some(Value::Object(call)) = message.shift_remove("function_call") {
-        let raw = raw::member(raw, "function_call").unwrap_or_default();
+        let raw = raw_json::member(raw, "function_call").unwrap_or_default();
         let (name, (args, is_value)) = (name_in(&call), arguments(&call, "arguments", raw));
         let kind = CallKind::LegacyFunction;
-        parts.push(Part { item: call, name, args, is_value, cut: false, kind });
+        parts.push(CallPart { item: call, name, args, is_value, cut: false, kind });
     }
     parts
 }
 
 /// The texts of the entries of `tool_calls`.
 pub(super) fn call_texts(message: &str) -> Vec<&str> {
-    raw::member(message, "tool_calls").and_then(raw::elements).unwrap_or_default()
+    raw_json::member(message, "tool_calls").and_then(raw_json::elements).unwrap_or_default()
 }
 
 /// One entry of `tool_calls`. Some servers leave out the wrapper `function`.
-pub(super) fn part(call: Value, raw: &str) -> Option<Part> {
+pub(super) fn part(call: Value, raw: &str) -> Option<CallPart> {
     let Value::Object(item) = call else { return None };
     let (inner, key, kind, raw) = match (item.get("function"), item.get("custom")) {
-        (Some(Value::Object(f)), _) => {
-            (f, "arguments", CallKind::Function, raw::member(raw, "function").unwrap_or_default())
-        }
+        (Some(Value::Object(f)), _) => (
+            f,
+            "arguments",
+            CallKind::Function,
+            raw_json::member(raw, "function").unwrap_or_default(),
+        ),
         (_, Some(Value::Object(c))) => {
-            (c, "input", CallKind::Custom, raw::member(raw, "custom").unwrap_or_default())
+            (c, "input", CallKind::Custom, raw_json::member(raw, "custom").unwrap_or_default())
         }
         _ => (&item, "arguments", CallKind::Function, raw),
     };
     let (name, (args, is_value)) = (name_in(inner), arguments(inner, key, raw));
-    Some(Part { item, name, args, is_value, cut: false, kind })
+    Some(CallPart { item, name, args, is_value, cut: false, kind })
 }
 
 fn name_in(object: &Map<String, Value>) -> String {
     object.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The text of the arguments, and whether they came as an object. `null` is as empty as `""`.
+/// The text of the arguments, and whether they came as an object. `null` counts as empty, like
+/// `""`.
 pub(super) fn arguments(object: &Map<String, Value>, key: &str, raw: &str) -> (String, bool) {
     match object.get(key) {
         Some(Value::String(text)) => (text.clone(), false),
         None | Some(Value::Null) => (String::new(), false),
-        Some(value) => (raw::member(raw, key).map_or_else(|| value.to_string(), Into::into), true),
+        Some(value) => {
+            (raw_json::member(raw, key).map_or_else(|| value.to_string(), Into::into), true)
+        }
     }
 }
 
-/// Judges the calls of an answer.
+/// Checks the calls of an answer and builds the turn.
 fn turn(answer: Answer, tagged: bool) -> Turn {
     let Answer {
         mut message, mut parts, finish, whole, streamed, native, usage, mut notes, ..
     } = answer;
-    let (end, broken_off) = judge(finish.as_deref(), streamed && !native);
+    let (end, broken_off) = classify_end(finish.as_deref(), streamed && !native);
     let failure = answer.failure.or(broken_off);
-    let end = if whole && failure.is_none() { end } else { End::Broken };
+    let end = if whole && failure.is_none() { end } else { AnswerEnd::Broken };
     let mut text = content_text(&message);
-    if tagged && parts.is_empty() && end != End::Broken {
+    if tagged && parts.is_empty() && end != AnswerEnd::Broken {
         parts = tagged_parts(&mut message, &text, &mut notes);
         if !parts.is_empty() {
-            text = text::without_calls(&text);
+            text = text_tools::without_calls(&text);
         }
     }
-    let mut ids = Ids::new(parts.iter().map(Part::id));
-    let mut calls = Calls::default();
+    let mut ids = CallIds::new(parts.iter().map(CallPart::id));
+    let mut calls = CallCollector::default();
     let mut replay = Vec::new();
     let count = parts.len();
     for (i, mut part) in parts.into_iter().enumerate() {
@@ -220,7 +231,7 @@ fn turn(answer: Answer, tagged: bool) -> Turn {
         if let Some(id) = id.as_deref().filter(|id| part.id() != Some(*id)) {
             part.item.insert("id".to_owned(), id.into());
         }
-        if calls.add(call(&part, id, end, i + 1 == count)) == Added::New {
+        if calls.add(call(&part, id, end, i + 1 == count)) == AddResult::New {
             replay.push(replayed(part, native));
         }
     }
@@ -236,12 +247,12 @@ fn turn(answer: Answer, tagged: bool) -> Turn {
         hosted: Vec::new(),
         text,
         assistant: Value::Object(message),
-        complete: end != End::Broken,
+        complete: end != AnswerEnd::Broken,
         notes,
     }
 }
 
-fn provider_id(part: &Part, native: bool, ids: &mut Ids) -> Option<String> {
+fn provider_id(part: &CallPart, native: bool, ids: &mut CallIds) -> Option<String> {
     match part.kind {
         CallKind::LegacyFunction => None,
         _ if native && part.id().is_none() => None,
@@ -249,14 +260,18 @@ fn provider_id(part: &Part, native: bool, ids: &mut Ids) -> Option<String> {
     }
 }
 
-fn call(part: &Part, provider_id: Option<String>, end: End, last: bool) -> ModelCall {
+fn call(part: &CallPart, provider_id: Option<String>, end: AnswerEnd, last: bool) -> ModelCall {
     let args = match part.kind {
         _ if part.cut => broken(CUT),
-        // Free text has no end of its own, so a cut is always a cut.
+        // Free text has no end marker, so a cut answer means a cut call.
         CallKind::Custom => {
             let wrapped = json!({"input": part.args}).to_string();
-            let may_be_cut = matches!(end, End::Cut | End::Unsaid);
-            if may_be_cut && last { End::Cut.value(wrapped, last) } else { end.text(wrapped, last) }
+            let may_be_cut = matches!(end, AnswerEnd::Cut | AnswerEnd::Unsaid);
+            if may_be_cut && last {
+                AnswerEnd::Cut.value(wrapped, last)
+            } else {
+                end.text(wrapped, last)
+            }
         }
         _ if part.is_value => end.value(part.args.clone(), last),
         _ => end.text(part.args.clone(), last),
@@ -266,7 +281,7 @@ fn call(part: &Part, provider_id: Option<String>, end: End, last: bool) -> Model
 }
 
 /// The entry as the next request repeats it.
-fn replayed(mut part: Part, native: bool) -> (CallKind, Value) {
+fn replayed(mut part: CallPart, native: bool) -> (CallKind, Value) {
     let args: Value = match (part.kind, native) {
         (CallKind::Custom, _) => part.args.clone().into(),
         (_, true) => replay_object(&part.args),
@@ -312,21 +327,21 @@ fn put_calls(message: &mut Map<String, Value>, replay: Vec<(CallKind, Value)>) {
     }
 }
 
-/// Calls that a server left as text in the content (SPEC 1.8). They become native calls in the replayed turn.
+/// Calls that a server left as text in the content. They become native calls in the replayed turn.
 fn tagged_parts(
     message: &mut Map<String, Value>,
     content: &str,
     notes: &mut Vec<String>,
-) -> Vec<Part> {
-    let found = text::tagged_calls(content);
+) -> Vec<CallPart> {
+    let found = text_tools::tagged_calls(content);
     if found.is_empty() {
         return Vec::new();
     }
     notes.push("the calls came as <tool_call> text in the content".to_owned());
-    let left = text::without_calls(content);
+    let left = text_tools::without_calls(content);
     let left = if left.is_empty() { Value::Null } else { left.into() };
     message.insert("content".to_owned(), left);
-    let part = |call: text::Found| Part {
+    let part = |call: text_tools::TextCall| CallPart {
         item: Map::new(),
         name: call.name,
         args: call.args,
@@ -342,7 +357,7 @@ fn content_text(message: &Map<String, Value>) -> String {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Array(parts)) => parts
             .iter()
-            .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))
+            .filter_map(|part| text_field(part, "text").or_else(|| text_field(part, "refusal")))
             .collect::<Vec<_>>()
             .concat(),
         _ => String::new(),
@@ -351,7 +366,8 @@ fn content_text(message: &Map<String, Value>) -> String {
     if text.is_empty() { refusal.to_owned() } else { text }
 }
 
-/// With `required` or a named choice the reason may be `stop` although there are calls: the calls decide.
+/// The stop reason. With `required` or a named choice it may be `stop` although there are calls, so
+/// the calls decide.
 fn stop(finish: Option<&str>, has_calls: bool, message: &Map<String, Value>) -> Stop {
     let message = Value::Object(message.clone());
     match finish {

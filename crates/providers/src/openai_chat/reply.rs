@@ -1,23 +1,24 @@
-//! Results as `tool` messages; pictures in one user message after all of them, because a `tool` message cannot hold any.
+//! Renders results for Chat Completions as `tool` messages. Images go into one user message after
+//! all of them, because a `tool` message cannot contain any.
 
 use serde_json::{Value, json};
 
-use crate::format::Format;
-use crate::reply::Answered;
-use crate::turn::{CallKind, ModelCall, Turn};
-use crate::wire::{self, Media};
+use crate::model_turn::{CallKind, ModelCall, Turn};
+use crate::result_content::{self, Media};
+use crate::result_messages::CallResult;
+use crate::wire_format::Format;
 
-pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
-    let limit = wire::limits(Format::OpenAiChat).result_chars;
+pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
+    let limit = result_content::limits(Format::OpenAiChat).result_chars;
     let mut messages = Vec::new();
     let mut parts = Vec::new();
     for (call, answer) in turn.calls.iter().zip(answers) {
-        let media = wire::media(answer, Format::OpenAiChat);
-        let content = wire::text_with_notes(answer, &media, limit);
+        let media = result_content::media(answer, Format::OpenAiChat);
+        let content = result_content::text_with_notes(answer, &media, limit);
         let shown: Vec<&Media<'_>> = media.iter().filter(|m| m.fits).collect();
         let mut message = message(call, content);
         if is_native(call) {
-            // Ollama takes pictures in the message itself.
+            // Ollama accepts images in the message itself.
             let images: Vec<String> = shown.iter().map(|m| m.base64()).collect();
             if let (false, Some(object)) = (images.is_empty(), message.as_object_mut()) {
                 object.insert("images".to_owned(), images.into());
@@ -35,27 +36,28 @@ pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
     messages
 }
 
-/// Results for Ollama's own interface, whatever the calls look like: newer versions give ids, and all want the name.
-pub(crate) fn native_reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
-    let limit = wire::limits(Format::OpenAiChat).result_chars;
-    let message = |(call, answer): (&ModelCall, &Answered<'_>)| {
-        let mut media = wire::media(answer, Format::OpenAiChat);
+/// Results for Ollama's native API, whatever the calls look like: newer versions give ids, and all
+/// versions need the name.
+pub(crate) fn native_reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
+    let limit = result_content::limits(Format::OpenAiChat).result_chars;
+    let message = |(call, answer): (&ModelCall, &CallResult<'_>)| {
+        let mut media = result_content::media(answer, Format::OpenAiChat);
         media.iter_mut().for_each(|m| m.fits &= m.is_image());
         let images: Vec<Value> =
             media.iter().filter(|m| m.fits).map(|m| m.base64().into()).collect();
         let id = call.provider_id.clone();
-        wire::members([
+        result_content::members([
             ("role", "tool".into()),
             ("tool_name", call.name.as_str().into()),
             ("tool_call_id", id.map_or(Value::Null, Value::String)),
-            ("content", wire::text_with_notes(answer, &media, limit).into()),
+            ("content", result_content::text_with_notes(answer, &media, limit).into()),
             ("images", if images.is_empty() { Value::Null } else { images.into() }),
         ])
     };
     turn.calls.iter().zip(answers).map(message).collect()
 }
 
-/// Only Ollama's native calls have no id and are no legacy call.
+/// Only Ollama's native calls have neither an id nor the legacy form.
 fn is_native(call: &ModelCall) -> bool {
     call.provider_id.is_none() && call.extra.kind == CallKind::Function
 }

@@ -1,37 +1,37 @@
-//! The chunks of a Chat Completions stream to one answer.
+//! Assembles the chunks of a Chat Completions stream into one answer.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
 
-use super::parse::{Answer, Part, arguments, call_texts, failure_beside, native_message, part};
+use super::parse::{Answer, CallPart, arguments, call_texts, failure_beside, native_message, part};
 use super::usage::usage;
-use crate::calls::{MAX_CALLS, field, text_of, too_many};
-use crate::error::{ParseError, provider_error};
-use crate::parse::{Chunk, Stream};
-use crate::raw::{self, Step};
-use crate::turn::{CallKind, Stop, Usage};
+use crate::call_collector::{MAX_CALLS, field, text_field, too_many_calls};
+use crate::model_turn::{CallKind, Stop, Usage};
+use crate::parse_error::{ParseError, provider_error};
+use crate::parse_response::{ParsedStream, RawValue};
+use crate::raw_json::{self, PathStep};
 
-/// Bytes of arguments that are read in order to see whether they are whole already: enough for every call that is one, and an end for a server
-/// whose pieces all look whole.
-const LOOKS: usize = 8_000_000;
+/// Bytes of arguments that are parsed to see whether they are complete: enough for every real call,
+/// and a bound for a server whose pieces all look complete.
+const MAX_JSON_CHECKS: usize = 8_000_000;
 
 #[derive(Default)]
 struct Assembler {
     message: Map<String, Value>,
-    parts: Vec<(u64, Part)>,
+    parts: Vec<(u64, CallPart)>,
     finish: Option<String>,
     failure: Option<Stop>,
     native: bool,
     begun: bool,
     done: bool,
-    /// Of [`LOOKS`].
+    /// Bytes checked so far, up to [`MAX_JSON_CHECKS`].
     looked: usize,
     usage: Option<Usage>,
     notes: Vec<String>,
 }
 
-/// `None` when no chunk is one of Chat Completions.
-pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+/// `None` if no chunk belongs to Chat Completions.
+pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {
         state.push(chunk);
@@ -61,36 +61,36 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
 }
 
 impl Assembler {
-    fn push(&mut self, chunk: &Chunk) {
+    fn push(&mut self, chunk: &RawValue) {
         let value = &chunk.value;
-        // Some servers count along in every chunk.
+        // Some servers send running totals in every chunk.
         self.usage = usage(value).or(self.usage);
         if let Some(choices) = value.get("choices").and_then(Value::as_array) {
             self.begun = true;
             if let Some(failure) = failure_beside(value, &mut self.notes) {
                 self.failure.get_or_insert(failure);
             }
-            // The last chunk with the usage has no choice.
+            // The last chunk, with the usage, has no choice.
             let first = choices
                 .iter()
                 .enumerate()
                 .find(|(_, c)| c.get("index").and_then(Value::as_u64).unwrap_or(0) == 0);
             if let Some((at, choice)) = first {
                 let key = if choice.get("delta").is_some() { "delta" } else { "message" };
-                let place = [Step::Key("choices"), Step::Index(at), Step::Key(key)];
-                let raw = raw::find(&chunk.text, &place).unwrap_or_default();
+                let place = [PathStep::Key("choices"), PathStep::Index(at), PathStep::Key(key)];
+                let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
                 self.delta(choice.get(key), raw);
-                self.finish_with(text_of(choice, "finish_reason"));
+                self.finish_with(text_field(choice, "finish_reason"));
             }
         } else if let Some(message) = native_message(value) {
             self.begun = true;
             self.native = true;
-            let raw = raw::member(&chunk.text, "message").unwrap_or_default();
+            let raw = raw_json::member(&chunk.text, "message").unwrap_or_default();
             self.delta(Some(message), raw);
-            self.finish_with(text_of(value, "done_reason"));
+            self.finish_with(text_field(value, "done_reason"));
             self.done |= value.get("done").is_some_and(|done| *done == Value::Bool(true));
         } else if let Some(ParseError::Provider { kind, message }) = provider_error(value) {
-            // Before the answer began it is the caller's error; then `begun` is false.
+            // Before the answer began (`begun` is false) the caller returns it as an error.
             self.notes.push(format!("the provider failed in the middle ({kind}): {message}"));
             self.failure.get_or_insert(Stop::Failed(message));
         }
@@ -119,7 +119,7 @@ impl Assembler {
         }
     }
 
-    /// Texts and lists grow; of anything else the first one stays.
+    /// Concatenates texts and lists; keeps the first value of anything else.
     fn member(&mut self, key: &str, value: &Value) {
         match (self.message.get_mut(key), value) {
             (Some(Value::String(_)), _) if key == "role" => {}
@@ -148,7 +148,7 @@ impl Assembler {
             }
             _ if is_full => {
                 if self.failure.is_none() {
-                    self.failure = Some(too_many(MAX_CALLS, &mut self.notes));
+                    self.failure = Some(too_many_calls(MAX_CALLS, &mut self.notes));
                 }
             }
             _ => {
@@ -159,8 +159,9 @@ impl Assembler {
         }
     }
 
-    /// The call that a delta may continue: that of its index, else that of its id, else the last one.
-    fn current(&self, index: Option<u64>, new: &Part) -> Option<usize> {
+    /// The call that a delta may continue: the one with its index, else the one with its id, else
+    /// the last one.
+    fn current(&self, index: Option<u64>, new: &CallPart) -> Option<usize> {
         let by_id = |id: &str| self.parts.iter().rposition(|(_, part)| part.id() == Some(id));
         match (index, new.id()) {
             (Some(index), _) => self.parts.iter().rposition(|(i, _)| *i == index),
@@ -178,38 +179,39 @@ impl Assembler {
                 let kind = CallKind::LegacyFunction;
                 let name = name.to_owned();
                 let part =
-                    Part { item: call.clone(), name, args, is_value: false, cut: false, kind };
+                    CallPart { item: call.clone(), name, args, is_value: false, cut: false, kind };
                 self.parts.push((0, part));
             }
         }
     }
 }
 
-/// Whether a delta goes on with this call, or begins another one under the same index (litellm#37792).
-fn continues(old: &Part, new: &Part, looked: &mut usize) -> bool {
+/// Whether a delta continues this call, or begins another one under the same index (litellm#37792).
+fn continues(old: &CallPart, new: &CallPart, looked: &mut usize) -> bool {
     let same_id = match (old.id(), new.id()) {
         (Some(old), Some(new)) => old == new,
-        // An id that comes late belongs to the call that has none yet, if that has only begun.
+        // A late id belongs to the call that has none yet, if no arguments have arrived for it.
         (None, Some(_)) => old.args.is_empty(),
         _ => true,
     };
     let same_name = new.name.is_empty() || old.name.is_empty() || old.name == new.name;
-    // A whole call after a whole call of that name is a second one, unless nothing but its name is repeated.
+    // A complete call after a complete call of the same name is a second call, unless only the name
+    // is repeated.
     let has_more = !new.name.is_empty() && !new.args.trim().is_empty();
     let is_again = has_more && is_object(&old.args, looked);
     same_id && same_name && !is_again
 }
 
 fn is_object(text: &str, looked: &mut usize) -> bool {
-    if *looked > LOOKS || !text.trim_end().ends_with('}') {
+    if *looked > MAX_JSON_CHECKS || !text.trim_end().ends_with('}') {
         return false;
     }
     *looked += text.len();
-    raw::is_json(text)
+    raw_json::is_json(text)
 }
 
-/// Appends a delta; `true` = it only repeated a finished text.
-fn extend(old: &mut Part, new: Part, looked: &mut usize) -> bool {
+/// Appends a delta; `true` if it only repeats a finished text.
+fn extend(old: &mut CallPart, new: CallPart, looked: &mut usize) -> bool {
     if old.name.is_empty() {
         old.name = new.name;
     }
@@ -230,7 +232,8 @@ fn extend(old: &mut Part, new: Part, looked: &mut usize) -> bool {
     false
 }
 
-/// Joins the pieces of one block of reasoning: the server wants its blocks back whole (OpenRouter).
+/// Joins the deltas of one reasoning block: OpenRouter requires complete blocks in the next
+/// request.
 fn add_detail(details: &mut Vec<Value>, new: &Value) {
     let same = |old: &Value| {
         ["type", "index"].iter().all(|key| old.get(key) == new.get(key))

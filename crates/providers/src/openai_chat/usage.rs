@@ -1,10 +1,10 @@
-//! Usage and reasoning, in the spellings of the servers that speak Chat Completions.
+//! Token usage and reasoning, in the spellings of the servers that speak Chat Completions.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
 
-use crate::calls::{count, field, text_of};
-use crate::turn::Usage;
+use crate::call_collector::{count_field, field, text_field};
+use crate::model_turn::Usage;
 
 /// The usage in a body or chunk: OpenAI's member, Groq's wrapper of it, or Ollama's counters.
 pub(super) fn usage(value: &Value) -> Option<Usage> {
@@ -13,27 +13,28 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
         Some(usage) => {
             let input = field(usage, &["prompt_tokens_details"]);
             let output = field(usage, &["completion_tokens_details"]);
-            let of = |details: Option<&Value>, key| details.and_then(|d| count(d, key));
+            let of = |details: Option<&Value>, key| details.and_then(|d| count_field(d, key));
             Usage {
-                input: count(usage, "prompt_tokens"),
-                output: count(usage, "completion_tokens"),
-                // DeepSeek counts hits of the cache beside the details.
+                input: count_field(usage, "prompt_tokens"),
+                output: count_field(usage, "completion_tokens"),
+                // DeepSeek reports cache hits beside the details.
                 cache_read: of(input, "cached_tokens")
-                    .or_else(|| count(usage, "prompt_cache_hit_tokens")),
+                    .or_else(|| count_field(usage, "prompt_cache_hit_tokens")),
                 cache_write: of(input, "cache_write_tokens"),
                 reasoning: of(output, "reasoning_tokens"),
             }
         }
         None => Usage {
-            input: count(value, "prompt_eval_count"),
-            output: count(value, "eval_count"),
+            input: count_field(value, "prompt_eval_count"),
+            output: count_field(value, "eval_count"),
             ..Usage::default()
         },
     };
     (usage != Usage::default()).then_some(usage)
 }
 
-/// What a message, or a piece of one, shows of its reasoning. Servers that fill several of these members say the same in each.
+/// The reasoning in a message or delta. Servers that fill several of these members repeat the same
+/// text.
 pub(crate) fn reasoning(message: &Map<String, Value>) -> String {
     let plain = ["reasoning_content", "reasoning", "thinking"]
         .into_iter()
@@ -44,5 +45,8 @@ pub(crate) fn reasoning(message: &Map<String, Value>) -> String {
     }
     let details = message.get("reasoning_details").and_then(Value::as_array);
     let details = details.map(Vec::as_slice).unwrap_or_default();
-    details.iter().filter_map(|d| text_of(d, "text").or_else(|| text_of(d, "summary"))).collect()
+    details
+        .iter()
+        .filter_map(|d| text_field(d, "text").or_else(|| text_field(d, "summary")))
+        .collect()
 }

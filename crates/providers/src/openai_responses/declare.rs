@@ -1,9 +1,10 @@
-//! `tools[]` of Responses: flat, and with `strict` always there, because leaving it out means "try".
+//! Tool declarations (`tools[]`) of OpenAI Responses: flat, and always with `strict`, because
+//! leaving it out means "try".
 
 use serde_json::Value;
 
-use crate::declare::object;
-use crate::import::{ImportError, Imported};
+use crate::import_declarations::{ImportError, Imported};
+use crate::tool_declarations::object;
 
 pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
     object([

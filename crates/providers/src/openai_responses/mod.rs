@@ -1,7 +1,8 @@
-//! OpenAI Responses: output items in, output items of our own back.
+//! Wire format of OpenAI Responses: output items in, output items with results back.
 //!
-//! Run here: `function_call`, `custom_tool_call` and the provider-defined `shell_call`, `local_shell_call`, `apply_patch_call` and
-//! `computer_call`. Every other `*_call` was run by the provider and is only recorded.
+//! Run here: `function_call`, `custom_tool_call` and the provider-defined `shell_call`,
+//! `local_shell_call`, `apply_patch_call` and `computer_call`. The provider runs every other
+//! `*_call`, which is only recorded.
 
 mod declare;
 mod parse;

@@ -1,45 +1,48 @@
-//! A Responses body, or a list of output items, to a turn.
+//! Parses an OpenAI Responses body or a list of output items into a turn.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value, json};
 
 use super::stream;
 use super::usage::{reasoning_text, usage};
-use crate::calls::{Added, CUT, Calls, End, Ids, broken, clone_of, field, replay_text, text_of};
-use crate::format::Format;
-use crate::parse::{Chunk, Doc};
-use crate::raw::{self, Step};
-use crate::turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+use crate::call_collector::{
+    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, clone_field, field, replay_text,
+    text_field,
+};
+use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
+use crate::parse_response::{RawValue, ResponseBody};
+use crate::raw_json::{self, PathStep};
+use crate::wire_format::Format;
 
 /// One output item.
 #[derive(Debug, Clone)]
 pub(super) struct Item {
     pub(super) value: Value,
-    /// Its JSON text, where it came whole.
+    /// Its JSON text, if it arrived in one piece.
     pub(super) raw: String,
     /// Whether it is complete.
     pub(super) done: bool,
 }
 
-/// An answer before its calls are judged.
+/// An answer before its calls are checked.
 pub(super) struct Answer {
     pub(super) items: Vec<Item>,
-    pub(super) end: End,
-    /// Why it stopped, unless the calls say it.
+    pub(super) end: AnswerEnd,
+    /// Stop reason, unless the calls decide it.
     pub(super) stop: Option<Stop>,
     pub(super) usage: Option<Usage>,
     pub(super) notes: Vec<String>,
 }
 
-pub(crate) fn parse(doc: &Doc) -> Option<Turn> {
+pub(crate) fn parse(doc: &ResponseBody) -> Option<Turn> {
     match doc {
-        Doc::Whole(chunk) => whole(chunk).map(turn),
-        Doc::Stream(events) => stream::assemble(events).map(turn),
-        Doc::Plain(_) => None,
+        ResponseBody::Whole(chunk) => whole(chunk).map(turn),
+        ResponseBody::Stream(events) => stream::assemble(events).map(turn),
+        ResponseBody::Plain(_) => None,
     }
 }
 
-fn whole(chunk: &Chunk) -> Option<Answer> {
+fn whole(chunk: &RawValue) -> Option<Answer> {
     let value = &chunk.value;
     if let Value::Array(items) = value {
         let fits = !items.is_empty() && items.iter().all(is_output_item);
@@ -51,20 +54,20 @@ fn whole(chunk: &Chunk) -> Option<Answer> {
         return Some(bare(items));
     }
     let output = value.get("output")?.as_array()?;
-    if output.is_empty() && text_of(value, "status") == Some("failed") {
+    if output.is_empty() && text_field(value, "status") == Some("failed") {
         return None;
     }
-    let raw = raw::member(&chunk.text, "output").unwrap_or_default();
+    let raw = raw_json::member(&chunk.text, "output").unwrap_or_default();
     let (end, stop, notes) = status(value);
     Some(Answer { items: items_of(output, raw), end, stop, usage: usage(value), notes })
 }
 
 fn bare(items: Vec<Item>) -> Answer {
-    Answer { items, end: End::Whole, stop: None, usage: None, notes: Vec::new() }
+    Answer { items, end: AnswerEnd::Whole, stop: None, usage: None, notes: Vec::new() }
 }
 
 pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
-    let raws = raw::elements(raw).unwrap_or_default();
+    let raws = raw_json::elements(raw).unwrap_or_default();
     let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default().to_owned();
     items
         .iter()
@@ -74,7 +77,7 @@ pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
 }
 
 fn is_output_item(value: &Value) -> bool {
-    match text_of(value, "type") {
+    match text_field(value, "type") {
         Some("message") => {
             let parts = value.get("content").and_then(Value::as_array);
             parts.is_some_and(|parts| {
@@ -89,10 +92,10 @@ fn is_output_item(value: &Value) -> bool {
     }
 }
 
-/// What the status of a response says of its calls.
-pub(super) fn status(response: &Value) -> (End, Option<Stop>, Vec<String>) {
-    let reason = response.get("incomplete_details").and_then(|d| text_of(d, "reason"));
-    match text_of(response, "status") {
+/// How a response with this status ended.
+pub(super) fn status(response: &Value) -> (AnswerEnd, Option<Stop>, Vec<String>) {
+    let reason = response.get("incomplete_details").and_then(|d| text_field(d, "reason"));
+    match text_field(response, "status") {
         Some("incomplete") => {
             let stop = match reason {
                 Some("max_output_tokens") => Stop::Length,
@@ -100,31 +103,31 @@ pub(super) fn status(response: &Value) -> (End, Option<Stop>, Vec<String>) {
                 Some(other) => Stop::Other(other.to_owned()),
                 None => Stop::Length,
             };
-            (End::Cut, Some(stop), Vec::new())
+            (AnswerEnd::Cut, Some(stop), Vec::new())
         }
         Some(state @ ("failed" | "cancelled" | "in_progress" | "queued")) => {
-            let words = response.get("error").and_then(|e| text_of(e, "message"));
+            let words = response.get("error").and_then(|e| text_field(e, "message"));
             let words = words.unwrap_or(state).to_owned();
             let note = format!("the response is {state}; none of its calls is run");
-            (End::Broken, Some(Stop::Failed(words)), vec![note])
+            (AnswerEnd::Broken, Some(Stop::Failed(words)), vec![note])
         }
-        _ => (End::Whole, None, Vec::new()),
+        _ => (AnswerEnd::Whole, None, Vec::new()),
     }
 }
 
 fn turn(answer: Answer) -> Turn {
     let Answer { items, end, stop, usage, mut notes } = answer;
     let mut reasoning: Vec<String> = Vec::new();
-    let mut ids = Ids::new(items.iter().map(|item| text_of(&item.value, "call_id")));
+    let mut ids = CallIds::new(items.iter().map(|item| text_field(&item.value, "call_id")));
     let last = items.iter().rposition(|item| call_kind(&item.value).is_some());
-    let mut calls = Calls::default();
+    let mut calls = CallCollector::default();
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let mut refused = false;
     for (i, mut item) in items.into_iter().enumerate() {
         if let Some(kind) = call_kind(&item.value) {
-            let id = ids.next(text_of(&item.value, "call_id"));
+            let id = ids.next(text_field(&item.value, "call_id"));
             let (args, new) = call(&item, kind, id, end, Some(i) == last);
-            if calls.add(new) == Added::Repeated {
+            if calls.add(new) == AddResult::Repeated {
                 continue;
             }
             put_back(&mut item.value, kind, &args, &calls);
@@ -138,7 +141,7 @@ fn turn(answer: Answer) -> Turn {
         }
         text.push_str(&message_text(&item.value));
         refused |= has_refusal(&item.value);
-        if text_of(&item.value, "type") == Some("reasoning") {
+        if text_field(&item.value, "type") == Some("reasoning") {
             reasoning.extend(Some(reasoning_text(&item.value)).filter(|t| !t.is_empty()));
         }
         replay.push(without_nulls(item.value));
@@ -159,14 +162,14 @@ fn turn(answer: Answer) -> Turn {
         hosted,
         text,
         assistant: Value::Array(replay),
-        complete: end != End::Broken,
+        complete: end != AnswerEnd::Broken,
         notes,
     }
 }
 
-/// The kind of an item that is a call to run here.
+/// The kind of a call item that runs here.
 pub(crate) fn call_kind(item: &Value) -> Option<CallKind> {
-    match text_of(item, "type")? {
+    match text_field(item, "type")? {
         "function_call" => Some(CallKind::Function),
         "custom_tool_call" => Some(CallKind::Custom),
         "shell_call" => Some(CallKind::Shell),
@@ -178,34 +181,40 @@ pub(crate) fn call_kind(item: &Value) -> Option<CallKind> {
 }
 
 /// The text of the arguments as the provider wrote it, and the call.
-fn call(item: &Item, kind: CallKind, id: String, end: End, last: bool) -> (String, ModelCall) {
+fn call(
+    item: &Item,
+    kind: CallKind,
+    id: String,
+    end: AnswerEnd,
+    last: bool,
+) -> (String, ModelCall) {
     let value = &item.value;
     let (args, is_value) = arguments(value, &item.raw, kind);
-    let unfinished = matches!(text_of(value, "status"), Some("incomplete" | "in_progress"));
+    let unfinished = matches!(text_field(value, "status"), Some("incomplete" | "in_progress"));
     let judged = match () {
-        () if end != End::Broken && (unfinished || !item.done) => broken(CUT),
+        () if end != AnswerEnd::Broken && (unfinished || !item.done) => broken(CUT),
         () if is_value || kind == CallKind::Custom => end.value(args.clone(), last),
         () => end.text(args.clone(), last),
     };
     let name = match kind {
-        CallKind::Function | CallKind::Custom => text_of(value, "name").unwrap_or_default(),
+        CallKind::Function | CallKind::Custom => text_field(value, "name").unwrap_or_default(),
         // A provider-defined item has no name but its type.
-        _ => text_of(value, "type").unwrap_or_default(),
+        _ => text_field(value, "type").unwrap_or_default(),
     };
     let extra = Extra {
         kind,
-        item_id: text_of(value, "id").map(str::to_owned),
-        caller: clone_of(value, "caller"),
-        namespace: text_of(value, "namespace").map(str::to_owned),
+        item_id: text_field(value, "id").map(str::to_owned),
+        caller: clone_field(value, "caller"),
+        namespace: text_field(value, "namespace").map(str::to_owned),
         thought_signature: None,
-        safety_checks: clone_of(value, "pending_safety_checks"),
+        safety_checks: clone_field(value, "pending_safety_checks"),
     };
     (args, ModelCall { provider_id: Some(id), name: name.to_owned(), args: judged, extra })
 }
 
 fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
     let member = |key: &str| {
-        let text = raw::find(raw, &[Step::Key(key)]).map(str::to_owned);
+        let text = raw_json::find(raw, &[PathStep::Key(key)]).map(str::to_owned);
         text.or_else(|| value.get(key).map(Value::to_string)).unwrap_or_default()
     };
     match kind {
@@ -223,7 +232,7 @@ fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
             let keys = ["action", "actions", "pending_safety_checks"];
             let parts: Map<String, Value> = keys
                 .into_iter()
-                .filter_map(|key| Some((key.to_owned(), clone_of(value, key)?)))
+                .filter_map(|key| Some((key.to_owned(), clone_field(value, key)?)))
                 .collect();
             (Value::Object(parts).to_string(), true)
         }
@@ -231,8 +240,8 @@ fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
     }
 }
 
-/// Fills in what the next request needs: the id, and arguments that are JSON.
-fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &Calls) {
+/// Fills in what the next request requires: the id, and arguments that are JSON.
+fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &CallCollector) {
     let Some(object) = item.as_object_mut() else { return };
     if let Some(id) = calls.list.last().and_then(|call| call.provider_id.clone()) {
         object.insert("call_id".to_owned(), id.into());
@@ -242,41 +251,41 @@ fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &Calls) {
     }
 }
 
-/// Whether an item that is no call to run here is one that the provider runs.
+/// Whether an item that does not run here is a hosted call.
 pub(crate) fn is_hosted(kind: &str) -> bool {
     kind.ends_with("_call") || kind == "mcp_approval_request"
 }
 
 fn hosted_call(item: &Value) -> Option<HostedCall> {
-    let kind = text_of(item, "type").filter(|kind| is_hosted(kind))?;
+    let kind = text_field(item, "type").filter(|kind| is_hosted(kind))?;
     Some(HostedCall {
-        id: text_of(item, "id").or_else(|| text_of(item, "call_id")).map(str::to_owned),
+        id: text_field(item, "id").or_else(|| text_field(item, "call_id")).map(str::to_owned),
         kind: kind.to_owned(),
-        name: text_of(item, "name").map(str::to_owned),
+        name: text_field(item, "name").map(str::to_owned),
         item: item.clone(),
     })
 }
 
 /// The text of a message item.
 pub(crate) fn message_text(item: &Value) -> String {
-    if text_of(item, "type") != Some("message") {
+    if text_field(item, "type") != Some("message") {
         return String::new();
     }
     let parts =
         item.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     parts
         .iter()
-        .filter_map(|part| text_of(part, "text").or_else(|| text_of(part, "refusal")))
+        .filter_map(|part| text_field(part, "text").or_else(|| text_field(part, "refusal")))
         .collect()
 }
 
-/// A refusal is a part of a message that is otherwise complete.
+/// A refusal is a part of an otherwise complete message.
 fn has_refusal(item: &Value) -> bool {
     let parts = item.get("content").and_then(Value::as_array);
-    parts.is_some_and(|parts| parts.iter().any(|part| text_of(part, "type") == Some("refusal")))
+    parts.is_some_and(|parts| parts.iter().any(|part| text_field(part, "type") == Some("refusal")))
 }
 
-/// Null members are accepted in output, not in input (research/protocols 2.2).
+/// The API sends null members in output but rejects them in input.
 fn without_nulls(mut item: Value) -> Value {
     if let Some(object) = item.as_object_mut() {
         object.retain(|_, value| !value.is_null());

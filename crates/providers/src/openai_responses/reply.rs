@@ -1,28 +1,28 @@
-//! Results as output items of the kind that each call asks for.
+//! Renders results for OpenAI Responses as output items of the type that each call requires.
 
 use serde_json::{Value, json};
 use toolcrib_core::OutcomeKind;
 
-use crate::format::Format;
-use crate::reply::Answered;
-use crate::turn::{CallKind, ModelCall, Turn};
-use crate::wire::{self, Media};
+use crate::model_turn::{CallKind, ModelCall, Turn};
+use crate::result_content::{self, Media};
+use crate::result_messages::CallResult;
+use crate::wire_format::Format;
 
-/// A `computer_call_output` must hold a screenshot. Where there is none, because the call failed, this single transparent pixel stands for
-/// it, and a message says what happened.
+/// A `computer_call_output` must contain a screenshot. For a failed call without one, this single
+/// transparent pixel is sent, and a message reports the failure.
 const NO_SCREENSHOT: &str = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==";
 
-pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
+pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
     let mut items = Vec::new();
     let mut messages = Vec::new();
     for (call, answer) in turn.calls.iter().zip(answers) {
-        let media = wire::media(answer, Format::OpenAiResponses);
-        let limit = wire::limits(Format::OpenAiResponses).result_chars;
-        let text = wire::text_with_notes(answer, &media, limit);
+        let media = result_content::media(answer, Format::OpenAiResponses);
+        let limit = result_content::limits(Format::OpenAiResponses).result_chars;
+        let text = result_content::text_with_notes(answer, &media, limit);
         let id = call.provider_id.clone().map_or(Value::Null, Value::String);
         let caller = call.extra.caller.clone().unwrap_or(Value::Null);
         items.push(match call.extra.kind {
-            CallKind::Custom => wire::members([
+            CallKind::Custom => result_content::members([
                 ("type", "custom_tool_call_output".into()),
                 ("call_id", id),
                 ("output", output(text, &media)),
@@ -46,7 +46,7 @@ pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
                 }
                 computer(call, answer, &media, id)
             }
-            CallKind::Function | CallKind::LegacyFunction => wire::members([
+            CallKind::Function | CallKind::LegacyFunction => result_content::members([
                 ("type", "function_call_output".into()),
                 ("call_id", id),
                 ("output", output(text, &media)),
@@ -58,8 +58,9 @@ pub(crate) fn reply(turn: &Turn, answers: &[Answered<'_>]) -> Vec<Value> {
     items
 }
 
-fn succeeded(answer: &Answered<'_>) -> bool {
-    !wire::is_error(answer) && matches!(answer, Answered::Outcome(_) | Answered::Kept(_))
+fn succeeded(answer: &CallResult<'_>) -> bool {
+    !result_content::is_error(answer)
+        && matches!(answer, CallResult::Outcome(_) | CallResult::Kept(_))
 }
 
 fn output(text: String, media: &[Media<'_>]) -> Value {
@@ -76,15 +77,15 @@ fn output(text: String, media: &[Media<'_>]) -> Value {
     parts.into()
 }
 
-/// The streams of a shell tool where its data have them, else the whole result as its output.
-fn shell(answer: &Answered<'_>, text: String) -> Value {
+/// The separate streams of a shell tool if its data has them, else the whole result as output.
+fn shell(answer: &CallResult<'_>, text: String) -> Value {
     let (data, kind) = match answer {
-        Answered::Outcome(outcome) => {
+        CallResult::Outcome(outcome) => {
             let result = outcome.result.as_ref().ok();
             (result.and_then(|result| result.structured.as_ref()), Some(outcome.kind))
         }
-        Answered::Kept(kept) => (kept.wire.get("result"), kept.kind),
-        Answered::Suspended(_) | Answered::NotRun(_) => (None, None),
+        CallResult::Kept(kept) => (kept.wire.get("result"), kept.kind),
+        CallResult::Suspended(_) | CallResult::NotRun(_) => (None, None),
     };
     let data = data.filter(|data| data.get("stdout").is_some_and(Value::is_string));
     let stream = |name: &str| data.and_then(|d| d.get(name)).and_then(Value::as_str);
@@ -103,11 +104,11 @@ fn shell(answer: &Answered<'_>, text: String) -> Value {
     })
 }
 
-fn computer(call: &ModelCall, answer: &Answered<'_>, media: &[Media<'_>], id: Value) -> Value {
+fn computer(call: &ModelCall, answer: &CallResult<'_>, media: &[Media<'_>], id: Value) -> Value {
     let shot = media.iter().find(|m| m.fits && m.is_image()).map(Media::data_url);
-    // Who approved the call has seen its safety checks; of a call that did not run nothing is acknowledged.
+    // The approver has seen the safety checks; a call that did not run acknowledges nothing.
     let checks = call.extra.safety_checks.clone().filter(|_| succeeded(answer));
-    wire::members([
+    result_content::members([
         ("type", "computer_call_output".into()),
         ("call_id", id),
         (

@@ -1,4 +1,5 @@
-//! The events of a Responses stream to one answer. The item of `output_item.done` is the final one.
+//! Assembles the events of an OpenAI Responses stream into one answer. The item of
+//! `output_item.done` is the final one.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashSet;
@@ -7,30 +8,30 @@ use serde_json::{Value, json};
 
 use super::parse::{Answer, Item, items_of, status};
 use super::usage::usage;
-use crate::calls::{End, MAX_BLOCKS, text_of, too_many};
-use crate::error::{ParseError, provider_error};
-use crate::parse::{Chunk, Stream};
-use crate::raw::{self, Step};
-use crate::turn::{Stop, Usage};
+use crate::call_collector::{AnswerEnd, MAX_BLOCKS, text_field, too_many_calls};
+use crate::model_turn::{Stop, Usage};
+use crate::parse_error::{ParseError, provider_error};
+use crate::parse_response::{ParsedStream, RawValue};
+use crate::raw_json::{self, PathStep};
 
 #[derive(Default)]
 struct Assembler {
     /// By output index, in order of arrival.
     items: Vec<(u64, Item)>,
     begun: bool,
-    /// Sequence numbers, which unmask events that a broken connection repeats or swaps.
+    /// Sequence numbers, to detect events that a broken connection repeats or reorders.
     seen: HashSet<u64>,
     highest: u64,
     swapped: bool,
-    /// What the last event says; `None` = it has not come.
-    ended: Option<(End, Option<Stop>)>,
+    /// Content of the final event; `None` if it has not come.
+    ended: Option<(AnswerEnd, Option<Stop>)>,
     failed: Option<Stop>,
     usage: Option<Usage>,
     notes: Vec<String>,
 }
 
-/// `None` when no event is one of Responses.
-pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
+/// `None` if no event belongs to Responses.
+pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {
         state.push(chunk);
@@ -40,12 +41,12 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
     }
     let mut notes = state.notes;
     let (end, stop) = match (state.failed, state.ended, &stream.broken) {
-        (Some(stop), ..) => (End::Broken, Some(stop)),
+        (Some(stop), ..) => (AnswerEnd::Broken, Some(stop)),
         (None, Some((end, stop)), None) if !state.swapped => (end, stop),
         (None, _, reason) => {
             notes.push("the stream ended before the answer was complete".to_owned());
             notes.extend(reason.clone());
-            (End::Broken, Some(Stop::Missing))
+            (AnswerEnd::Broken, Some(Stop::Missing))
         }
     };
     let items = state.items.into_iter().map(|(_, item)| item).collect();
@@ -53,9 +54,9 @@ pub(super) fn assemble(stream: &Stream) -> Option<Answer> {
 }
 
 impl Assembler {
-    fn push(&mut self, chunk: &Chunk) {
+    fn push(&mut self, chunk: &RawValue) {
         let event = &chunk.value;
-        let kind = text_of(event, "type").unwrap_or_default();
+        let kind = text_field(event, "type").unwrap_or_default();
         let index = event.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         self.begun |= kind.starts_with("response.");
         self.usage = event.get("response").and_then(usage).or(self.usage);
@@ -86,9 +87,9 @@ impl Assembler {
         slot.map(|(_, item)| &mut item.value)
     }
 
-    fn added(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+    fn added(&mut self, index: u64, event: &Value, chunk: &RawValue) {
         let Some(value) = event.get("item").cloned() else { return };
-        let id = |item: &Value| text_of(item, "id").map(str::to_owned);
+        let id = |item: &Value| text_field(item, "id").map(str::to_owned);
         if self.items.iter().any(|(i, item)| *i == index && id(&item.value) == id(&value)) {
             return;
         }
@@ -99,11 +100,11 @@ impl Assembler {
         if self.items.len() < MAX_BLOCKS {
             self.items.push((index, item));
         } else if self.failed.is_none() {
-            self.failed = Some(too_many(MAX_BLOCKS, &mut self.notes));
+            self.failed = Some(too_many_calls(MAX_BLOCKS, &mut self.notes));
         }
     }
 
-    fn done(&mut self, index: u64, event: &Value, chunk: &Chunk) {
+    fn done(&mut self, index: u64, event: &Value, chunk: &RawValue) {
         let Some(value) = event.get("item").cloned() else { return };
         let item = Item { value, raw: raw_item(chunk), done: true };
         let repeated = |(i, old): &(u64, Item)| *i == index && old.done && old.value == item.value;
@@ -118,7 +119,7 @@ impl Assembler {
     }
 
     fn grow(&mut self, index: u64, key: &str, event: &Value) {
-        let more = text_of(event, "delta").unwrap_or_default().to_owned();
+        let more = text_field(event, "delta").unwrap_or_default().to_owned();
         if let Some(item) = self.open(index).and_then(Value::as_object_mut) {
             match item.get_mut(key) {
                 Some(Value::String(text)) => text.push_str(&more),
@@ -137,9 +138,9 @@ impl Assembler {
         }
     }
 
-    /// Text of a message that may never be done: kept so that an unfinished answer still shows it.
+    /// Collects the text of a message that may stay incomplete, so that the turn still shows it.
     fn grow_text(&mut self, index: u64, event: &Value) {
-        let more = text_of(event, "delta").unwrap_or_default().to_owned();
+        let more = text_field(event, "delta").unwrap_or_default().to_owned();
         let Some(item) = self.open(index).and_then(Value::as_object_mut) else { return };
         let content = item.entry("content").or_insert_with(|| json!([]));
         let Some(parts) = content.as_array_mut() else { return };
@@ -149,20 +150,21 @@ impl Assembler {
         }
     }
 
-    fn end(&mut self, event: &Value, chunk: &Chunk) {
+    fn end(&mut self, event: &Value, chunk: &RawValue) {
         let response = event.get("response").unwrap_or(&Value::Null);
-        let (end, stop, notes) = match text_of(event, "type") {
-            Some("response.incomplete") if text_of(response, "status").is_none() => {
-                (End::Cut, Some(Stop::Length), Vec::new())
+        let (end, stop, notes) = match text_field(event, "type") {
+            Some("response.incomplete") if text_field(response, "status").is_none() => {
+                (AnswerEnd::Cut, Some(Stop::Length), Vec::new())
             }
             _ => status(response),
         };
         self.notes.extend(notes);
         self.ended = Some((end, stop));
-        // A proxy that leaves out the item events still sends the whole output here.
+        // A proxy that drops the item events still sends the whole output here.
         let output = response.get("output").and_then(Value::as_array);
         if let (true, Some(output)) = (self.items.is_empty(), output) {
-            let raw = raw::find(&chunk.text, &[Step::Key("response"), Step::Key("output")]);
+            let raw =
+                raw_json::find(&chunk.text, &[PathStep::Key("response"), PathStep::Key("output")]);
             self.items = (0u64..).zip(items_of(output, raw.unwrap_or_default())).collect();
         }
     }
@@ -178,6 +180,6 @@ impl Assembler {
     }
 }
 
-fn raw_item(chunk: &Chunk) -> String {
-    raw::member(&chunk.text, "item").unwrap_or_default().to_owned()
+fn raw_item(chunk: &RawValue) -> String {
+    raw_json::member(&chunk.text, "item").unwrap_or_default().to_owned()
 }

@@ -1,25 +1,27 @@
-//! The body of Anthropic Messages: user and assistant in turn, results first in the user's.
+//! Request body of Anthropic Messages: alternating user and assistant messages, results first in
+//! the user's.
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::Blob;
 
-use super::body::{Asked, Body, Members, Piece, text_with_notes};
-use super::history::{RebuiltCall, Step};
-use crate::calls::text_of;
-use crate::chat::UserKind;
-use crate::declare::object;
-use crate::format::Format;
-use crate::wire;
+use super::json_body::{Body, JsonPiece, Members, RequestInput, text_with_notes};
+use super::render_history::{RebuiltCall, RenderedMessage};
+use crate::call_collector::text_field;
+use crate::conversation::UserKind;
+use crate::result_content;
+use crate::tool_declarations::object;
+use crate::wire_format::Format;
 
-/// Tokens of an answer when the request names no limit: Messages requires one. Every model that is still served takes this many.
+/// Output limit if the request has none: Messages requires one, and every current model accepts
+/// this many tokens.
 pub const DEFAULT_MAX_TOKENS: u64 = 8_192;
 
-/// What stands before a conversation whose first messages were trimmed away: Messages, Gemini and the templates of some local models begin with
-/// the user.
-pub(super) const EARLIER: &str = "[Earlier messages of this conversation are left out.]";
+/// First user message after the beginning of a conversation was trimmed: Messages, Gemini and
+/// templates of some local models require the user first.
+pub(super) const OMITTED_NOTE: &str = "[Earlier messages of this conversation are left out.]";
 
-pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
-    let Asked { request, quirks, .. } = asked;
+pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {
+    let RequestInput { request, quirks, .. } = asked;
     let mark = |text: &str| json!([{"type": "text", "text": text, "cache_control": ephemeral()}]);
     let system = Some(asked.system).filter(|system| !system.is_empty());
     let system = system.map(|s| if quirks.cache_control { mark(s) } else { s.into() });
@@ -38,22 +40,27 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
         messages.mark_last();
     }
     let messages = messages.list.into_iter().map(|(role, content)| {
-        let role = Piece::Made(role.into());
-        Piece::Object(Members(vec![("role", role), ("content", Piece::List(content))]))
+        let role = JsonPiece::Made(role.into());
+        JsonPiece::Object(Members(vec![("role", role), ("content", JsonPiece::List(content))]))
     });
-    body.put("messages", Piece::List(messages.collect()));
+    body.put("messages", JsonPiece::List(messages.collect()));
     if let Some(tools) = asked.tools {
-        body.put("tools", Piece::Kept(tools));
-    } else if let Some(tools) = stand_ins(steps) {
-        body.put("tools", Piece::Made(tools));
-        body.put("tool_choice", Piece::Made(json!({"type": "none"})));
+        body.put("tools", JsonPiece::Kept(tools));
+    } else if let Some(tools) = placeholder_tools(steps) {
+        body.put("tools", JsonPiece::Made(tools));
+        body.put("tool_choice", JsonPiece::Made(json!({"type": "none"})));
     }
     body
 }
 
-/// What thinking, which the owner adds to the body, asks of the rest of it: room for the answer behind the thoughts, no temperature, and a
-/// history that a thinking model takes. What the owner adds besides stays.
-pub(super) fn check_thinking(asked: &Asked<'_>, body: &mut Body<'_>, steps: &[Step<'_>]) {
+/// Adapts the request to the thinking options of the configuration: room for the answer beside the
+/// thinking budget, no temperature, and a history that a thinking model accepts. Other configured
+/// members stay.
+pub(super) fn check_thinking(
+    asked: &RequestInput<'_>,
+    body: &mut Body<'_>,
+    steps: &[RenderedMessage<'_>],
+) {
     let Some(thinking) = body.small.get("thinking").filter(|t| t["type"] != "disabled") else {
         return;
     };
@@ -75,30 +82,31 @@ pub(super) fn check_thinking(asked: &Asked<'_>, body: &mut Body<'_>, steps: &[St
     }
 }
 
-/// Whether the last words of the model are calls in a work that it did not begin with a thought of its own: a model that is told to think
-/// refuses those. It then goes on without thinking, until somebody speaks to it after its answer. What guards say, and answers to its
-/// questions, are part of the work.
-fn is_in_foreign_work(steps: &[Step<'_>]) -> bool {
-    let is_said_to_it = |step: &Step<'_>| matches!(step, Step::User { .. });
+/// Whether the conversation ends with calls in a tool loop that the model did not begin with a
+/// thinking block: with thinking enabled, Messages rejects that. The model then continues without
+/// thinking until the next user message after its answer. Messages of loop guards and answers to
+/// the model's questions count as part of the loop.
+fn is_in_foreign_work(steps: &[RenderedMessage<'_>]) -> bool {
+    let is_said_to_it = |step: &RenderedMessage<'_>| matches!(step, RenderedMessage::User { .. });
     let Some(last) = steps.iter().rposition(|step| !is_said_to_it(step)) else { return false };
     let (before, _) = steps.split_at(last + 1);
     let has_calls = before.last().is_some_and(|step| match step {
-        Step::Own { message, .. } => !message.turn.calls.is_empty(),
-        Step::Rebuilt { .. } => true,
-        Step::User { .. } | Step::Said(_) => false,
+        RenderedMessage::Own { message, .. } => !message.turn.calls.is_empty(),
+        RenderedMessage::Rebuilt { .. } => true,
+        RenderedMessage::User { .. } | RenderedMessage::ModelText(_) => false,
     });
-    let begins = |step: &Step<'_>| matches!(step, Step::User { kind, .. } if !matches!(kind, UserKind::Guard | UserKind::Answer));
+    let begins = |step: &RenderedMessage<'_>| matches!(step, RenderedMessage::User { kind, .. } if !matches!(kind, UserKind::Guard | UserKind::Answer));
     let begin = before.iter().rposition(begins).map_or(0, |at| at + 1);
     let mut work = before.iter().skip(begin).filter(|step| !is_said_to_it(step)).peekable();
     has_calls
         && (!work.peek().is_some_and(|first| has_thoughts(first))
-            || work.any(|step| matches!(step, Step::Rebuilt { .. })))
+            || work.any(|step| matches!(step, RenderedMessage::Rebuilt { .. })))
 }
 
-fn has_thoughts(step: &Step<'_>) -> bool {
-    let Step::Own { message, .. } = step else { return false };
+fn has_thoughts(step: &RenderedMessage<'_>) -> bool {
+    let RenderedMessage::Own { message, .. } = step else { return false };
     let first =
-        message.turn.assistant.pointer("/content/0").and_then(|block| text_of(block, "type"));
+        message.turn.assistant.pointer("/content/0").and_then(|block| text_field(block, "type"));
     matches!(first, Some("thinking" | "redacted_thinking"))
 }
 
@@ -106,43 +114,43 @@ fn ephemeral() -> Value {
     json!({"type": "ephemeral"})
 }
 
-/// Messages by role, neighbours of one role joined.
+/// Messages by role, adjacent ones of one role merged.
 #[derive(Default)]
 struct Messages<'a> {
-    list: Vec<(&'static str, Vec<Piece<'a>>)>,
+    list: Vec<(&'static str, Vec<JsonPiece<'a>>)>,
 }
 
 impl<'a> Messages<'a> {
-    fn step(&mut self, step: &'a Step<'a>, images: bool) {
+    fn step(&mut self, step: &'a RenderedMessage<'a>, images: bool) {
         match step {
-            Step::User { text, images: pictures, .. } => {
+            RenderedMessage::User { text, images: pictures, .. } => {
                 let blocks = user(text, pictures, images);
-                self.push("user", blocks.into_iter().map(Piece::Made));
+                self.push("user", blocks.into_iter().map(JsonPiece::Made));
             }
-            Step::Said(text) => {
+            RenderedMessage::ModelText(text) => {
                 self.push(
                     "assistant",
-                    [Piece::Made(json!({"type": "text", "text": text.trim_end()}))],
+                    [JsonPiece::Made(json!({"type": "text", "text": text.trim_end()}))],
                 );
             }
-            Step::Own { message, results } => {
+            RenderedMessage::Own { message, results } => {
                 self.push("assistant", blocks(&message.turn.assistant));
                 self.push("user", results.iter().flat_map(blocks));
             }
-            Step::Rebuilt { text, calls, results } => {
-                self.push("assistant", rebuilt(text, calls).into_iter().map(Piece::Made));
+            RenderedMessage::Rebuilt { text, calls, results } => {
+                self.push("assistant", rebuilt(text, calls).into_iter().map(JsonPiece::Made));
                 self.push("user", results.iter().flat_map(blocks));
             }
         }
     }
 
-    fn push(&mut self, role: &'static str, blocks: impl IntoIterator<Item = Piece<'a>>) {
+    fn push(&mut self, role: &'static str, blocks: impl IntoIterator<Item = JsonPiece<'a>>) {
         let mut blocks = blocks.into_iter().peekable();
         if blocks.peek().is_none() {
             return;
         }
         if self.list.is_empty() && role == "assistant" {
-            let earlier = Piece::Made(json!({"type": "text", "text": EARLIER}));
+            let earlier = JsonPiece::Made(json!({"type": "text", "text": OMITTED_NOTE}));
             self.list.push(("user", vec![earlier]));
         }
         match self.list.last_mut() {
@@ -151,28 +159,29 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The last block of the last user message ends what the next request will read from the cache.
+    /// Marks the end of the prefix that the next request reads from the cache: the last block of
+    /// the last user message.
     fn mark_last(&mut self) {
         let Some(("user", content)) = self.list.last_mut() else { return };
         let Some(piece) = content.last_mut() else { return };
         let mut marked: Map<String, Value> = match piece {
-            Piece::Made(Value::Object(block)) => std::mem::take(block),
-            Piece::Kept(Value::Object(block)) => block.clone(),
+            JsonPiece::Made(Value::Object(block)) => std::mem::take(block),
+            JsonPiece::Kept(Value::Object(block)) => block.clone(),
             _ => return,
         };
         marked.insert("cache_control".to_owned(), ephemeral());
-        *piece = Piece::Made(marked.into());
+        *piece = JsonPiece::Made(marked.into());
     }
 }
 
-fn blocks(message: &Value) -> impl Iterator<Item = Piece<'_>> {
+fn blocks(message: &Value) -> impl Iterator<Item = JsonPiece<'_>> {
     let blocks = message.get("content").and_then(Value::as_array);
-    blocks.into_iter().flatten().map(Piece::Kept)
+    blocks.into_iter().flatten().map(JsonPiece::Kept)
 }
 
-/// Pictures first, as the provider advises.
+/// Images first, as Anthropic recommends.
 fn user(text: &str, images: &[Blob], takes_images: bool) -> Vec<Value> {
-    let media = wire::pictures(images, Format::Anthropic, takes_images);
+    let media = result_content::user_images(images, Format::Anthropic, takes_images);
     let mut blocks: Vec<Value> = media.iter().filter(|m| m.fits).map(picture).collect();
     let text = text_with_notes(text, &media);
     if !text.trim().is_empty() {
@@ -181,7 +190,7 @@ fn user(text: &str, images: &[Blob], takes_images: bool) -> Vec<Value> {
     blocks
 }
 
-fn picture(media: &wire::Media<'_>) -> Value {
+fn picture(media: &result_content::Media<'_>) -> Value {
     let source = object([
         ("type", "base64".into()),
         ("media_type", media.blob.media_type.as_str().into()),
@@ -198,16 +207,19 @@ fn rebuilt(text: &str, calls: &[RebuiltCall]) -> Vec<Value> {
     said.into_iter().chain(calls).collect()
 }
 
-/// A request that speaks of calls must declare tools, also when none may be called. Their schemas no longer matter then.
-fn stand_ins(steps: &[Step<'_>]) -> Option<Value> {
+/// A request whose history contains calls must declare tools, even if none may be called. Their
+/// schemas do not matter then.
+fn placeholder_tools(steps: &[RenderedMessage<'_>]) -> Option<Value> {
     let mut names: Vec<&str> = Vec::new();
     for step in steps {
         match step {
-            Step::Own { message, .. } => {
+            RenderedMessage::Own { message, .. } => {
                 names.extend(message.turn.calls.iter().map(|call| call.name.as_str()));
             }
-            Step::Rebuilt { calls, .. } => names.extend(calls.iter().map(|c| c.name.as_str())),
-            Step::User { .. } | Step::Said(_) => {}
+            RenderedMessage::Rebuilt { calls, .. } => {
+                names.extend(calls.iter().map(|c| c.name.as_str()));
+            }
+            RenderedMessage::User { .. } | RenderedMessage::ModelText(_) => {}
         }
     }
     names.sort_unstable();

@@ -1,19 +1,21 @@
-//! The body of Gemini `generateContent`: contents of parts; the model and streaming are in the address.
+//! Request body of Gemini `generateContent`: contents of parts. The model and the streaming flag
+//! are in the URL.
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::Blob;
 
-use super::anthropic::EARLIER;
-use super::body::{Asked, Body, Piece, text_with_notes};
-use super::history::{RebuiltCall, Step};
-use crate::declare::object;
-use crate::format::Format;
-use crate::wire;
+use super::anthropic::OMITTED_NOTE;
+use super::json_body::{Body, JsonPiece, RequestInput, text_with_notes};
+use super::render_history::{RebuiltCall, RenderedMessage};
+use crate::result_content;
+use crate::tool_declarations::object;
+use crate::wire_format::Format;
 
-/// Stands for the signature of a thought that this model never had (research/protocols 2.4).
+/// Placeholder that Gemini accepts instead of a thought signature, for calls that this model did
+/// not make.
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
-pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
+pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {
     let config: Map<String, Value> = [
         ("temperature", asked.temperature().map(Value::from)),
         ("maxOutputTokens", asked.request.max_output.map(Value::from)),
@@ -27,36 +29,36 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
         ("generationConfig", (!config.is_empty()).then_some(Value::Object(config))),
     ]);
     let mut contents = Vec::new();
-    if !matches!(steps.first(), Some(Step::User { .. }) | None) {
-        contents.push(Piece::Made(json!({"role": "user", "parts": [{"text": EARLIER}]})));
+    if !matches!(steps.first(), Some(RenderedMessage::User { .. }) | None) {
+        contents.push(JsonPiece::Made(json!({"role": "user", "parts": [{"text": OMITTED_NOTE}]})));
     }
     for step in steps {
         match step {
-            Step::User { text, images, .. } => {
-                contents.push(Piece::Made(user(text, images, asked.quirks.images)));
+            RenderedMessage::User { text, images, .. } => {
+                contents.push(JsonPiece::Made(user(text, images, asked.quirks.images)));
             }
-            Step::Said(text) => {
-                contents.push(Piece::Made(json!({"role": "model", "parts": [{"text": text}]})));
+            RenderedMessage::ModelText(text) => {
+                contents.push(JsonPiece::Made(json!({"role": "model", "parts": [{"text": text}]})));
             }
-            Step::Own { message, results } => {
-                contents.push(Piece::Kept(&message.turn.assistant));
-                contents.extend(results.iter().map(Piece::Kept));
+            RenderedMessage::Own { message, results } => {
+                contents.push(JsonPiece::Kept(&message.turn.assistant));
+                contents.extend(results.iter().map(JsonPiece::Kept));
             }
-            Step::Rebuilt { text, calls, results } => {
-                contents.push(Piece::Made(rebuilt(text, calls)));
-                contents.extend(results.iter().map(Piece::Kept));
+            RenderedMessage::Rebuilt { text, calls, results } => {
+                contents.push(JsonPiece::Made(rebuilt(text, calls)));
+                contents.extend(results.iter().map(JsonPiece::Kept));
             }
         }
     }
-    body.put("contents", Piece::List(contents));
+    body.put("contents", JsonPiece::List(contents));
     if let Some(tools) = asked.tools {
-        body.put("tools", Piece::Kept(tools));
+        body.put("tools", JsonPiece::Kept(tools));
     }
     body
 }
 
 fn user(text: &str, images: &[Blob], takes_images: bool) -> Value {
-    let media = wire::pictures(images, Format::Gemini, takes_images);
+    let media = result_content::user_images(images, Format::Gemini, takes_images);
     let text = text_with_notes(text, &media);
     let mut parts = Vec::new();
     if !text.is_empty() {

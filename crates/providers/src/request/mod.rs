@@ -1,35 +1,37 @@
-//! A conversation to the body of a request.
+//! Renders a conversation into the body of a request.
 //!
-//! Two steps. `history` decides how each message is told: as the model's own words, exactly as they came, or rebuilt in the words of this
-//! format. One file per format then only renders. Kept values are written straight from where they are kept, never copied first.
+//! Two steps: `render_history` decides for each message whether it is sent unchanged or rebuilt in
+//! this format; one file per format then only renders. Stored values are serialized in place, never
+//! copied first.
 
 mod anthropic;
-mod body;
-mod chat;
 mod gemini;
-mod history;
+mod json_body;
 mod ollama;
-mod responses;
+mod openai_chat;
+mod openai_responses;
+mod render_history;
 #[cfg(test)]
 mod tests;
 
-use crate::chat::Message;
-use crate::format::Format;
+use crate::conversation::Message;
 use crate::model::{ModelInfo, ModelRequest};
 use crate::quirks::Dialect;
+use crate::wire_format::Format;
 
 pub use anthropic::DEFAULT_MAX_TOKENS;
 
 /// The body of a request, as JSON. The same request always gives the same bytes.
 ///
-/// Whatever the conversation holds, the provider takes the body: every call has exactly one result directly after it (a call without an answer
-/// is answered as not run), empty messages are left out, and what another provider or model said is rebuilt in this format. Gemini has the
-/// model's name and whether it streams in the address, not in the body.
+/// The provider accepts the body whatever the conversation contains: every call has exactly one
+/// result directly after it (a call without a result is reported as not run), empty messages are
+/// left out, and turns of another provider or model are rebuilt in this format. Gemini has the
+/// model's name and the streaming flag in the URL, not in the body.
 #[must_use]
-pub fn write(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec<u8> {
-    let steps = history::steps(info, dialect, request);
+pub fn render_body(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec<u8> {
+    let steps = render_history::render_history(info, dialect, request);
     let system = system(dialect, request);
-    let asked = body::Asked {
+    let asked = json_body::RequestInput {
         info,
         quirks: &dialect.quirks,
         request,
@@ -37,11 +39,11 @@ pub fn write(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec
         tools: tools(dialect, request),
     };
     let mut body = match dialect.format {
-        Format::OpenAiResponses => responses::body(&asked, &steps),
+        Format::OpenAiResponses => openai_responses::body(&asked, &steps),
         Format::Anthropic => anthropic::body(&asked, &steps),
         Format::Gemini => gemini::body(&asked, &steps),
         Format::OpenAiChat | Format::Text if dialect.quirks.ollama => ollama::body(&asked, &steps),
-        Format::OpenAiChat | Format::Text => chat::body(&asked, &steps),
+        Format::OpenAiChat | Format::Text => openai_chat::body(&asked, &steps),
     };
     body.add(&dialect.quirks.extra);
     if dialect.format == Format::Anthropic {
@@ -50,22 +52,23 @@ pub fn write(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec
     body.to_bytes()
 }
 
-/// Whether a turn goes back to this provider as it came; for who wants to say how a history will be read.
+/// Whether a turn is sent back to this provider unchanged. Lets a caller predict how a history will
+/// be rendered.
 #[must_use]
 pub fn is_own(info: &ModelInfo, dialect: &Dialect, message: &Message) -> bool {
     match message {
         Message::User(_) => true,
-        Message::Model(message) => history::is_own(info, dialect, message),
+        Message::Model(message) => render_history::is_own(info, dialect, message),
     }
 }
 
-/// The declared tools, where the format has a place for them.
+/// The declared tools, if the format has a member for them.
 fn tools<'a>(dialect: &Dialect, request: &'a ModelRequest) -> Option<&'a serde_json::Value> {
     let declared = request.tools.as_ref().filter(|_| !dialect.text_tools)?;
     Some(&declared.value).filter(|value| !value.is_null())
 }
 
-/// The system prompt, with the tools behind it when they are declared as text.
+/// The system prompt, followed by the tools if they are declared as text.
 fn system(dialect: &Dialect, request: &ModelRequest) -> String {
     let declared = request.tools.as_ref().filter(|_| dialect.text_tools);
     let prompt = declared.and_then(|tools| tools.value.as_str()).unwrap_or_default();

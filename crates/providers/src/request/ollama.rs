@@ -1,16 +1,17 @@
-//! The body of Ollama's own `/api/chat`: texts are plain, pictures stand beside them, arguments are objects, results are paired by name.
+//! Request body of Ollama's native `/api/chat`: plain texts with images beside them, arguments as
+//! objects, results matched by name.
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::Blob;
 
-use super::body::{Asked, Body, Piece, text_with_notes};
-use super::chat::{in_turns, own, system_message};
-use super::history::{RebuiltCall, Step};
-use crate::format::Format;
-use crate::wire;
+use super::json_body::{Body, JsonPiece, RequestInput, text_with_notes};
+use super::openai_chat::{in_turns, own, system_message};
+use super::render_history::{RebuiltCall, RenderedMessage};
+use crate::result_content;
+use crate::wire_format::Format;
 
-pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
-    let Asked { quirks, request, .. } = asked;
+pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {
+    let RequestInput { quirks, request, .. } = asked;
     let options: Map<String, Value> = [
         ("num_ctx", quirks.num_ctx.map(Value::from)),
         ("num_predict", request.max_output.map(Value::from)),
@@ -21,44 +22,44 @@ pub(super) fn body<'a>(asked: &Asked<'a>, steps: &'a [Step<'a>]) -> Body<'a> {
     .collect();
     let mut body = Body::new([
         ("model", Some(asked.info.model.as_str().into())),
-        // Left out it means "yes".
+        // Ollama's default is streaming.
         ("stream", Some(request.stream.into())),
         ("options", (!options.is_empty()).then_some(Value::Object(options))),
     ]);
     let mut messages = Vec::new();
     if !asked.system.is_empty() {
-        messages.push(Piece::Made(system_message(quirks.system, asked.system)));
+        messages.push(JsonPiece::Made(system_message(quirks.system, asked.system)));
     }
     for step in steps {
         match step {
-            Step::User { text, images, .. } => {
-                messages.push(Piece::Made(user(text, images, quirks.images)));
+            RenderedMessage::User { text, images, .. } => {
+                messages.push(JsonPiece::Made(user(text, images, quirks.images)));
             }
-            Step::Said(text) => {
-                messages.push(Piece::Made(json!({"role": "assistant", "content": text})));
+            RenderedMessage::ModelText(text) => {
+                messages.push(JsonPiece::Made(json!({"role": "assistant", "content": text})));
             }
-            Step::Own { message, results } => {
+            RenderedMessage::Own { message, results } => {
                 messages.push(own(message, quirks.reasoning));
-                messages.extend(results.iter().map(Piece::Kept));
+                messages.extend(results.iter().map(JsonPiece::Kept));
             }
-            Step::Rebuilt { text, calls, results } => {
-                messages.push(Piece::Made(rebuilt(text, calls)));
-                messages.extend(results.iter().map(Piece::Kept));
+            RenderedMessage::Rebuilt { text, calls, results } => {
+                messages.push(JsonPiece::Made(rebuilt(text, calls)));
+                messages.extend(results.iter().map(JsonPiece::Kept));
             }
         }
     }
-    body.put("messages", Piece::List(in_turns(messages, quirks)));
+    body.put("messages", JsonPiece::List(in_turns(messages, quirks)));
     if let Some(tools) = asked.tools {
-        body.put("tools", Piece::Kept(tools));
+        body.put("tools", JsonPiece::Kept(tools));
     }
     body
 }
 
 fn user(text: &str, images: &[Blob], takes_images: bool) -> Value {
-    let media = wire::pictures(images, Format::OpenAiChat, takes_images);
+    let media = result_content::user_images(images, Format::OpenAiChat, takes_images);
     let text = text_with_notes(text, &media);
     let images: Vec<Value> = media.iter().filter(|m| m.fits).map(|m| m.base64().into()).collect();
-    wire::members([
+    result_content::members([
         ("role", "user".into()),
         ("content", text.into()),
         ("images", if images.is_empty() { Value::Null } else { images.into() }),

@@ -1,18 +1,19 @@
-//! Gemini's subset of OpenAPI: types in upper case, one type per value, choices of texts only.
+//! Gemini's schema dialect, a subset of OpenAPI: types in upper case, one type per value, enums of
+//! strings only.
 //!
-//! `parameters` is used rather than `parametersJsonSchema`, because every model since 1.5 takes it; what it cannot say moves into the
-//! description.
+//! Uses `parameters` rather than `parametersJsonSchema`, because every model since 1.5 accepts it.
+//! Constraints that it cannot express move into the description.
 
 use serde_json::{Map, Value, json};
 
-use super::refs::{self, RefError};
+use super::local_refs::{self, RefError};
 use super::{
-    Loss, MAX_DEPTH, MAX_NODES, Ported, SILENT, common_type, describe, move_out,
-    object_admits_null, pointer,
+    ConvertedSchema, Loss, MAX_DEPTH, MAX_NODES, SILENT, common_type, describe,
+    move_to_description, object_admits_null, pointer,
 };
 
-/// Keywords taken as they are (research/protocols 2.4).
-const KEPT: [&str; 13] = [
+/// Keywords that are passed through.
+const SUPPORTED_KEYWORDS: [&str; 13] = [
     "title",
     "default",
     "minimum",
@@ -27,9 +28,9 @@ const KEPT: [&str; 13] = [
     "example",
     "description",
 ];
-/// Formats taken: texts only as date-time, numbers by their size.
+/// Accepted formats: date-time for strings, sizes for numbers.
 const FORMATS: [&str; 5] = ["date-time", "float", "double", "int32", "int64"];
-/// Keywords that the structure below reads.
+/// Keywords that the structured conversion reads.
 const READ: [&str; 11] = [
     "type",
     "enum",
@@ -44,16 +45,16 @@ const READ: [&str; 11] = [
     "nullable",
 ];
 
-/// The schema in Gemini's subset; null for a function without parameters.
+/// Converts a schema to Gemini's subset; null for a function without parameters.
 #[must_use]
-pub fn port(schema: &Value) -> Ported {
-    let mut work = Work { root: schema, losses: Vec::new(), nodes: 0, open: Vec::new() };
+pub fn convert(schema: &Value) -> ConvertedSchema {
+    let mut work = Converter { root: schema, losses: Vec::new(), nodes: 0, open: Vec::new() };
     let mut root = schema.as_object().cloned().unwrap_or_default();
     let mut about = Vec::new();
     for keyword in ["anyOf", "oneOf", "allOf"] {
-        // The root must be one object: the plain form has already said how to make one of a composition.
+        // The root must be one object: the plain conversion knows how to flatten a composition.
         if root.contains_key(keyword) {
-            let plain = super::plain(schema, super::Plain::Anthropic);
+            let plain = super::plain(schema, super::NonStrict::Anthropic);
             root = plain.schema.as_object().cloned().unwrap_or_default();
             about = plain.about;
             work.losses = plain.losses;
@@ -71,18 +72,18 @@ pub fn port(schema: &Value) -> Ported {
         node.clear();
     }
     let schema = if node.is_empty() { Value::Null } else { Value::Object(node) };
-    Ported { schema, about, losses: work.losses, strict: false }
+    ConvertedSchema { schema, about, losses: work.losses, strict: false }
 }
 
-struct Work<'s> {
+struct Converter<'s> {
     root: &'s Value,
     losses: Vec<Loss>,
     nodes: usize,
-    /// References being written out.
+    /// References that are being expanded.
     open: Vec<String>,
 }
 
-impl Work<'_> {
+impl Converter<'_> {
     fn lose(&mut self, path: &str, message: &str) {
         self.losses.push(Loss::new(path, message));
     }
@@ -116,8 +117,8 @@ impl Work<'_> {
         path: &str,
         depth: usize,
     ) -> Map<String, Value> {
-        let target = match refs::resolve(self.root, reference, &self.open) {
-            Ok(target) => refs::merged(target, map),
+        let target = match local_refs::resolve(self.root, reference, &self.open) {
+            Ok(target) => local_refs::merged(target, map),
             Err(problem) => {
                 let what = match problem {
                     RefError::Recursive => "a recursion",
@@ -125,9 +126,9 @@ impl Work<'_> {
                 };
                 self.lose(path, &format!("{what} was moved into the description"));
                 let mut out = any_value();
-                // What it leads back to is an object nearly always.
+                // The target of a recursive reference is nearly always an object.
                 let kind =
-                    refs::resolve(self.root, reference, &[]).ok().and_then(|t| t.get("type"));
+                    local_refs::resolve(self.root, reference, &[]).ok().and_then(|t| t.get("type"));
                 if kind.is_some_and(|kind| kind == "object") {
                     out.insert("type".to_owned(), "OBJECT".into());
                 }
@@ -142,7 +143,7 @@ impl Work<'_> {
         written
     }
 
-    /// Members of an `allOf` become one schema, as far as they do not say different things of the same keyword.
+    /// Merges the members of an `allOf`, as long as they do not conflict in a keyword.
     fn all_of(
         &mut self,
         all: &[Value],
@@ -154,7 +155,7 @@ impl Work<'_> {
         merged.shift_remove("allOf");
         for (i, member) in all.iter().enumerate() {
             let member = match member.get("$ref").and_then(Value::as_str) {
-                Some(reference) => match refs::resolve(self.root, reference, &self.open) {
+                Some(reference) => match local_refs::resolve(self.root, reference, &self.open) {
                     Ok(target) => target.clone(),
                     Err(_) => member.clone(),
                 },
@@ -173,7 +174,7 @@ impl Work<'_> {
                     (Some(old), new) if old == new => {}
                     (Some(_), _) => {
                         let at = format!("{path}/allOf/{i}");
-                        move_out(&mut merged, key, value, &at, &mut self.losses);
+                        move_to_description(&mut merged, key, value, &at, &mut self.losses);
                     }
                     (None, value) => {
                         merged.insert(key.clone(), value.clone());
@@ -234,7 +235,7 @@ impl Work<'_> {
         let beside = ["type", "properties", "items", "enum", "const", "required", "oneOf"];
         for other in beside.into_iter().filter(|other| *other != key) {
             if let Some(value) = map.get(other) {
-                move_out(out, other, value, path, &mut self.losses);
+                move_to_description(out, other, value, path, &mut self.losses);
             }
         }
         let branches =
@@ -250,7 +251,7 @@ impl Work<'_> {
                 self.lose(path, "an empty choice was declared as STRING");
                 out.extend(any_value());
             }
-            // Only null was beside it.
+            // Only null was an alternative.
             1 => out.extend(ported.into_iter().flatten()),
             _ => {
                 let list: Vec<Value> = ported.into_iter().map(Value::Object).collect();
@@ -259,7 +260,7 @@ impl Work<'_> {
         }
     }
 
-    /// The types of a value, without null; guessed from other keywords where there is none.
+    /// The types of a value, without null; inferred from other keywords if there is none.
     fn kinds(&mut self, map: &Map<String, Value>, path: &str) -> Vec<String> {
         let named: Vec<String> = match map.get("type") {
             Some(Value::String(kind)) => vec![kind.to_lowercase()],
@@ -313,7 +314,7 @@ impl Work<'_> {
         }
     }
 
-    /// Only texts can be chosen from, and no empty one.
+    /// An enum can only contain non-empty strings.
     fn choices(
         &mut self,
         kind: &str,
@@ -334,7 +335,7 @@ impl Work<'_> {
             out.insert("enum".to_owned(), texts.into());
         } else {
             let value = map.get(key).cloned().unwrap_or_default();
-            move_out(out, key, &value, path, &mut self.losses);
+            move_to_description(out, key, &value, path, &mut self.losses);
         }
     }
 
@@ -373,7 +374,7 @@ impl Work<'_> {
         }
     }
 
-    /// What the structure above has not read.
+    /// Keywords that the structured conversion has not read.
     fn keyword(&mut self, key: &str, value: &Value, path: &str, out: &mut Map<String, Value>) {
         match key {
             _ if READ.contains(&key) || SILENT.contains(&key) => {}
@@ -382,7 +383,7 @@ impl Work<'_> {
                 self.lose(path, "`additionalProperties: false` was left out; it is checked here");
             }
             "description" => {
-                // Words that were moved out of keywords stand behind the author's own.
+                // Text from other keywords comes after the author's own description.
                 let own = value.as_str().unwrap_or_default();
                 let words = out.get("description").and_then(Value::as_str).unwrap_or_default();
                 let text = if words.is_empty() { own.to_owned() } else { format!("{own} {words}") };
@@ -392,14 +393,14 @@ impl Work<'_> {
             "format" if value.as_str().is_some_and(|f| FORMATS.contains(&f)) => {
                 out.insert(key.to_owned(), value.clone());
             }
-            _ if KEPT.contains(&key) => {
+            _ if SUPPORTED_KEYWORDS.contains(&key) => {
                 out.insert(key.to_owned(), value.clone());
             }
-            _ => move_out(out, key, value, path, &mut self.losses),
+            _ => move_to_description(out, key, value, path, &mut self.losses),
         }
     }
 
-    /// For integers an exclusive bound is an inclusive one, moved by one.
+    /// For integers, an exclusive bound becomes an inclusive one, moved by one.
     fn integer_bound(&mut self, key: &str, value: &Value, out: &mut Map<String, Value>) -> bool {
         let is_integer = out.get("type").is_some_and(|kind| kind == "INTEGER");
         let Some(bound) = value.as_i64().filter(|_| is_integer) else { return false };

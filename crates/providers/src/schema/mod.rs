@@ -1,34 +1,36 @@
-//! Schema portability: JSON Schema 2020-12 to what each provider takes, with a list of what was lost on the way.
+//! Schema conversion: JSON Schema 2020-12 to each provider's dialect, with a list of losses.
 //!
-//! The full schema always stays here, and arguments are validated against it. So a keyword that a provider does not know is said in the
-//! description, for the model, and listed as a [`Loss`], for people; the declared schema may be looser than the real one, never different.
+//! Arguments are always validated against the full schema. A keyword that a provider does not
+//! support is therefore moved into the description for the model and reported as a [`Loss`]; the
+//! declared schema may be looser than the real one, never different.
 
 mod gemini;
-mod plain;
-mod refs;
+mod import_schema;
+mod local_refs;
+mod non_strict;
 mod strict;
-mod undo;
 
 use serde_json::{Map, Value};
 
-use crate::error::shorten;
+use crate::parse_error::truncate;
 
-pub use gemini::port as gemini;
-pub use plain::{Plain, port as plain};
-pub use strict::{Strict, port as strict};
-pub use undo::{from_gemini, undo_strict};
+pub use gemini::convert as gemini;
+pub use import_schema::{from_gemini, from_strict};
+pub use non_strict::{NonStrict, convert as plain};
+pub use strict::{Strict, convert as strict};
 
-/// Levels of a schema that are converted; what lies deeper is described.
+/// Converted levels of a schema; deeper ones are only described.
 const MAX_DEPTH: usize = 32;
-/// Nodes of a converted schema: references are written out, and must not multiply without end (OpenAI takes 5,000 properties).
+/// Limit of nodes of a converted schema: expanded references must not grow without bound (OpenAI
+/// accepts 5,000 properties).
 const MAX_NODES: usize = 5_000;
 
-/// One thing that a provider's form of a schema does not say.
+/// One constraint that the converted schema does not express.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loss {
-    /// Where, as a JSON pointer into the original schema.
+    /// Its position, as a JSON pointer into the original schema.
     pub path: String,
-    /// What, and what was done about it.
+    /// The constraint and how it was handled.
     pub message: String,
 }
 
@@ -38,20 +40,20 @@ impl Loss {
     }
 }
 
-/// A schema in a provider's form.
+/// A converted schema.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ported {
-    /// The schema; null where a function without parameters has none (Gemini).
+pub struct ConvertedSchema {
+    /// The schema; null for a function without parameters (Gemini).
     pub schema: Value,
-    /// Sentences for the tool's description, about what the root of the schema cannot say.
+    /// Sentences for the tool's description, for constraints of the root.
     pub about: Vec<String>,
-    /// What was lost.
+    /// The losses.
     pub losses: Vec<Loss>,
     /// Whether it may be sent with `strict: true`.
     pub strict: bool,
 }
 
-/// Keywords that say nothing about a value and may go unsaid.
+/// Keywords that do not constrain a value and may be dropped.
 const SILENT: [&str; 8] = [
     "$schema",
     "$id",
@@ -63,12 +65,12 @@ const SILENT: [&str; 8] = [
     "definitions",
 ];
 
-/// A keyword in words: `uniqueItems: true`.
-fn in_words(keyword: &str, value: &Value) -> String {
-    format!("{keyword}: {}", shorten(&value.to_string(), 300))
+/// A keyword as text: `uniqueItems: true`.
+fn keyword_text(keyword: &str, value: &Value) -> String {
+    format!("{keyword}: {}", truncate(&value.to_string(), 300))
 }
 
-/// Adds words to a node's description.
+/// Appends text to a node's description.
 fn describe(node: &mut Map<String, Value>, words: &str) {
     let text = match node.get("description").and_then(Value::as_str) {
         Some(old) if !old.is_empty() => format!("{old} ({words})"),
@@ -77,19 +79,19 @@ fn describe(node: &mut Map<String, Value>, words: &str) {
     node.insert("description".to_owned(), text.into());
 }
 
-/// Moves a keyword into the description and says so.
-fn move_out(
+/// Moves a keyword into the description and reports a loss.
+fn move_to_description(
     node: &mut Map<String, Value>,
     keyword: &str,
     value: &Value,
     path: &str,
     losses: &mut Vec<Loss>,
 ) {
-    describe(node, &in_words(keyword, value));
+    describe(node, &keyword_text(keyword, value));
     losses.push(Loss::new(path, format!("`{keyword}` was moved into the description")));
 }
 
-/// A name as a part of a JSON pointer.
+/// Appends a name to a JSON pointer.
 fn pointer(path: &str, key: &str) -> String {
     if key.contains(['~', '/']) {
         return format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -97,12 +99,12 @@ fn pointer(path: &str, key: &str) -> String {
     [path, "/", key].concat()
 }
 
-/// Whether the schema lets null through.
+/// Whether the schema accepts null.
 fn admits_null(schema: &Value) -> bool {
     schema.as_object().map_or_else(|| schema.as_bool().unwrap_or(false), object_admits_null)
 }
 
-/// Whether the schema, an object, lets null through.
+/// Whether the object schema accepts null.
 fn object_admits_null(object: &Map<String, Value>) -> bool {
     let by_type = match object.get("type") {
         Some(Value::String(kind)) => kind == "null",
@@ -121,7 +123,7 @@ fn object_admits_null(object: &Map<String, Value>) -> bool {
     by_type && by_choice && branches("anyOf") && branches("oneOf")
 }
 
-/// The type that all these values have, if they have one.
+/// The common type of all values, if there is one.
 fn common_type(values: &[Value]) -> Option<&'static str> {
     let kind = |value: &Value| match value {
         Value::String(_) => Some("string"),

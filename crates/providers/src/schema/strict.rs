@@ -1,17 +1,20 @@
-//! Strict mode: the subset of JSON Schema that OpenAI, Anthropic and DeepSeek hold a model to while it writes.
+//! Strict mode: converts a schema to the subset of JSON Schema that OpenAI, Anthropic and DeepSeek
+//! enforce while the model writes.
 //!
-//! A schema either has a form in the subset that means the same to a model, or it is refused here and its tool is declared without strict
-//! mode. Never a wrong schema: an open map is no empty object, and a null that means something is no absent value.
+//! A schema is either converted without a change of meaning, or refused, and its tool is then
+//! declared without strict mode. The conversion is never wrong: an open map is not an empty object,
+//! and a meaningful null is not an absent value.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::refs::{self, RefError};
+use super::local_refs::{self, RefError};
 use super::{
-    Loss, MAX_NODES, Ported, SILENT, admits_null, common_type, in_words, move_out, pointer,
+    ConvertedSchema, Loss, MAX_NODES, SILENT, admits_null, common_type, keyword_text,
+    move_to_description, pointer,
 };
 
-/// Whose rules (research/protocols 2.1, 2.3 and 2.5).
+/// Dialect of strict schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Strict {
@@ -19,16 +22,18 @@ pub enum Strict {
     OpenAi,
     /// Optional properties stay optional; bounds and patterns move into the description.
     Anthropic,
-    /// As OpenAI's, but few formats, no bounds of lengths, no object without properties, and lists of types only of primitive ones.
+    /// As OpenAI's, but with few formats, no length bounds, no objects without properties, and type
+    /// lists of primitive types only.
     DeepSeek,
 }
 
-/// Levels of objects and arrays that OpenAI takes; deeper tools are declared without strict mode.
+/// Nesting levels of objects and arrays that OpenAI accepts; deeper tools are declared without
+/// strict mode.
 const MAX_LEVELS: usize = 10;
-/// Choices of all enums together that OpenAI takes.
+/// Enum values in one schema that OpenAI accepts.
 const MAX_CHOICES: usize = 1_000;
 
-/// The formats that everybody takes, and those that DeepSeek does not.
+/// Formats that all accept, and those that DeepSeek does not.
 const FORMATS: [&str; 5] = ["email", "hostname", "ipv4", "ipv6", "uuid"];
 const TIME_FORMATS: [&str; 4] = ["date-time", "time", "date", "duration"];
 
@@ -55,19 +60,26 @@ impl Strict {
         }
     }
 
-    /// Whether every property must be required, so that null says "absent".
+    /// Whether every property must be required, so that null means "absent".
     fn requires_all(self) -> bool {
         self != Self::Anthropic
     }
 }
 
-/// The schema in the strict subset.
+/// Converts the schema to the strict subset.
 ///
 /// # Errors
-/// The first [`Loss`] that would change the meaning: an open map, a tuple, a recursion, an untyped value, a null with a meaning of its own.
-pub fn port(schema: &Value, rules: Strict) -> Result<Ported, Loss> {
-    let mut work =
-        Work { rules, root: schema, losses: Vec::new(), nodes: 0, choices: 0, open: Vec::new() };
+/// The first [`Loss`] that would change the meaning: an open map, a tuple, a recursion, an untyped
+/// value, a meaningful null.
+pub fn convert(schema: &Value, rules: Strict) -> Result<ConvertedSchema, Loss> {
+    let mut work = Converter {
+        rules,
+        root: schema,
+        losses: Vec::new(),
+        nodes: 0,
+        choices: 0,
+        open: Vec::new(),
+    };
     let mut root = schema.as_object().cloned().ok_or_else(|| Loss::new("", "it is no object"))?;
     if ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"].iter().any(|k| root.contains_key(*k)) {
         return Err(Loss::new("", "its root is a composition"));
@@ -75,20 +87,20 @@ pub fn port(schema: &Value, rules: Strict) -> Result<Ported, Loss> {
     root.entry("properties").or_insert_with(|| json!({}));
     root.insert("type".to_owned(), "object".into());
     let schema = work.node(&Value::Object(root), "", 0)?;
-    Ok(Ported { schema, about: Vec::new(), losses: work.losses, strict: true })
+    Ok(ConvertedSchema { schema, about: Vec::new(), losses: work.losses, strict: true })
 }
 
-struct Work<'s> {
+struct Converter<'s> {
     rules: Strict,
     root: &'s Value,
     losses: Vec<Loss>,
     nodes: usize,
     choices: usize,
-    /// References being written out.
+    /// References that are being expanded.
     open: Vec<String>,
 }
 
-impl Work<'_> {
+impl Converter<'_> {
     fn node(&mut self, schema: &Value, path: &str, level: usize) -> Result<Value, Loss> {
         let refuse = |what: &str| Err(Loss::new(path, what));
         let Some(map) = schema.as_object() else { return refuse("a value of any type") };
@@ -103,7 +115,7 @@ impl Work<'_> {
             let [only] = all.as_slice() else { return refuse("allOf") };
             let mut beside = map.clone();
             beside.shift_remove("allOf");
-            return self.node(&Value::Object(refs::merged(only, &beside)), path, level);
+            return self.node(&Value::Object(local_refs::merged(only, &beside)), path, level);
         }
         let mut out = Map::new();
         if map.contains_key("anyOf") || map.contains_key("oneOf") {
@@ -124,8 +136,8 @@ impl Work<'_> {
         path: &str,
         level: usize,
     ) -> Result<Value, Loss> {
-        let target = match refs::resolve(self.root, reference, &self.open) {
-            Ok(target) => refs::merged(target, map),
+        let target = match local_refs::resolve(self.root, reference, &self.open) {
+            Ok(target) => local_refs::merged(target, map),
             Err(RefError::Recursive) => return Err(Loss::new(path, "a recursion")),
             Err(RefError::Unknown) => {
                 return Err(Loss::new(path, format!("an unknown reference {reference:?}")));
@@ -284,7 +296,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What the structure above has not taken.
+    /// Keywords that the structured conversion has not read.
     fn keyword(
         &mut self,
         key: &str,
@@ -307,17 +319,17 @@ impl Work<'_> {
             _ if structural.contains(&key) || SILENT.contains(&key) => {}
             "default" if value.is_null() => {}
             "description" => {
-                // Words that were moved out of keywords stand behind the author's own.
+                // Text from other keywords comes after the author's own description.
                 let own = value.as_str().unwrap_or_default();
                 let words = out.get("description").and_then(Value::as_str).unwrap_or_default();
                 let text = if words.is_empty() { own.to_owned() } else { format!("{own} {words}") };
                 out.insert("description".to_owned(), text.into());
             }
-            "$dynamicRef" => return Err(Loss::new(path, in_words(key, value))),
+            "$dynamicRef" => return Err(Loss::new(path, keyword_text(key, value))),
             _ if self.rules.keeps(key, value) => {
                 out.insert(key.to_owned(), value.clone());
             }
-            _ => move_out(out, key, value, path, &mut self.losses),
+            _ => move_to_description(out, key, value, path, &mut self.losses),
         }
         Ok(())
     }
@@ -327,7 +339,7 @@ fn is_nested(kind: &str) -> bool {
     matches!(kind, "object" | "array")
 }
 
-/// Lets null through: that is how strict mode says "absent".
+/// Accepts null, which means "absent" in strict mode.
 fn make_nullable(node: &mut Value, rules: Strict) {
     let Some(map) = node.as_object_mut() else { return };
     let nested = map.get("type").and_then(Value::as_str).is_some_and(is_nested);

@@ -1,9 +1,9 @@
-//! Why a script cannot be played.
+//! Errors of reading a script.
 
 use std::io;
 use std::path::PathBuf;
 
-/// A script that cannot be played. Nothing of it is.
+/// An unusable script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     /// The file cannot be read.
@@ -11,17 +11,17 @@ pub enum ScriptError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The system's error.
         source: io::Error,
     },
-    /// The file is no script.
+    /// The file is not a valid script.
     #[error("{file}:{line}: {message}")]
     Invalid {
         /// Name of the file.
         file: String,
-        /// Line, from 1; 0 = a script made in code.
+        /// Line, from 1; 0 for a script built in code.
         line: u64,
-        /// What is wrong and what to write instead.
+        /// The problem, and how to fix it.
         message: String,
     },
 }

@@ -1,9 +1,11 @@
-//! A model that replays turns: for tests, the tour and offline work.
+//! Scripted model: replays turns for tests, the tour and offline work.
 //!
-//! Its words come from a YAML file ([`ScriptedModel::load`]) or from code ([`ScriptedModel::from_turns`]). It is asked like any other model,
-//! by the same trait and in the format of Chat Completions, and its answers are made by the same parser as a live provider's, so that broken
-//! arguments, cut answers and repeated ids behave as they do there. A turn may say what it expects to be sent; what does not fit ends the
-//! request with [`FailureKind::Script`](crate::model::FailureKind::Script).
+//! Its turns come from a YAML file ([`ScriptedModel::load`]) or from code
+//! ([`ScriptedModel::from_turns`]). It implements the same trait as other models, in the format of
+//! Chat Completions, and its answers pass through the parser of live answers, so that broken
+//! arguments, cut answers and repeated ids behave as they do there. A turn may state expectations
+//! about its request; a mismatch ends the request with
+//! [`FailureKind::Script`](crate::model::FailureKind::Script).
 //!
 //! ```yaml
 //! version: 1
@@ -21,22 +23,23 @@
 //!     say: The person asked for the notes.
 //! ```
 //!
-//! Absent on purpose: branches, placeholders, random answers. One conversation per [`ScriptedModel`].
+//! Out of scope on purpose: branches, placeholders, random answers. One conversation per
+//! [`ScriptedModel`].
 
 mod error;
-mod expect;
-mod file;
+mod expectations;
 mod model;
-mod play;
-mod turn;
+mod playback;
+mod script_file;
+mod script_turn;
 
 #[cfg(test)]
 mod tests;
 
 pub use error::ScriptError;
-pub use expect::{Expect, ExpectedResult};
+pub use expectations::{Expect, ExpectedResult};
 pub use model::{ScriptedModel, is_summary_request};
-pub use turn::{ScriptCall, ScriptFailure, ScriptStop, ScriptTurn, ScriptUsage, TurnUse};
+pub use script_turn::{ScriptCall, ScriptFailure, ScriptStop, ScriptTurn, ScriptUsage, TurnUse};
 
-/// Id of the provider entry that scripted models answer under.
+/// Provider entry id of scripted models.
 pub const PROVIDER: &str = "scripted";

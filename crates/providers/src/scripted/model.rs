@@ -1,67 +1,68 @@
-//! The model: which turn of the script answers which request.
+//! `ScriptedModel`: chooses the turn of the script that answers a request.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_core::{BoxFuture, CancellationToken};
 
-use crate::chat::Message;
-use crate::format::Format;
+use crate::conversation::Message;
 use crate::model::{
     DeltaSink, FailureKind, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
 };
 use crate::scripted::error::ScriptError;
-use crate::scripted::play::{Outcome, Play};
-use crate::scripted::turn::{ScriptTurn, TurnUse};
-use crate::scripted::{PROVIDER, file};
+use crate::scripted::playback::{Outcome, TurnPlayback};
+use crate::scripted::script_turn::{ScriptTurn, TurnUse};
+use crate::scripted::{PROVIDER, script_file};
+use crate::wire_format::Format;
 
 /// A model that replays a script.
 ///
-/// Which turn comes next: the first request of the conversation that it sees decides where it begins, after as many answers as the request
-/// holds from this script; from there on it counts by itself. So a run that another process resumes goes on at the right turn, and later
-/// trimming and compaction change nothing. Two things cannot be seen in a conversation and are not skipped on resumption: turns that
-/// fail, and answers that were trimmed before the first request.
+/// The first request decides where the script starts: after as many answers as the conversation
+/// already contains from this script. From then on the model counts its own answers. So a run that
+/// another process resumes continues at the right turn, and later trimming and compaction change
+/// nothing. Two kinds of turns leave no trace in a conversation and are not skipped when a run
+/// resumes: turns that fail, and answers that were trimmed before the first request.
 #[derive(Debug)]
 pub struct ScriptedModel {
     info: ModelInfo,
     title: Option<String>,
-    turns: Vec<Play>,
-    summaries: Vec<Play>,
-    next: Mutex<Next>,
+    turns: Vec<TurnPlayback>,
+    summaries: Vec<TurnPlayback>,
+    next: Mutex<Position>,
 }
 
-/// Where the script stands.
+/// Position in the script.
 #[derive(Debug, Default)]
-struct Next {
-    /// Place of the next turn; `None` = no request yet.
+struct Position {
+    /// Index of the next turn; `None` before the first request.
     turn: Option<usize>,
     summary: usize,
 }
 
 impl ScriptedModel {
-    /// Reads a script from its file; the model's name is the file's.
+    /// Reads a script file; the model is named after the file.
     ///
     /// # Errors
     /// [`ScriptError`], with the line.
     pub fn load(path: &Path) -> Result<Self, ScriptError> {
-        let text = file::read(path)?;
+        let text = script_file::read(path)?;
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
         Self::parse(&name, &text)
     }
 
-    /// Reads a script from its text; `name` is the model's, and stands in front of errors.
+    /// Parses a script; `name` is the model's name, and precedes error messages.
     ///
     /// # Errors
     /// [`ScriptError::Invalid`], with the line.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let script = file::parse(name, text)?;
+        let script = script_file::parse(name, text)?;
         Self::new(name, script.name, script.turns)
     }
 
-    /// A script made in code, for tests.
+    /// A script built in code, for tests.
     ///
     /// # Errors
-    /// [`ScriptError::Invalid`] with the line 0 for a turn that contradicts itself.
+    /// [`ScriptError::Invalid`] with the line 0 for a contradictory turn.
     pub fn from_turns(
         name: &str,
         turns: impl IntoIterator<Item = ScriptTurn>,
@@ -78,8 +79,9 @@ impl ScriptedModel {
         let (mut turns, mut summaries) = (Vec::new(), Vec::new());
         for (i, (line, turn)) in script.into_iter().enumerate() {
             let number = i + 1;
-            let play = Play::new(number, &turn, &mut ids)
-                .map_err(|what| file::invalid(name, line, format!("turn {number}: {what}")))?;
+            let play = TurnPlayback::new(number, &turn, &mut ids).map_err(|what| {
+                script_file::invalid(name, line, format!("turn {number}: {what}"))
+            })?;
             match turn.answers {
                 TurnUse::Conversation => turns.push(play),
                 TurnUse::Summary => summaries.push(play),
@@ -95,38 +97,39 @@ impl ScriptedModel {
         Ok(Self { info, title, turns, summaries, next: Mutex::default() })
     }
 
-    /// What the script calls itself.
+    /// Title of the script.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// Turns of the conversation that were not played yet.
+    /// Number of conversation turns that were not played yet.
     #[must_use]
-    pub fn left(&self) -> usize {
+    pub fn remaining_turns(&self) -> usize {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         self.turns.len().saturating_sub(next.turn.unwrap_or(0))
     }
 
-    /// The turn that answers this request. It counts as played when the request is what it expects; the error says what is not.
-    fn take(&self, request: &ModelRequest) -> Result<Play, String> {
+    /// The turn that answers this request. It counts as played if the request meets its
+    /// expectations; the error describes a mismatch.
+    fn next_turn(&self, request: &ModelRequest) -> Result<TurnPlayback, String> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         if is_summary_request(request) {
             let Some(play) = self.summaries.get(next.summary) else {
-                return Ok(Play::summary());
+                return Ok(TurnPlayback::summary());
             };
             play.check(request)?;
             next.summary += 1;
             return Ok(play.clone());
         }
         let at = *next.turn.get_or_insert_with(|| self.position(request));
-        let play = self.turns.get(at).ok_or_else(|| self.ran_out(request))?;
+        let play = self.turns.get(at).ok_or_else(|| self.no_turns_left_message(request))?;
         play.check(request)?;
         next.turn = Some(at + 1);
         Ok(play.clone())
     }
 
-    /// The place after as many answers as the conversation holds from this script.
+    /// The position after as many answers as the conversation contains from this script.
     fn position(&self, request: &ModelRequest) -> usize {
         let is_ours = |message: &&Arc<Message>| match &***message {
             Message::Model(said) => said.provider == PROVIDER && said.model == self.info.model,
@@ -135,12 +138,13 @@ impl ScriptedModel {
         let Some(last) = request.messages.iter().filter(is_ours).count().checked_sub(1) else {
             return 0;
         };
-        let is_answer = |(_, play): &(usize, &Play)| matches!(play.outcome, Outcome::Answer(_));
+        let is_answer =
+            |(_, play): &(usize, &TurnPlayback)| matches!(play.outcome, Outcome::Answer(_));
         let played = self.turns.iter().enumerate().filter(is_answer).nth(last);
         played.map_or(self.turns.len(), |(at, _)| at + 1)
     }
 
-    fn ran_out(&self, request: &ModelRequest) -> String {
+    fn no_turns_left_message(&self, request: &ModelRequest) -> String {
         let count = self.turns.len();
         format!(
             "turn {} of the script: expected the conversation to end after {count} turns, got one more request with {} messages; \
@@ -176,7 +180,8 @@ impl Model for ScriptedModel {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            let play = self.take(request).map_err(|what| self.error(FailureKind::Script, what))?;
+            let play =
+                self.next_turn(request).map_err(|what| self.error(FailureKind::Script, what))?;
             let mut partial = String::new();
             let whole = tokio::select! {
                 biased;
@@ -184,7 +189,7 @@ impl Model for ScriptedModel {
                 () = play.show(request.stream, deltas, &mut partial) => true,
             };
             if !whole {
-                let message = "somebody stopped the request".to_owned();
+                let message = "the request was cancelled".to_owned();
                 return Err(ModelError { partial, ..self.error(FailureKind::Cancelled, message) });
             }
             match play.outcome {
@@ -197,8 +202,8 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Whether a request asks for a summary of the conversation (compaction): one message, no tools, and a system prompt whose first line speaks
-/// of summarising.
+/// Whether a request asks for a summary of the conversation (compaction): one message, no tools,
+/// and a system prompt whose first line mentions summarizing.
 #[must_use]
 pub fn is_summary_request(request: &ModelRequest) -> bool {
     let first = request.system.lines().next().unwrap_or_default().to_lowercase();

@@ -1,4 +1,4 @@
-//! Scripts read and played.
+//! Tests of reading and playing scripts.
 
 use std::sync::Arc;
 
@@ -6,13 +6,13 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use toolcrib_core::{BoxFuture, CallId, CancellationToken, OutcomeKind, RawArgs};
 
-use crate::chat::{CallAnswer, Message, ModelMessage, UserMessage};
-use crate::declare::Declarations;
-use crate::format::Format;
+use crate::conversation::{CallAnswer, Message, ModelMessage, UserMessage};
 use crate::model::{Delta, FailureKind, Model as _, ModelError, ModelReply, ModelRequest};
-use crate::names::NameMap;
+use crate::model_turn::Stop;
 use crate::scripted::{Expect, ExpectedResult, ScriptStop, ScriptTurn, ScriptedModel};
-use crate::turn::Stop;
+use crate::tool_declarations::Declarations;
+use crate::wire_format::Format;
+use crate::wire_names::NameMap;
 
 fn block_on<T>(future: BoxFuture<'_, T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
@@ -119,7 +119,7 @@ fn a_script_is_played_turn_by_turn() {
     let args: Vec<_> = turn.calls.iter().map(|call| call.args.clone()).collect();
     let text = |text: &str| RawArgs::Text(text.to_owned());
     assert_eq!(args, [text("{\"path\":\"notes.md\",\"limit\":5}"), text("{\"path\": "), text("")]);
-    // What the next request repeats is valid even though the second call was not.
+    // The replayed turn is valid although the second call was not.
     assert_eq!(
         turn.assistant.pointer("/tool_calls/1/function/arguments"),
         Some(&json!("{\"INVALID_JSON\":\"{\\\"path\\\": \"}"))
@@ -138,7 +138,7 @@ fn a_script_is_played_turn_by_turn() {
     messages.push(answered(first, "eggs"));
     let second = ask(&model, &request(messages)).unwrap();
     assert_eq!((second.turn.text.as_str(), second.turn.stop), ("Eggs.", Stop::End));
-    assert_eq!(model.left(), 1);
+    assert_eq!(model.remaining_turns(), 1);
     let third = ask(&model, &request(vec![user("again")])).unwrap();
     assert_eq!(third.turn.calls[0].provider_id.as_deref(), Some("call_4"));
 
@@ -221,8 +221,8 @@ fn what_does_not_fit_names_turn_expectation_and_what_came() {
         assert_eq!(error.kind, FailureKind::Script);
         assert_eq!(error.message, format!("turn 2 of the script: {message}"));
         assert_eq!(error.attempts, 0);
-        // A turn that was refused is still to be played.
-        assert_eq!(model.left(), 1);
+        // A turn whose expectation failed remains to be played.
+        assert_eq!(model.remaining_turns(), 1);
     }
 }
 
@@ -245,7 +245,8 @@ fn an_unanswered_call_is_open() {
     assert_eq!(ask(&model, &request(vec![Arc::new(message)])).unwrap().turn.text, "ok");
 }
 
-/// A resumed run begins where its conversation stands; what another model said does not count.
+/// A resumed run continues at the position of its conversation; answers of other models do not
+/// count.
 #[test]
 fn the_place_comes_from_the_conversation() {
     let model = script([
@@ -262,11 +263,11 @@ fn the_place_comes_from_the_conversation() {
     };
     let history = vec![user("a"), said("scripted"), said("openai"), user("b"), said("scripted")];
     assert_eq!(ask(&model, &request(history)).unwrap().turn.text, "three");
-    assert_eq!(model.left(), 0);
+    assert_eq!(model.remaining_turns(), 0);
 
     let fresh = script([ScriptTurn::say("one"), ScriptTurn::say("two")]);
     assert_eq!(ask(&fresh, &request(vec![user("a"), said("openai")])).unwrap().turn.text, "one");
-    // From now on it counts by itself: messages that trimming drops change nothing.
+    // From now on the model counts by itself: trimmed messages change nothing.
     assert_eq!(ask(&fresh, &request(vec![user("a")])).unwrap().turn.text, "two");
 }
 

@@ -1,4 +1,5 @@
-//! Definitions to declarations: each provider's rules, and what is said about what it cannot take.
+//! Tests of tool declarations: each provider's rules, and the warnings about what it cannot
+//! express.
 
 use std::sync::Arc;
 

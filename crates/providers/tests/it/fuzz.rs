@@ -1,9 +1,10 @@
-//! No bytes make a parser panic, and a damaged stream runs nothing that was not asked for.
+//! Property tests of the parsers: no bytes cause a panic, and a damaged stream runs no call that
+//! was not requested.
 
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
-use toolcrib_providers::{Format, detect, parse, reply};
+use toolcrib_providers::{Format, detect, parse, result_messages};
 
 use super::support::fixtures;
 
@@ -18,7 +19,7 @@ fn try_all(body: &[u8]) {
     let _ = detect(body);
     for format in Format::ALL {
         if let Ok(turn) = parse(format, body) {
-            let messages = reply(&turn, &[]);
+            let messages = result_messages(&turn, &[]);
             assert_eq!(messages.is_empty(), turn.calls.is_empty());
         }
     }

@@ -1,20 +1,20 @@
-//! Tests over recorded answers (`tests/fixtures/<format>/*`), in one binary.
+//! Integration tests over recorded answers (`tests/fixtures/<format>/*`), in one binary.
 
-#[cfg(test)]
-mod broken_off;
-#[cfg(test)]
-mod cuts;
 #[cfg(test)]
 mod declarations;
 #[cfg(test)]
-mod errors;
+mod error_bodies;
 #[cfg(test)]
 mod fuzz;
 #[cfg(test)]
-mod replies;
+mod interrupted_streams;
 #[cfg(test)]
-mod responses;
+mod recorded_responses;
 #[cfg(test)]
-mod round_trip;
+mod result_messages;
+#[cfg(test)]
+mod schema_round_trip;
 #[cfg(test)]
 mod support;
+#[cfg(test)]
+mod truncated_recordings;

@@ -1,4 +1,4 @@
-//! Reading the recordings, and showing turns.
+//! Test helpers: reads the recordings and prints turns.
 
 use std::path::PathBuf;
 

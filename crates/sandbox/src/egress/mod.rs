@@ -1,13 +1,14 @@
-//! The way out of a sandbox: an HTTP proxy that reaches named hosts only, at addresses that the HTTP tools may reach too.
+//! Egress proxy: the only route from a sandbox to the network. An HTTP proxy that connects to
+//! listed hosts only, at addresses that the HTTP tools may connect to as well.
 //!
 //! Invariants
-//! - A host is judged twice: by name against the list, by every address it has against the address policy. The connection goes to an
-//!   address that was judged.
-//! - What is sent on is written anew from what was judged, never passed through.
-//! - Nothing outlives the value that serves: its end closes every connection.
+//! - A host is checked twice: its name against the list, and each of its addresses against the
+//!   address policy. The connection goes to a checked address.
+//! - Forwarded requests are rebuilt from checked values, never passed through.
+//! - No connection outlives the proxy value.
 
-mod connection;
-mod head;
+mod proxy_connection;
+mod request_head;
 
 use std::ffi::OsString;
 use std::io;
@@ -19,27 +20,27 @@ use tokio::sync::Semaphore;
 use tokio::task::{JoinHandle, JoinSet};
 use toolcrib_net::{AddressPolicy, Resolve, SystemResolver};
 
-use crate::hosts::HostRules;
+use crate::host_rules::HostRules;
 
-/// Connections of one sandbox at one time; more wait.
+/// Maximum concurrent connections of one sandbox; further ones wait.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Refusals that are remembered.
+/// Maximum number of recorded refusals.
 const MOST_REFUSALS: usize = 64;
 
-/// How long is waited where connections cannot be taken.
+/// Wait after a failed accept.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A host that was asked for and not reached.
+/// A host that was requested and denied.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Refused {
-    /// `host:port`, as it was asked for.
+pub struct RefusedHost {
+    /// `host:port` as requested.
     pub host: String,
     /// `host.not_listed`, or the rule of the address policy.
     pub rule: String,
 }
 
-/// How hosts are looked up and which addresses are fine.
+/// Resolver and address policy of the proxy.
 #[derive(Clone)]
 pub struct Egress {
     addresses: AddressPolicy,
@@ -47,7 +48,7 @@ pub struct Egress {
 }
 
 impl Default for Egress {
-    /// Public addresses, looked up by the system.
+    /// Public addresses only, with the system's resolver.
     fn default() -> Self {
         Self::new(AddressPolicy::public_only(), Arc::new(SystemResolver))
     }
@@ -60,31 +61,31 @@ impl std::fmt::Debug for Egress {
 }
 
 impl Egress {
-    /// Addresses by this policy, names by this resolver.
+    /// An address policy with a resolver.
     #[must_use]
     pub fn new(addresses: AddressPolicy, resolver: Arc<dyn Resolve>) -> Self {
         Self { addresses, resolver }
     }
 }
 
-/// What one sandbox may reach.
-pub(crate) struct Gate {
+/// The hosts that one sandbox may reach, and its refusals.
+pub(crate) struct EgressFilter {
     pub(crate) hosts: HostRules,
     pub(crate) egress: Egress,
-    refused: Mutex<Vec<Refused>>,
+    refused: Mutex<Vec<RefusedHost>>,
 }
 
-impl Gate {
+impl EgressFilter {
     pub(crate) fn new(hosts: HostRules, egress: Egress) -> Arc<Self> {
         Arc::new(Self { hosts, egress, refused: Mutex::default() })
     }
 
-    /// What was refused so far.
-    pub(crate) fn refused(&self) -> Vec<Refused> {
+    /// Denied hosts so far.
+    pub(crate) fn refused(&self) -> Vec<RefusedHost> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn refuse(&self, one: Refused) {
+    fn refuse(&self, one: RefusedHost) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() < MOST_REFUSALS && !refused.contains(&one) {
             refused.push(one);
@@ -92,7 +93,7 @@ impl Gate {
     }
 }
 
-/// The variables by which programs find a proxy at this port of their own machine.
+/// Environment variables that announce a proxy at this local port.
 pub(crate) fn variables(port: u16) -> impl Iterator<Item = (OsString, OsString)> {
     let proxy = format!("http://127.0.0.1:{port}");
     let named = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, proxy.clone()));
@@ -103,14 +104,14 @@ pub(crate) fn variables(port: u16) -> impl Iterator<Item = (OsString, OsString)>
     })
 }
 
-/// The proxy of one sandbox, at work. Dropped, it ends with all its connections.
+/// The running proxy of one sandbox. Dropping it closes all its connections.
 pub(crate) struct Proxy {
-    gate: Arc<Gate>,
+    gate: Arc<EgressFilter>,
     serving: JoinHandle<()>,
 }
 
 impl Proxy {
-    /// Serves these hosts at a listener.
+    /// Serves these hosts on a listener.
     pub(crate) fn open(
         listener: std::net::TcpListener,
         hosts: &HostRules,
@@ -118,16 +119,16 @@ impl Proxy {
     ) -> io::Result<Self> {
         listener.set_nonblocking(true)?;
         let listener = TcpListener::from_std(listener)?;
-        let gate = Gate::new(hosts.clone(), egress.clone());
+        let gate = EgressFilter::new(hosts.clone(), egress.clone());
         Ok(Self { serving: tokio::spawn(serve(listener, Arc::clone(&gate))), gate })
     }
 
-    /// What was refused so far.
-    pub(crate) fn refused(&self) -> Vec<Refused> {
+    /// Denied hosts so far.
+    pub(crate) fn refused(&self) -> Vec<RefusedHost> {
         self.gate.refused()
     }
 
-    /// Serves nobody any more; what was refused is still known.
+    /// Stops the proxy; the refusals stay available.
     pub(crate) fn close(&self) {
         self.serving.abort();
     }
@@ -139,8 +140,8 @@ impl Drop for Proxy {
     }
 }
 
-/// Serves a listener until it is dropped.
-pub(crate) async fn serve(listener: TcpListener, gate: Arc<Gate>) {
+/// Serves a listener until the future is dropped.
+pub(crate) async fn serve(listener: TcpListener, gate: Arc<EgressFilter>) {
     let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = JoinSet::new();
     loop {
@@ -150,11 +151,11 @@ pub(crate) async fn serve(listener: TcpListener, gate: Arc<Gate>) {
             Ok((stream, _)) => {
                 let gate = Arc::clone(&gate);
                 connections.spawn(async move {
-                    connection::carry(stream, &gate).await;
+                    proxy_connection::proxy_connection(stream, &gate).await;
                     drop(place);
                 });
             }
-            // Out of descriptors, most likely: some will be closed.
+            // Probably out of file descriptors; some will be closed.
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }

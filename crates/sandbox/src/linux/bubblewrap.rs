@@ -1,5 +1,8 @@
-//! bubblewrap (`bwrap`) as the maker of the walls, where it is installed and ours cannot be built: on Ubuntu, for instance, its AppArmor
-//! profile allows it what it does not allow us. Our helper looks after it as after a sandbox of its own: time, limits, the end.
+//! bubblewrap (`bwrap`) backend, for hosts where it is installed and the built-in sandbox is not
+//! allowed.
+//!
+//! On Ubuntu, for example, AppArmor allows user namespaces to `bwrap` but not to other programs.
+//! The helper process supervises it like a sandbox of its own: timeout, limits and end.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -7,44 +10,45 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_net::BoxFuture;
 
-use super::command::kind;
-use super::filter;
-use super::local::Local;
-use super::plan::{Act, FILTERS, How, Net, Plan};
-use super::start::must_be_there;
+use super::exec::filter_options;
+use super::local_backend::Local;
+use super::plan::{Access, Action, FILTERS, Net, Plan};
+use super::seccomp_filter;
+use super::start_result::check_paths_exist;
 use crate::backend::{self, Backend, Process};
 use crate::job::Job;
 use crate::policy::{Network, Policy};
-use crate::process::{DEFAULT_PATH, look_up};
-use crate::report::Probe;
+use crate::probe_report::Probe;
+use crate::process::{DEFAULT_PATH, find_program};
 use crate::{Level, SandboxError};
 
 const NAME: &str = "bubblewrap";
 
-/// How its program is had.
+/// How to install it.
 const REMEDY: &str = "install the package bubblewrap";
 
-/// The sandbox of another program. It holds what namespaces and the filter hold; there is no Landlock in it, and no proxy.
+/// Runs programs in `bwrap`. It enforces namespaces and the seccomp filter; it has no Landlock and
+/// no egress proxy.
 #[derive(Debug, Default)]
 pub struct Bubblewrap {
     local: Local,
 }
 
 impl Bubblewrap {
-    /// With this executable as helper, as in [`Local::new`].
+    /// Uses this executable as helper, as in [`Local::new`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With another executable as helper.
+    /// Uses another executable as helper.
     pub fn with_helper(program: impl Into<PathBuf>) -> Self {
         Self { local: Local::with_helper(program) }
     }
 
-    /// The program, if it is installed. One in a folder that the user may write to does not count.
+    /// The installed program. A program in a folder that the user can write to is ignored.
     fn program() -> Option<PathBuf> {
-        look_up(OsStr::new("bwrap"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
+        find_program(OsStr::new("bwrap"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
     }
 
     async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
@@ -60,15 +64,16 @@ impl Bubblewrap {
         }
         let bwrap =
             Self::program().ok_or(SandboxError::NoMaker { program: "bwrap", remedy: REMEDY })?;
-        let mut plan = Plan::of(job)?.spelled_out().into_owned();
-        must_be_there(&plan)?;
-        let walls = walls(&plan);
-        let filters = kind(&plan, Level::Namespace);
-        if let Act::Run { program, args, env, filters: passed, .. } = &mut plan.act {
-            let count = filter::files(filters).map_err(SandboxError::Helper)?.len();
+        let mut plan = Plan::from_job(job)?.with_root_only_views().into_owned();
+        check_paths_exist(&plan)?;
+        let arguments = bwrap_args(&plan);
+        let filters = filter_options(&plan, Level::Namespace);
+        if let Action::Run { program, args, env, filters: passed, .. } = &mut plan.act {
+            let count =
+                seccomp_filter::encoded_programs(filters).map_err(SandboxError::Helper)?.len();
             let numbers = (FILTERS..).take(count).map(|number| number.to_string());
             let filtered = numbers.flat_map(|number| ["--add-seccomp-fd".to_owned(), number]);
-            let mut line: Vec<OsString> = walls;
+            let mut line: Vec<OsString> = arguments;
             line.extend(filtered.map(OsString::from));
             env.extend(["HOME", "TMPDIR"].map(|name| (name.into(), "/tmp".into())));
             env.extend(job.env.iter().cloned());
@@ -81,19 +86,19 @@ impl Bubblewrap {
             *passed = Some(filters);
         }
         plan.folder = "/".into();
-        plan.views.retain(|view| view.how == How::Write);
-        self.local.bare(&plan, job, Level::Namespace).await
+        plan.views.retain(|view| view.how == Access::Write);
+        self.local.start_external(&plan, job, Level::Namespace).await
     }
 }
 
-/// Whether the loader of programs obeys a variable of this name: then it is for the program inside, and not for `bwrap`, which is outside and
-/// would load what the program wrote.
+/// Whether the dynamic loader interprets a variable of this name. Such variables are passed only to
+/// the program inside: `bwrap` itself runs outside and would load files that the program wrote.
 fn is_for_the_loader(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
-/// What to tell it about a plan.
-fn walls(plan: &Plan) -> Vec<OsString> {
+/// The arguments of `bwrap` for a plan.
+fn bwrap_args(plan: &Plan) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut say = |line: &[&OsStr]| words.extend(line.iter().map(OsString::from));
     let word = OsStr::new;
@@ -112,19 +117,20 @@ fn walls(plan: &Plan) -> Vec<OsString> {
     for view in &plan.views {
         let path = &view.path;
         match view.how {
-            How::Read => say(&[word("--ro-bind"), path, path]),
-            How::Write => say(&[word("--bind"), path, path]),
-            How::Hidden if view.path().is_dir() => {
+            Access::Read => say(&[word("--ro-bind"), path, path]),
+            Access::Write => say(&[word("--bind"), path, path]),
+            Access::Hidden if view.path().is_dir() => {
                 say(&[word("--perms"), word("0111"), word("--tmpfs"), path]);
             }
-            How::Hidden => say(&[word("--ro-bind"), word("/dev/null"), path]),
+            Access::Hidden => say(&[word("--ro-bind"), word("/dev/null"), path]),
         }
     }
-    for view in plan.views.iter().filter(|view| view.how == How::Hidden && view.path().is_dir()) {
+    for view in plan.views.iter().filter(|view| view.how == Access::Hidden && view.path().is_dir())
+    {
         say(&[word("--remount-ro"), &view.path]);
     }
     for (at, target) in &plan.links {
-        // A link in a folder that is mounted is there already.
+        // A link in a mounted folder already exists.
         if !plan.views.iter().any(|view| Path::new(at).starts_with(view.path())) {
             say(&[word("--symlink"), target, at]);
         }
@@ -139,17 +145,17 @@ impl Backend for Bubblewrap {
         NAME
     }
 
-    fn keeps_hosts(&self, _: Level) -> bool {
+    fn enforces_hosts(&self, _: Level) -> bool {
         false
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
         Box::pin(async move {
             let Some(program) = Self::program() else {
-                return Probe::nothing(NAME, "bwrap", format!("not installed: {REMEDY}"));
+                return Probe::unavailable(NAME, "bwrap", format!("not installed: {REMEDY}"));
             };
             let job = Job::new("true", Policy::default());
-            backend::tried(self, "bwrap", &program, Level::Namespace, &job).await
+            backend::probe_run(self, "bwrap", &program, Level::Namespace, &job).await
         })
     }
 

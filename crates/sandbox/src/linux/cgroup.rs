@@ -1,8 +1,8 @@
-//! Groups of the kernel (cgroup v2): everything in a sandbox as one, where the folder of groups that this process is in was handed to it.
+//! cgroup v2 groups: one group for each sandbox, if systemd delegated the cgroup of this process.
 //!
-//! The program is made inside of its group; to move a process there later would hold up every fork of the machine for milliseconds. What looks
-//! after the sandbox stays outside, so that it can kill the group as one. A group comes on top of everything else: without one the watch and the
-//! walls are the same.
+//! The program is created inside its group, because moving a process into one later delays every
+//! fork on the machine for milliseconds. The supervisor stays outside, so that it can kill the
+//! whole group. A group is optional: without it the limit watch and the isolation are the same.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -18,61 +18,61 @@ use rustix::fs::{Access, AtFlags, CWD, Mode, OFlags, accessat, mkdirat, openat, 
 use super::plan::Amounts;
 use crate::Level;
 
-/// What bounds a group as a whole. Processor time is counted for every group.
+/// Controllers that limit a group as a whole. CPU time is counted for every group.
 const CONTROLLERS: [&str; 2] = ["memory", "pids"];
 
-/// What groups of ours begin with; the number of the process that made them follows.
+/// Prefix of our groups, followed by the process id of their creator.
 const NAME: &str = "toolcrib-";
 
-/// Set by systemd on a folder that it hands over (`Delegate=`).
+/// Extended attributes that systemd sets on a delegated folder (`Delegate=`).
 const DELEGATED: [&str; 2] = ["user.delegate", "trusted.delegate"];
 
-/// Where groups can be made.
-pub(super) struct Place {
+/// A cgroup in which groups can be created.
+pub(super) struct CgroupParent {
     path: PathBuf,
     folder: OwnedFd,
-    /// Those of [`CONTROLLERS`] that hold in groups here.
+    /// The [`CONTROLLERS`] that are available in groups here.
     controllers: Vec<&'static str>,
-    /// This process, by its number outside.
+    /// Process id of this process, outside of namespaces.
     maker: u32,
 }
 
-/// Where this process may make groups, looked for once; why it may not, in words.
-pub(super) fn place() -> &'static Result<Place, String> {
-    static PLACE: OnceLock<Result<Place, String>> = OnceLock::new();
+/// Where this process may create groups, determined once; otherwise the reason why it may not.
+pub(super) fn parent() -> &'static Result<CgroupParent, String> {
+    static PLACE: OnceLock<Result<CgroupParent, String>> = OnceLock::new();
     PLACE.get_or_init(|| {
         let read =
             |path: &str| fs::read_to_string(path).map_err(|error| format!("{path}: {error}"));
         let (mounts, own) = (read("/proc/self/mountinfo")?, read("/proc/self/cgroup")?);
         let own = own_folder(&mounts, &own).ok_or("this process is in no group of version 2")?;
-        let found = Place::best(&own)?;
+        let found = CgroupParent::find(&own)?;
         found.remove_left();
         Ok(found)
     })
 }
 
-/// Where a sandbox of this level gets a group of its own: where that bounds something, or lets everything be killed as one that could
-/// not be otherwise.
-pub(super) fn place_for(level: Level) -> Option<&'static Place> {
-    let place = place().as_ref().ok()?;
+/// The parent cgroup for a sandbox of this level: only if a group limits something, or allows
+/// killing everything at once that could not be killed otherwise.
+pub(super) fn parent_for(level: Level) -> Option<&'static CgroupParent> {
+    let place = parent().as_ref().ok()?;
     (level == Level::Reduced || !place.controllers.is_empty()).then_some(place)
 }
 
-impl Place {
-    /// The folder itself, or where it is one part of what was handed over, that.
-    fn best(own: &Path) -> Result<Self, String> {
-        let mut first = Self::at(own);
+impl CgroupParent {
+    /// The folder itself, or the delegated folder that contains it.
+    fn find(own: &Path) -> Result<Self, String> {
+        let mut first = Self::open_if_delegated(own);
         let around = own.parent().filter(|around| is_delegated(around));
         if let Some(around) = around
             && first.as_ref().map_or(0, |place| place.controllers.len()) < CONTROLLERS.len()
-            && let Ok(place) = Self::at(around)
+            && let Ok(place) = Self::open_if_delegated(around)
         {
             first = Ok(place);
         }
         first.map_err(|error| format!("{} was not handed to this user: {error}", own.display()))
     }
 
-    fn at(path: &Path) -> io::Result<Self> {
+    fn open_if_delegated(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(CWD, path, flags, Mode::empty())?;
         for file in [".", "cgroup.procs"] {
@@ -82,7 +82,7 @@ impl Place {
         let there = words("cgroup.controllers");
         let control = path.join("cgroup.subtree_control");
         for wanted in CONTROLLERS.iter().filter(|wanted| has(&there, wanted)) {
-            // Where processes are in the folder itself, it refuses.
+            // Fails if the folder itself contains processes.
             let _ = fs::write(&control, format!("+{wanted}"));
         }
         let on = words("cgroup.subtree_control");
@@ -90,7 +90,7 @@ impl Place {
         Ok(Self { path: path.to_owned(), folder, controllers, maker: std::process::id() })
     }
 
-    /// Removes what processes left that were killed. What is in use cannot be removed.
+    /// Removes groups of killed processes. A group in use cannot be removed.
     fn remove_left(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -101,8 +101,8 @@ impl Place {
         }
     }
 
-    /// What holds here, for people.
-    pub(super) fn words(&self) -> String {
+    /// Description of the available controllers, for people.
+    pub(super) fn description(&self) -> String {
         let path = self.path.display();
         match self.controllers.as_slice() {
             [] => format!(
@@ -120,9 +120,9 @@ impl Place {
     }
 }
 
-/// The group of one sandbox. Dropped, it is removed, if nothing is in it.
-pub(super) struct Group {
-    place: &'static Place,
+/// The cgroup of one sandbox. Dropping it removes it if it is empty.
+pub(super) struct Cgroup {
+    place: &'static CgroupParent,
     name: String,
     folder: OwnedFd,
     kill: File,
@@ -130,9 +130,9 @@ pub(super) struct Group {
     memory: Option<File>,
 }
 
-impl Group {
-    /// A group with these limits.
-    pub(super) fn new(place: &'static Place, amounts: &Amounts) -> io::Result<Self> {
+impl Cgroup {
+    /// Creates a group with these limits.
+    pub(super) fn new(place: &'static CgroupParent, amounts: &Amounts) -> io::Result<Self> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let name = format!("{NAME}{}-{:x}", place.maker, now.map_or(0, |now| now.as_nanos()));
         mkdirat(&place.folder, &name, Mode::RWXU | Mode::RGRP | Mode::XGRP)?;
@@ -143,7 +143,7 @@ impl Group {
         made
     }
 
-    fn open(place: &'static Place, name: &str, amounts: &Amounts) -> io::Result<Self> {
+    fn open(place: &'static CgroupParent, name: &str, amounts: &Amounts) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = openat(&place.folder, name, flags, Mode::empty())?;
         let file = |name: &str, how: OFlags| -> io::Result<File> {
@@ -154,7 +154,7 @@ impl Group {
         };
         if let Some(bytes) = amounts.memory.filter(|_| place.bounds("memory")) {
             set("memory.max", bytes.to_string())?;
-            // Not every kernel counts what was moved out of memory.
+            // Not every kernel counts swap.
             let _ = set("memory.swap.max", "0".to_owned());
         }
         if let Some(count) = amounts.processes.filter(|_| place.bounds("pids")) {
@@ -165,34 +165,34 @@ impl Group {
         Ok(Self { place, name: name.to_owned(), kill, cpu, memory: memory.transpose()?, folder })
     }
 
-    /// Where a process is made in it.
+    /// Descriptor for creating a process in the group.
     pub(super) fn folder(&self) -> BorrowedFd<'_> {
         self.folder.as_fd()
     }
 
-    /// Kills everything in it at once: nothing is made between two looks.
+    /// Kills everything in the group atomically, so that no new process can be missed.
     pub(super) fn kill(&self) {
         let _ = self.kill.write_all_at(b"1", 0);
     }
 
-    /// Processor time of everything that is or was in it.
+    /// CPU time of all current and former processes of the group.
     pub(super) fn cpu(&self) -> Option<Duration> {
         number(&self.cpu, "usage_usec").map(Duration::from_micros)
     }
 
-    /// Whether the kernel ended something in it because there was no more memory for it.
+    /// Whether the kernel killed a process of the group for lack of memory.
     pub(super) fn is_out_of_memory(&self) -> bool {
         self.memory.as_ref().and_then(|events| number(events, "oom_kill")).is_some_and(|n| n > 0)
     }
 }
 
-impl Drop for Group {
+impl Drop for Cgroup {
     fn drop(&mut self) {
         let _ = unlinkat(&self.place.folder, &self.name, AtFlags::REMOVEDIR);
     }
 }
 
-/// The folder of the group that a process is in, from what `/proc` says of mounts and of it.
+/// The cgroup folder of a process, from the contents of its mountinfo and cgroup files.
 fn own_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -203,13 +203,13 @@ fn own_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
         let mut fields = mount.split(' ').skip(3);
         let (root, point) = (fields.next()?, fields.next()?);
         let below = Path::new(own).strip_prefix(root).ok()?;
-        // `join` of nothing would end in a slash.
+        // Joining an empty path would append a slash.
         let point = Path::new(point);
         Some(if below == Path::new("") { point.to_owned() } else { point.join(below) })
     })
 }
 
-/// Whether systemd handed this folder over.
+/// Whether systemd delegated this folder.
 fn is_delegated(path: &Path) -> bool {
     let mut value = [0_u8; 8];
     DELEGATED.iter().any(|name| {
@@ -222,7 +222,7 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|one| one == word)
 }
 
-/// The number behind a word of a file with one in each line.
+/// The number after a key in a file with one key per line.
 fn number(file: &File, word: &str) -> Option<u64> {
     let mut text = [0_u8; 1024];
     let read = file.read_at(&mut text, 0).ok()?;
@@ -248,7 +248,7 @@ mod tests {
         check(mounts, "4:memory:/a\n0::/\n", Some("/sys/fs/cgroup"));
         check(mounts, "4:memory:/a\n", None);
         check("25 30 0:22 / /proc rw - proc proc rw\n", "0::/\n", None);
-        // A container that sees its own part of the tree alone, and a process that is outside of it.
+        // A container that sees only its part of the tree, and a process outside of it.
         let part = "32 25 0:26 /docker/1 /sys/fs/cgroup ro - cgroup2 cgroup rw\n";
         check(part, "0::/docker/1/x\n", Some("/sys/fs/cgroup/x"));
         check(part, "0::/docker/2\n", None);
@@ -264,10 +264,10 @@ mod tests {
         assert_eq!(number(&file, "nothing"), None);
     }
 
-    /// On this very host, where it lets us.
+    /// Runs on this host, if it delegates a cgroup.
     #[test]
     fn a_group_is_made_killed_as_one_and_removed() {
-        let place = match place() {
+        let place = match parent() {
             Ok(place) => place,
             Err(why) => return eprintln!("NOT TRIED: {why}"),
         };
@@ -279,7 +279,7 @@ mod tests {
             disk: None,
             wall: None,
         };
-        let group = Group::new(place, &amounts).unwrap();
+        let group = Cgroup::new(place, &amounts).unwrap();
         let path = place.path.join(&group.name);
         for (controller, file, most) in
             [("memory", "memory.max", "67108864"), ("pids", "pids.max", "20")]

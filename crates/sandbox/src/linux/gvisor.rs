@@ -1,8 +1,9 @@
-//! gVisor (`runsc`) as the maker of the walls, where it is installed and chosen: a kernel of its own between the program and the host. It gets a
-//! bundle as the Open Container Initiative describes it (runtime-spec 1.0), made of the policy. Our helper looks after it as after a sandbox of
-//! its own: time, memory, the end.
+//! gVisor (`runsc`) backend, if it is installed and selected: a separate kernel between the program
+//! and the host.
 //!
-//! The bundle is tested everywhere; with a real `runsc` nobody has tried it yet.
+//! `runsc` gets an OCI bundle (runtime-spec 1.0) generated from the policy. The helper process
+//! supervises it like a sandbox of its own: timeout, memory and end. The bundle is tested
+//! everywhere; it has not been tested with a real `runsc` yet.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -13,27 +14,27 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolcrib_net::BoxFuture;
 
-use super::local::Local;
-use super::plan::{Act, Amounts, How, Net, Plan, View};
-use super::root::SCRATCH;
-use super::start::must_be_there;
-use crate::backend::{self, Backend, Handle, Process, Swept, Tell};
-use crate::egress::Refused;
-use crate::job::{Ended, Job};
+use super::local_backend::Local;
+use super::mount_namespace::SCRATCH;
+use super::plan::{Access, Action, Amounts, Net, PathView, Plan};
+use super::start_result::check_paths_exist;
+use crate::backend::{self, Backend, ControlOrder, Handle, KillChildrenResult, Process};
+use crate::egress::RefusedHost;
+use crate::job::{Job, JobResult};
 use crate::policy::{Network, Policy};
-use crate::process::{DEFAULT_PATH, look_up};
-use crate::report::Probe;
+use crate::probe_report::Probe;
+use crate::process::{DEFAULT_PATH, find_program};
 use crate::{Level, SandboxError};
 
 const NAME: &str = "gvisor";
 
-/// How its program is had.
+/// How to install it.
 const REMEDY: &str = "install gVisor (gvisor.dev)";
 
-/// The user inside: without any right of root, and whoever owns what the policy names.
+/// User id inside: without capabilities, and owner of the policy's files.
 const OWNER: u32 = 0;
 
-/// The sandbox of another kernel.
+/// Runs programs in gVisor.
 #[derive(Debug, Default)]
 pub struct Gvisor {
     local: Local,
@@ -41,18 +42,18 @@ pub struct Gvisor {
 }
 
 impl Gvisor {
-    /// With this executable as helper, as in [`Local::new`].
+    /// Uses this executable as helper, as in [`Local::new`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With another executable as helper.
+    /// Uses another executable as helper.
     pub fn with_helper(program: impl Into<PathBuf>) -> Self {
         Self { local: Local::with_helper(program), program: None }
     }
 
-    /// The same with this `runsc` instead of that of the system.
+    /// Uses this `runsc` instead of the installed one.
     #[must_use]
     pub fn runsc(mut self, program: impl Into<PathBuf>) -> Self {
         self.program = Some(program.into());
@@ -61,8 +62,9 @@ impl Gvisor {
 
     fn program(&self) -> Option<PathBuf> {
         let known = self.program.clone();
-        known
-            .or_else(|| look_up(OsStr::new("runsc"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok())
+        known.or_else(|| {
+            find_program(OsStr::new("runsc"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
+        })
     }
 
     async fn begin(&self, job: &Job) -> Result<Process, SandboxError> {
@@ -78,38 +80,39 @@ impl Gvisor {
         if job.bridge {
             return cannot("pass a bridge");
         }
-        let mut plan = Plan::of(job)?.spelled_out().into_owned();
-        must_be_there(&plan)?;
+        let mut plan = Plan::from_job(job)?.with_root_only_views().into_owned();
+        check_paths_exist(&plan)?;
         let bundle = Bundle::new(&plan).map_err(|source| SandboxError::Setup {
             step: "the bundle of gVisor".to_owned(),
             source,
         })?;
-        let line = line(&bundle, plan.net);
-        if let Act::Run { program, args, env, .. } = &mut plan.act {
+        let line = runsc_args(&bundle, plan.net);
+        if let Action::Run { program, args, env, .. } = &mut plan.act {
             (*program, *args) = (runsc.into(), line);
             *env = vec![("PATH".into(), DEFAULT_PATH.into())];
         }
         plan.folder = "/".into();
         plan.views.clear();
         plan.links.clear();
-        // The kernel of the program keeps all of its memory in one file.
+        // gVisor stores all memory of the program in one file, so limits on files would limit
+        // memory.
         plan.amounts = Amounts { file_size: None, disk: None, ..plan.amounts };
-        let mut process = self.local.bare(&plan, job, Level::External).await?;
+        let mut process = self.local.start_external(&plan, job, Level::External).await?;
         let inner = process.handle;
-        process.handle = Box::new(Held { inner, _bundle: bundle });
+        process.handle = Box::new(GvisorHandle { inner, _bundle: bundle });
         Ok(process)
     }
 }
 
-/// The words of `runsc` for a bundle.
-fn line(bundle: &Bundle, net: Net) -> Vec<OsString> {
+/// The arguments of `runsc` for a bundle.
+fn runsc_args(bundle: &Bundle, net: Net) -> Vec<OsString> {
     let mut line: Vec<OsString> = Vec::new();
     if !rustix::process::geteuid().is_root() {
         line.push("--rootless".into());
     }
     let net = if net == Net::Host { "host" } else { "none" };
     line.push(format!("--network={net}").into());
-    // Limits are kept by the watch; what the program writes goes where the policy says, and nowhere else.
+    // The limit watch enforces limits; writes go only to the policy's paths.
     line.extend(["--ignore-cgroups", "--overlay2=none", "--host-uds=none"].map(OsString::from));
     line.extend(["--root".into(), bundle.path.join("state").into_os_string()]);
     line.extend(["run".into(), "--bundle".into(), bundle.path.clone().into_os_string()]);
@@ -117,7 +120,7 @@ fn line(bundle: &Bundle, net: Net) -> Vec<OsString> {
     line
 }
 
-/// The folder that says what runs. Dropped, it is removed.
+/// The bundle folder. Dropping it removes it.
 struct Bundle {
     path: PathBuf,
 }
@@ -142,7 +145,7 @@ impl Bundle {
         }
         for (at, target) in &plan.links {
             let at = inside(&root, Path::new(at));
-            // What lies in a view has its links already.
+            // Links inside a mounted path already exist.
             if let Some(folder) = at.parent()
                 && fs::create_dir_all(folder).is_ok()
             {
@@ -168,8 +171,8 @@ fn inside(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
-/// A place for a view, where it lies in no other one.
-fn make(root: &Path, view: &View) -> io::Result<()> {
+/// Creates the mount point of a path that is inside no other view.
+fn make(root: &Path, view: &PathView) -> io::Result<()> {
     let at = inside(root, view.path());
     if view.outside().is_dir() {
         return fs::create_dir_all(at);
@@ -180,9 +183,9 @@ fn make(root: &Path, view: &View) -> io::Result<()> {
     fs::write(at, "")
 }
 
-/// What runs, as the runtime reads it.
+/// The runtime configuration (`config.json`).
 fn config(plan: &Plan) -> io::Result<Value> {
-    let Act::Run { program, args, env, .. } = &plan.act else {
+    let Action::Run { program, args, env, .. } = &plan.act else {
         return Err(io::Error::other("there is no program"));
     };
     let args: Vec<&str> =
@@ -246,43 +249,43 @@ fn mounts(plan: &Plan) -> io::Result<Vec<Value>> {
                 "options": ["rbind", how, "nosuid", "nodev"]})
         };
         mounts.push(match view.how {
-            How::Read => bind(from, "ro"),
-            How::Write => bind(from, "rw"),
-            How::Hidden if view.path().is_dir() => json!({"destination": at, "type": "tmpfs",
+            Access::Read => bind(from, "ro"),
+            Access::Write => bind(from, "rw"),
+            Access::Hidden if view.path().is_dir() => json!({"destination": at, "type": "tmpfs",
                 "source": "tmpfs", "options": ["ro", "nosuid", "nodev", "mode=0111", "size=0"]}),
-            How::Hidden => bind("/dev/null", "ro"),
+            Access::Hidden => bind("/dev/null", "ro"),
         });
     }
     Ok(mounts)
 }
 
-/// A word that can stand in the file.
+/// Converts a word to UTF-8 text for the configuration.
 fn text(word: &OsStr) -> io::Result<&str> {
     word.to_str().ok_or_else(|| io::Error::other(format!("{word:?} is no text")))
 }
 
-/// The hold on the program, with what it was made of.
-struct Held {
+/// Handle of a program, with its bundle.
+struct GvisorHandle {
     inner: Box<dyn Handle>,
     _bundle: Bundle,
 }
 
-impl Handle for Held {
-    fn wait(&mut self) -> BoxFuture<'_, Result<Ended, SandboxError>> {
+impl Handle for GvisorHandle {
+    fn wait(&mut self) -> BoxFuture<'_, Result<JobResult, SandboxError>> {
         self.inner.wait()
     }
 
-    /// What runs in there are no processes of this machine.
-    fn sweep(&mut self) -> BoxFuture<'_, Result<Swept, SandboxError>> {
-        Box::pin(std::future::ready(Ok(Swept::Breeds)))
+    /// Processes inside gVisor are not processes of this machine.
+    fn kill_children(&mut self) -> BoxFuture<'_, Result<KillChildrenResult, SandboxError>> {
+        Box::pin(std::future::ready(Ok(KillChildrenResult::Breeds)))
     }
 
-    fn refused(&self) -> Vec<Refused> {
+    fn refused(&self) -> Vec<RefusedHost> {
         self.inner.refused()
     }
 
-    fn tell(&self, order: Tell) {
-        self.inner.tell(order);
+    fn send_order(&self, order: ControlOrder) {
+        self.inner.send_order(order);
     }
 }
 
@@ -291,17 +294,17 @@ impl Backend for Gvisor {
         NAME
     }
 
-    fn keeps_hosts(&self, _: Level) -> bool {
+    fn enforces_hosts(&self, _: Level) -> bool {
         false
     }
 
     fn probe(&self) -> BoxFuture<'_, Probe> {
         Box::pin(async move {
             let Some(program) = self.program() else {
-                return Probe::nothing(NAME, "runsc", format!("not installed: {REMEDY}"));
+                return Probe::unavailable(NAME, "runsc", format!("not installed: {REMEDY}"));
             };
             let job = Job::new("true", Policy::default());
-            backend::tried(self, "runsc", &program, Level::External, &job).await
+            backend::probe_run(self, "runsc", &program, Level::External, &job).await
         })
     }
 
@@ -326,7 +329,7 @@ mod tests {
         let mut policy = Policy { writable: vec![path.join("work")], ..Policy::default() };
         change(&mut policy, &path);
         let job = Job::new("make", policy).args(["test"]).env("A", "1");
-        (folder, Plan::of(&job).unwrap())
+        (folder, Plan::from_job(&job).unwrap())
     }
 
     #[test]
@@ -362,7 +365,7 @@ mod tests {
         assert_eq!(mount("/usr".into())["options"][1], "ro");
         assert_eq!(mount(root.join("work/secret"))["type"], "tmpfs");
         assert_eq!(mount(root.join("work/key"))["source"], "/dev/null");
-        // What lies in something comes after it.
+        // Inner mounts come after outer ones.
         let order: Vec<&Value> = config["mounts"].as_array().unwrap().iter().collect();
         let place =
             |path: &str| order.iter().position(|one| one["destination"] == json!(root.join(path)));
@@ -387,7 +390,7 @@ mod tests {
         }
         let work = folder.path().canonicalize().unwrap().join("work");
         assert!(inside(&path.join("rootfs"), &work).is_dir());
-        let line = line(&bundle, plan.net);
+        let line = runsc_args(&bundle, plan.net);
         assert!(line.contains(&"--network=none".into()), "{line:?}");
         assert_eq!(line.last(), Some(&OsString::from(bundle.id())));
         drop(bundle);
@@ -398,7 +401,7 @@ mod tests {
     fn the_network_of_the_machine_is_had_only_where_the_policy_says_so() {
         let (_folder, plan) = plan(|policy, _| policy.network = Network::Full);
         let bundle = Bundle::new(&plan).unwrap();
-        assert!(line(&bundle, plan.net).contains(&"--network=host".into()));
+        assert!(runsc_args(&bundle, plan.net).contains(&"--network=host".into()));
         let config = config(&plan).unwrap();
         assert!(!config["linux"]["namespaces"].to_string().contains("network"));
     }

@@ -1,47 +1,48 @@
-//! The sandbox of Linux.
+//! Linux sandbox.
 
-mod attempts;
 mod bubblewrap;
+mod capability_probe;
 mod cgroup;
-mod changes;
-mod command;
-mod control;
-mod filter;
+mod control_socket;
+mod etc_idmap;
+mod exec;
 mod gvisor;
-mod here;
-mod keeper;
-mod local;
-mod other_root;
+mod helper;
+mod in_process;
+mod landlock;
+mod limit_watch;
+mod local_backend;
+mod mount_namespace;
 mod plan;
-mod probe;
+mod process_tree;
 mod proot;
-mod questions;
-mod root;
-mod rules;
-mod start;
-mod stranger;
-mod sys;
-mod tree;
-mod watch;
-mod worker;
+mod rootfs_views;
+mod seccomp_attribute_changes;
+mod seccomp_filter;
+mod seccomp_notify;
+mod self_test;
+mod start_result;
+mod supervisor;
+mod syscalls;
 
 pub use bubblewrap::Bubblewrap;
 pub use gvisor::Gvisor;
-pub use here::run_here;
-pub use local::Local;
-pub(crate) use root::open_really;
-pub(crate) use sys::forget_pages;
+pub use in_process::run_in_process;
+pub use local_backend::Local;
+pub(crate) use mount_namespace::open_no_symlinks;
+pub(crate) use syscalls::release_pages;
 
 use std::ffi::OsString;
 
-/// Does the work of the sandbox helper if these arguments, those after the name of the program, say so. The result is the exit code.
+/// Runs the sandbox helper if the arguments (without the program's name) select it, and returns its
+/// exit code.
 ///
-/// To be called at the very beginning of a program, before it makes threads or reads anything.
+/// Must be called at the very beginning of a program, before it creates threads or reads input.
 #[must_use]
-pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
+pub fn helper_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     match (args.next(), args.next()) {
-        (Some(word), None) if word == worker::ROLE => Some(worker::serve()),
+        (Some(word), None) if word == helper::ROLE => Some(helper::serve()),
         _ => None,
     }
 }

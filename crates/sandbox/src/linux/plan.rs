@@ -1,5 +1,5 @@
-//! A policy as a list of what to do: paths looked up, amounts as numbers. It is made where the job comes from, and carried out in the
-//! helper.
+//! Sandbox plan: a policy compiled to resolved paths and numbers. The process with the job creates
+//! it, and the helper executes it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,55 +13,56 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::filter::Kind;
-use super::{other_root, stranger};
+use super::seccomp_filter::FilterOptions;
+use super::{etc_idmap, rootfs_views};
 use crate::egress;
 use crate::job::Job;
 use crate::policy::{Network, Policy, Resources};
 use crate::process::DEFAULT_PATH;
-use crate::root::ROOT_HOME;
+use crate::rootfs::ROOTFS_HOME;
 use crate::{Level, SandboxError};
 
-/// Folders of the system that every program may read. Those that are links stay links.
+/// System folders that every program may read. Symlinks among them stay symlinks.
 const SYSTEM: [&str; 10] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
 
-/// The number of the first filter that is passed on as a file.
+/// First descriptor of the filters that are passed to an external backend.
 pub(super) const FILTERS: i32 = 4;
 
-/// The port of the proxy inside a network namespace: nothing else is there that could want it.
+/// Port of the proxy inside a network namespace, which has no other listeners.
 pub(super) const PROXY_PORT: u16 = 3128;
 
-/// How long the list of what only root may read is believed.
+/// How long the list of files that only root may read is cached.
 const STALE: Duration = Duration::from_secs(30);
 
-/// What to do for one job.
+/// The plan of one job.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Plan {
-    /// What can be seen and what cannot, outer paths before inner ones.
-    pub(super) views: Vec<View>,
-    /// Links to make, and what they say.
+    /// The visible and hidden paths, outer paths before inner ones.
+    pub(super) views: Vec<PathView>,
+    /// Symlinks to create, with their targets.
     pub(super) links: Vec<(OsString, OsString)>,
     pub(super) net: Net,
     pub(super) amounts: Amounts,
     pub(super) folder: OsString,
-    /// Whether what of `/etc` only root may read is kept by [how it is mounted](stranger), and is in no view.
-    pub(super) strange: bool,
-    pub(super) act: Act,
+    /// Whether private files of `/etc` are protected by [an ID-mapped mount](super::etc_idmap)
+    /// instead of views.
+    pub(super) idmapped_etc: bool,
+    pub(super) act: Action,
 }
 
-/// How one path is seen, with all under it that has no view of its own.
+/// How one path is visible, with everything below it that has no view of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct View {
+pub(super) struct PathView {
     pub(super) path: OsString,
-    /// Where it is outside, if that is another path.
+    /// Its path on the host, if it differs.
     pub(super) from: Option<OsString>,
-    pub(super) how: How,
+    pub(super) how: Access,
 }
 
-/// See [`View`].
+/// Access to the path of a [`PathView`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum How {
+pub(super) enum Access {
     Read,
     Write,
     Hidden,
@@ -86,29 +87,29 @@ pub(super) struct Amounts {
     pub(super) wall: Option<Duration>,
 }
 
-/// What is done inside.
+/// The action inside the sandbox.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) enum Act {
-    /// This program is run.
+pub(super) enum Action {
+    /// Run this program.
     Run {
         program: OsString,
         args: Vec<OsString>,
         env: Vec<(OsString, OsString)>,
         bridge: bool,
-        /// Filters that it gets as files, from descriptor [`FILTERS`] on, to have the kernel apply them to others: it makes the
-        /// [walls](Plan::is_of_walls) of another program.
-        filters: Option<Kind>,
+        /// Seccomp filters that the program gets as files, from descriptor [`FILTERS`] on, to apply
+        /// to its own child: it is an [external backend](Plan::is_external_backend).
+        filters: Option<FilterOptions>,
     },
-    /// What is tried is written to standard output.
-    Try(crate::linux::attempts::Outside),
+    /// Run the self test and write its results to standard output.
+    Try(crate::linux::self_test::ProbeTargets),
 }
 
-impl View {
+impl PathView {
     pub(super) fn path(&self) -> &Path {
         Path::new(&self.path)
     }
 
-    /// Its path outside.
+    /// Its path on the host.
     pub(super) fn outside(&self) -> &Path {
         self.from.as_deref().map_or_else(|| self.path(), Path::new)
     }
@@ -116,8 +117,8 @@ impl View {
 
 impl Plan {
     /// The plan of a job.
-    pub(super) fn of(job: &Job) -> Result<Self, SandboxError> {
-        let act = Act::Run {
+    pub(super) fn from_job(job: &Job) -> Result<Self, SandboxError> {
+        let act = Action::Run {
             program: job.program.clone(),
             args: job.args.clone(),
             env: variables(job),
@@ -125,29 +126,30 @@ impl Plan {
             filters: None,
         };
         let Some(root) = &job.root else {
-            return Self::to_do(act, &job.policy, job.folder.as_deref());
+            return Self::action(act, &job.policy, job.folder.as_deref());
         };
-        let (views, folder) = other_root::views(root, &job.policy, job.folder.as_deref())?;
+        let (views, folder) = rootfs_views::views(root, &job.policy, job.folder.as_deref())?;
         Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
     }
 
-    /// Whether its program makes walls and runs another one within them, as process 2 of a pid namespace.
-    pub(super) fn is_of_walls(&self) -> bool {
-        matches!(self.act, Act::Run { filters: Some(_), .. })
+    /// Whether its program is an external backend, which runs another program as process 2 of a pid
+    /// namespace.
+    pub(super) fn is_external_backend(&self) -> bool {
+        matches!(self.act, Action::Run { filters: Some(_), .. })
     }
 
-    /// Whether the program gets another system than the host's.
-    pub(super) fn has_other_root(&self) -> bool {
-        self.other_root().is_some()
+    /// Whether the program gets another root file system.
+    pub(super) fn has_rootfs(&self) -> bool {
+        self.rootfs().is_some()
     }
 
-    /// The view of that system. Nothing else is ever seen as `/`.
-    pub(super) fn other_root(&self) -> Option<&View> {
+    /// The view of that root file system. No other view is ever `/`.
+    pub(super) fn rootfs(&self) -> Option<&PathView> {
         self.views.first().filter(|view| view.path() == Path::new("/"))
     }
 
-    pub(super) fn to_do(
-        act: Act,
+    pub(super) fn action(
+        act: Action,
         policy: &Policy,
         folder: Option<&Path>,
     ) -> Result<Self, SandboxError> {
@@ -159,11 +161,11 @@ impl Plan {
                     let target = fs::read_link(folder).map_err(unusable(folder))?;
                     links.push((folder.into(), target.into_os_string()));
                 }
-                Ok(meta) if meta.is_dir() => drop(views.insert(folder.to_owned(), How::Read)),
+                Ok(meta) if meta.is_dir() => drop(views.insert(folder.to_owned(), Access::Read)),
                 _ => {}
             }
         }
-        for (paths, how) in [(&policy.readable, How::Read), (&policy.writable, How::Write)] {
+        for (paths, how) in [(&policy.readable, Access::Read), (&policy.writable, Access::Write)] {
             for path in paths {
                 let real = path.canonicalize().map_err(unusable(path))?;
                 if real.starts_with("/proc") {
@@ -180,10 +182,10 @@ impl Plan {
                 }
             }
         }
-        for path in policy.kept.iter().filter_map(|path| path.canonicalize().ok()) {
-            // Where a link leads out of what may be written, nothing is opened.
-            if outer(&views, &path) == Some(How::Write) {
-                views.entry(path).or_insert(How::Read);
+        for path in policy.read_only.iter().filter_map(|path| path.canonicalize().ok()) {
+            // A symlink that leads out of a writable path grants nothing more.
+            if outer(&views, &path) == Some(Access::Write) {
+                views.entry(path).or_insert(Access::Read);
             }
         }
         let first = policy.writable.iter().chain(&policy.readable).find(|path| path.is_dir());
@@ -193,87 +195,90 @@ impl Plan {
             return Err(SandboxError::FolderNotVisible(folder));
         }
         for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
-            views.insert(path, How::Hidden);
+            views.insert(path, Access::Hidden);
         }
-        // Whoever may change everything, without any wall, is kept from nothing.
+        // A program without isolation that may change everything cannot be kept from reading
+        // anything.
         let is_unwalled = policy.minimum == Level::None
             && policy.writable.iter().any(|path| path == Path::new("/"));
-        let secret = Path::new(stranger::FOLDER);
-        // Where a policy says more of it, everything is looked at one by one.
-        let is_whole = views.get(secret) == Some(&How::Read)
+        let secret = Path::new(etc_idmap::FOLDER);
+        // If a policy has views inside the folder, its files are examined one by one.
+        let is_whole = views.get(secret) == Some(&Access::Read)
             && !views.keys().any(|path| path != secret && path.starts_with(secret));
-        let strange = is_whole && !is_unwalled && stranger::works();
-        if !is_unwalled && !strange {
-            for path in secrets_of_the_system() {
-                views.entry(path).or_insert(How::Hidden);
+        let idmapped_etc = is_whole && !is_unwalled && etc_idmap::is_supported();
+        if !is_unwalled && !idmapped_etc {
+            for path in root_only_files() {
+                views.entry(path).or_insert(Access::Hidden);
             }
         }
-        // Hidden where nothing would be seen anyway.
+        // Hidden paths that would not be visible anyway.
         let all = views.clone();
-        views.retain(|path, how| *how != How::Hidden || outer(&all, path).is_some());
-        hold_ways(&mut views);
-        if view_of(&views, &folder) == Some(How::Hidden) {
+        views.retain(|path, how| *how != Access::Hidden || outer(&all, path).is_some());
+        pin_parents(&mut views);
+        if view_of(&views, &folder) == Some(Access::Hidden) {
             return Err(SandboxError::FolderNotVisible(folder));
         }
-        // In the order of the map every path comes after those that it lies in.
+        // The map's order puts every path after the paths that contain it.
         let views = views
             .into_iter()
-            .map(|(path, how)| View { path: path.into(), from: None, how })
+            .map(|(path, how)| PathView { path: path.into(), from: None, how })
             .collect();
-        Ok(Self { strange, ..Self::with(views, links, folder, policy, act) })
+        Ok(Self { idmapped_etc, ..Self::with(views, links, folder, policy, act) })
     }
 
-    /// The same with what only root may read in its views, for whoever does not mount.
-    pub(super) fn spelled_out(&self) -> Cow<'_, Self> {
-        if !self.strange {
+    /// The same plan with views that hide the files that only root may read, for backends without
+    /// an ID-mapped mount.
+    pub(super) fn with_root_only_views(&self) -> Cow<'_, Self> {
+        if !self.idmapped_etc {
             return Cow::Borrowed(self);
         }
-        let mut plan = Self { strange: false, ..self.clone() };
-        let hidden = |path: PathBuf| View { path: path.into(), from: None, how: How::Hidden };
-        plan.views.extend(secrets_of_the_system().into_iter().map(hidden));
+        let mut plan = Self { idmapped_etc: false, ..self.clone() };
+        let hidden =
+            |path: PathBuf| PathView { path: path.into(), from: None, how: Access::Hidden };
+        plan.views.extend(root_only_files().into_iter().map(hidden));
         plan.views.sort_by(|one, other| one.path().cmp(other.path()));
         Cow::Owned(plan)
     }
 
     fn with(
-        views: Vec<View>,
+        views: Vec<PathView>,
         links: Vec<(OsString, OsString)>,
         folder: PathBuf,
         policy: &Policy,
-        act: Act,
+        act: Action,
     ) -> Self {
         let net = match policy.network {
             Network::None => Net::Nothing,
             Network::Hosts(_) => Net::Proxy,
             Network::Full => Net::Host,
         };
-        let amounts = Amounts::of(&policy.resources);
-        Self { views, links, net, amounts, folder: folder.into(), strange: false, act }
+        let amounts = Amounts::from_resources(&policy.resources);
+        Self { views, links, net, amounts, folder: folder.into(), idmapped_etc: false, act }
     }
 }
 
 impl Amounts {
-    fn of(resources: &Resources) -> Self {
+    fn from_resources(resources: &Resources) -> Self {
         let Resources { memory, processes, cpu, file_size, disk, wall } = *resources;
         Self { memory, processes, cpu, file_size, disk, wall }
     }
 
-    /// Bytes for temporary files, which live in memory.
+    /// Maximum bytes of temporary files, which are in memory.
     pub(super) fn scratch(&self) -> u64 {
         let amount = self.disk.into_iter().chain(self.memory).min();
         amount.unwrap_or(crate::policy::DEFAULT_DISK)
     }
 
-    /// Bytes of one file.
+    /// Maximum bytes of one file.
     pub(super) fn file(&self) -> Option<u64> {
         self.file_size.into_iter().chain(self.disk).min()
     }
 }
 
-/// What lies in `/`, one by one: its `/proc` and `/dev` are the sandbox's own.
+/// The entries of `/`, one by one, because the sandbox has its own `/proc` and `/dev`.
 fn everything(
-    how: How,
-    views: &mut BTreeMap<PathBuf, How>,
+    how: Access,
+    views: &mut BTreeMap<PathBuf, Access>,
     links: &mut Vec<(OsString, OsString)>,
 ) -> io::Result<()> {
     for entry in fs::read_dir("/")? {
@@ -292,11 +297,11 @@ fn everything(
     Ok(())
 }
 
-/// The variables of a job, without those that depend on where temporary files are.
+/// The variables of a job, without those that depend on the folder of temporary files.
 fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), DEFAULT_PATH.into())];
     if job.root.as_ref().is_some_and(|root| root.home.is_some()) {
-        env.push(("HOME".into(), ROOT_HOME.into()));
+        env.push(("HOME".into(), ROOTFS_HOME.into()));
     }
     if matches!(job.policy.network, Network::Hosts(_)) {
         env.extend(egress::variables(PROXY_PORT));
@@ -305,26 +310,27 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     env
 }
 
-/// How this path is seen: the innermost view decides.
-fn view_of(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
+/// The access to this path: the innermost view decides.
+fn view_of(views: &BTreeMap<PathBuf, Access>, path: &Path) -> Option<Access> {
     path.ancestors().find_map(|path| views.get(path).copied())
 }
 
-/// Makes the folders on the way from what may be written to something narrower in it views of their own: nothing that is one can be renamed,
-/// and a folder that can takes what lies in it along, so that another could be put in its place.
-fn hold_ways(views: &mut BTreeMap<PathBuf, How>) {
+/// Turns the folders between a writable folder and a more restricted path in it into views of their
+/// own. A mount point cannot be renamed; a folder that could be renamed would take the restricted
+/// path along, and another one could be put in its place.
+fn pin_parents(views: &mut BTreeMap<PathBuf, Access>) {
     let mut ways = Vec::new();
-    for path in views.iter().filter(|(_, how)| **how != How::Write).map(|(path, _)| path) {
+    for path in views.iter().filter(|(_, how)| **how != Access::Write).map(|(path, _)| path) {
         let way = path.ancestors().skip(1).take_while(|above| !views.contains_key(*above));
-        if outer(views, path) == Some(How::Write) {
+        if outer(views, path) == Some(Access::Write) {
             ways.extend(way.map(Path::to_owned));
         }
     }
-    views.extend(ways.into_iter().map(|folder| (folder, How::Write)));
+    views.extend(ways.into_iter().map(|folder| (folder, Access::Write)));
 }
 
-/// The view around this path.
-fn outer(views: &BTreeMap<PathBuf, How>, path: &Path) -> Option<How> {
+/// The access of the view around this path.
+fn outer(views: &BTreeMap<PathBuf, Access>, path: &Path) -> Option<Access> {
     path.parent().and_then(|parent| view_of(views, parent))
 }
 
@@ -333,9 +339,9 @@ pub(super) fn unusable(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Path { path, source }
 }
 
-/// What of `/etc` only root and chosen groups may read. Root owns these files, also without any of its rights, so a program that root
-/// starts could read them.
-fn secrets_of_the_system() -> Vec<PathBuf> {
+/// The files of `/etc` that only root and special groups may read. Root owns them even without
+/// capabilities, so a program that root starts could read them.
+fn root_only_files() -> Vec<PathBuf> {
     static KNOWN: Mutex<Option<(Instant, Vec<PathBuf>)>> = Mutex::new(None);
     if !rustix::process::geteuid().is_root() {
         return Vec::new();
@@ -353,7 +359,8 @@ fn secrets_of_the_system() -> Vec<PathBuf> {
 
 fn collect_private(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // The folder itself says what a link is: most of what is there, and each question takes its time.
+        // The directory entry already has the type; most entries are symlinks, and a stat for each
+        // takes time.
         if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
             continue;
         }

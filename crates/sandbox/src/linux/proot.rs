@@ -1,21 +1,22 @@
-//! Another system without namespaces: `proot` lets a program believe in it, by rewriting the paths of its system calls. It keeps nothing apart, so
-//! this is the level `none`, and runs only where a policy says that it will do.
+//! Another root file system without namespaces: `proot` rewrites the paths of the program's system
+//! calls. It isolates nothing, so this is level `none`, and runs only if the policy allows that
+//! level.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use super::plan::{Act, Plan, View};
-use super::root::SCRATCH;
+use super::mount_namespace::SCRATCH;
+use super::plan::{Action, PathView, Plan};
 use crate::SandboxError;
-use crate::process::{DEFAULT_PATH, look_up};
+use crate::process::{DEFAULT_PATH, find_program};
 
-/// What it needs of the host to show a system whole.
+/// Host folders that it needs to emulate a complete system.
 const OF_THE_HOST: [&str; 2] = ["/dev", "/proc"];
 
-/// The same plan by `proot`.
-pub(super) fn instead(plan: &Plan) -> Result<Plan, SandboxError> {
+/// Converts a plan to run under `proot`.
+pub(super) fn plan_with_proot(plan: &Plan) -> Result<Plan, SandboxError> {
     let none = SandboxError::NoMaker {
         program: "proot",
         remedy: "install the package proot, or allow user namespaces, which keep programs apart too",
@@ -23,7 +24,7 @@ pub(super) fn instead(plan: &Plan) -> Result<Plan, SandboxError> {
     let proot = find().ok_or(none)?;
     let mut plan = plan.clone();
     let Some((system, others)) = plan.views.split_first() else { return Ok(plan) };
-    // Root of it, who owns what it is given.
+    // Emulates root, including changes of ownership.
     let mut line: Vec<OsString> = ["-0", "-r"].map(OsString::from).into();
     line.push(system.outside().into());
     for folder in OF_THE_HOST {
@@ -33,7 +34,7 @@ pub(super) fn instead(plan: &Plan) -> Result<Plan, SandboxError> {
         line.extend(["-b".into(), bound(view)?]);
     }
     line.extend(["-w".into(), plan.folder.clone()]);
-    if let Act::Run { program, args, env, .. } = &mut plan.act {
+    if let Action::Run { program, args, env, .. } = &mut plan.act {
         line.push(std::mem::replace(program, proot.into()));
         line.append(args);
         *args = line;
@@ -42,14 +43,15 @@ pub(super) fn instead(plan: &Plan) -> Result<Plan, SandboxError> {
         }
     }
     plan.folder = "/".into();
-    // What is watched of the disk is where it is outside.
-    let outside = |view: &View| View { path: view.outside().into(), from: None, ..view.clone() };
+    // The disk usage is measured at the host paths.
+    let outside =
+        |view: &PathView| PathView { path: view.outside().into(), from: None, ..view.clone() };
     plan.views = plan.views.iter().map(outside).collect();
     Ok(plan)
 }
 
 /// A view as `OUTSIDE:INSIDE`.
-fn bound(view: &View) -> Result<OsString, SandboxError> {
+fn bound(view: &PathView) -> Result<OsString, SandboxError> {
     let mut text = view.outside().as_os_str().to_owned();
     if view.from.is_some() {
         text.push(":");
@@ -64,5 +66,5 @@ fn bound(view: &View) -> Result<OsString, SandboxError> {
 }
 
 fn find() -> Option<PathBuf> {
-    look_up(OsStr::new("proot"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
+    find_program(OsStr::new("proot"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
 }

@@ -1,4 +1,4 @@
-//! Real programs, from `/bin/sh`.
+//! Tests with real programs run by `/bin/sh`.
 
 use std::future::pending;
 use std::os::unix::fs::PermissionsExt as _;
@@ -18,7 +18,7 @@ async fn run(program: Program) -> Report {
     program.run(pending()).await.unwrap()
 }
 
-/// Whether a process runs; one that is dead and not reaped by its new parent does not.
+/// Whether a process runs; a zombie does not count.
 fn is_alive(pid: i32) -> bool {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     if rustix::process::test_kill_process(pid).is_err() {
@@ -28,7 +28,7 @@ fn is_alive(pid: i32) -> bool {
     !stat.is_ok_and(|stat| stat.rsplit(')').next().unwrap().trim_start().starts_with(['Z', 'X']))
 }
 
-/// Waits until it is so, or fails.
+/// Waits for a condition, or fails.
 async fn until(what: &str, so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !so() {
@@ -96,7 +96,7 @@ async fn input_that_nobody_reads_is_no_error() {
     assert_eq!((closed.end, &*closed.stdout.text()), (End::Exited(0), "closed\n"));
     let ignored = run(sh("echo ignored").stdin(much.clone())).await;
     assert_eq!((ignored.end, &*ignored.stdout.text()), (End::Exited(0), "ignored\n"));
-    // Answering while the input is still coming must not lock both sides.
+    // Output during input must not deadlock.
     let echoed = run(sh("cat").stdin(much.clone())).await;
     assert_eq!((echoed.end, echoed.stdout.total), (End::Exited(0), much.len() as u64));
 }
@@ -221,11 +221,11 @@ async fn a_program_that_is_being_saved_is_waited_for() {
     assert_eq!(report.stdout.text(), "saved\n");
 }
 
-/// Where a process that is killed has its program write its number.
+/// Variable with the path to which the program of a killed process writes its process id.
 #[cfg(target_os = "linux")]
 const ROLE: &str = "TOOLCRIB_TEST_LEADER";
 
-/// With the variable set this is the process that is killed: it runs a program until then.
+/// If the variable is set, this is the process to be killed: it runs a program until then.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn a_program_outlived_its_killed_parent() {

@@ -1,9 +1,10 @@
-//! The sandbox of macOS: `sandbox-exec`, with a profile made of the policy.
+//! macOS sandbox (Seatbelt): `sandbox-exec` with a profile generated from the policy.
 //!
-//! It is built and its parts are tested on every system; on macOS itself nobody has tried it yet. It keeps paths and the network apart, so it
-//! is the level `reduced`; amounts are those of single processes, and a program that leaves its group of processes outlives it.
+//! It compiles and its parts are tested on every system; it has not been tested on macOS itself
+//! yet. It isolates paths and the network, so its level is `reduced`. Limits apply to single
+//! processes, and a program that leaves its process group outlives the sandbox.
 
-mod hold;
+mod process_handle;
 mod profile;
 
 use std::ffi::{OsStr, OsString};
@@ -17,28 +18,29 @@ use toolcrib_net::BoxFuture;
 
 use crate::backend::{self, Backend, Duplex, Process};
 use crate::egress::{self, Egress, Proxy};
-use crate::hosts::HostRules;
+use crate::host_rules::HostRules;
 use crate::job::{Job, Stdin};
 use crate::policy::{Network, Policy, Resources};
-use crate::process::{DEFAULT_PATH, look_up};
-use crate::report::{Feature, Probe};
+use crate::probe_report::{Feature, Probe};
+use crate::process::{DEFAULT_PATH, find_program};
 use crate::{Level, SandboxError};
-use hold::{Hold, Scratch};
+use process_handle::{Scratch, SeatbeltHandle};
 
 const NAME: &str = "seatbelt";
 
-/// The program that applies a profile; part of the system.
+/// The system program that applies a profile.
 const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What the shell does before it becomes the program: limits of single processes, the bridge at its place. Its first two arguments are the limits.
+/// Shell script that sets the limits of single processes and executes the program. Its first two
+/// arguments are the limits.
 const PRELUDE: &str = "[ -z \"$1\" ] || ulimit -t \"$1\"; [ -z \"$2\" ] || ulimit -f \"$2\"; ulimit -c 0; shift 2; exec \"$@\"";
-/// The same with a bridge, which comes as its input.
+/// The same with a bridge, which arrives as standard input and is moved to its descriptor.
 const WITH_BRIDGE: &str = "[ -z \"$1\" ] || ulimit -t \"$1\"; [ -z \"$2\" ] || ulimit -f \"$2\"; ulimit -c 0; shift 2; exec \"$@\" 3<&0 </dev/null";
 
-/// Bytes of one block of `ulimit -f`.
+/// Bytes per block of `ulimit -f`.
 const BLOCK: u64 = 512;
 
-/// The sandbox of macOS.
+/// The macOS sandbox.
 #[derive(Debug)]
 pub struct Seatbelt {
     program: PathBuf,
@@ -53,26 +55,26 @@ impl Default for Seatbelt {
 }
 
 impl Seatbelt {
-    /// With the program of the system.
+    /// Uses the system's `sandbox-exec`.
     #[must_use]
     pub fn new() -> Self {
         let program = PathBuf::from(PROGRAM);
         Self { program, strongest: Level::Reduced, egress: Egress::default() }
     }
 
-    /// The same: it needs no helper.
+    /// Equal to [`new`](Self::new): it needs no helper.
     pub fn with_helper(_: impl Into<PathBuf>) -> Self {
         Self::new()
     }
 
-    /// The same at this level at most; below `reduced` nothing is kept apart.
+    /// Limits the level; below `reduced` there is no isolation.
     #[must_use]
-    pub fn at_most(mut self, level: Level) -> Self {
+    pub fn max_level(mut self, level: Level) -> Self {
         self.strongest = level.min(Level::Reduced);
         self
     }
 
-    /// The same with a proxy that looks hosts up and judges addresses like this.
+    /// Sets the resolver and address policy of the egress proxy.
     #[must_use]
     pub fn egress(mut self, egress: Egress) -> Self {
         self.egress = egress;
@@ -89,7 +91,7 @@ impl Seatbelt {
             return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
         }
         if self.strongest == Level::None {
-            can_hold_without_walls(policy)?;
+            check_enforceable(policy)?;
         }
         if job.bridge && job.stdin == Stdin::Piped {
             return Err(SandboxError::NotBy { backend: NAME, what: "pipe input beside a bridge" });
@@ -120,7 +122,7 @@ impl Seatbelt {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let (stdout, stderr) = (stdout.ok_or_else(none)?, stderr.ok_or_else(none)?);
         let level = self.strongest;
-        let hold = Hold::new(child, level, policy.resources.wall, scratch, proxy);
+        let hold = SeatbeltHandle::new(child, level, policy.resources.wall, scratch, proxy);
         Ok(Process {
             stdin,
             stdout: Box::new(stdout),
@@ -131,14 +133,14 @@ impl Seatbelt {
         })
     }
 
-    /// A proxy to these hosts, and its port.
+    /// Starts a proxy for these hosts and returns its port.
     fn proxy(&self, hosts: &HostRules) -> io::Result<(Proxy, u16)> {
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0))?;
         let port = listener.local_addr()?.port();
         Ok((Proxy::open(listener, hosts, &self.egress)?, port))
     }
 
-    /// The whole command: profile, limits, program.
+    /// The complete command: profile, limits, program.
     fn command(
         &self,
         job: &Job,
@@ -149,7 +151,7 @@ impl Seatbelt {
         let folder = folder(job, scratch)?;
         let path = env.iter().rev().find(|(name, _)| name == "PATH").map(|(_, value)| value);
         let path = path.map_or(OsStr::new(DEFAULT_PATH), OsString::as_os_str);
-        let program = look_up(&job.program, &folder, path)
+        let program = find_program(&job.program, &folder, path)
             .map_err(|_| SandboxError::NoProgram(PathBuf::from(&job.program)))?;
         let mut command = match self.strongest {
             Level::None => Command::new("/bin/sh"),
@@ -168,7 +170,7 @@ impl Seatbelt {
     }
 }
 
-/// Processor time in seconds and bytes of a file in blocks, as words; none = without a limit.
+/// CPU time in seconds and file size in blocks, as text; empty without a limit.
 fn amounts(resources: &Resources) -> [String; 2] {
     let file = resources.file_size.into_iter().chain(resources.disk).min();
     let words = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
@@ -186,7 +188,7 @@ fn variables(job: &Job, scratch: &Path, proxy: Option<u16>) -> Vec<(OsString, Os
     env
 }
 
-/// The folder to start in, which the program has to see.
+/// The start folder, which must be visible to the program.
 fn folder(job: &Job, scratch: &Path) -> Result<PathBuf, SandboxError> {
     let policy = &job.policy;
     let mut seen = policy.writable.iter().chain(&policy.readable);
@@ -209,8 +211,8 @@ fn pair() -> io::Result<(tokio::net::UnixStream, OwnedFd)> {
     Ok((tokio::net::UnixStream::from_std(ours)?, theirs.into()))
 }
 
-/// Refuses what nothing would keep where there are no walls.
-fn can_hold_without_walls(policy: &Policy) -> Result<(), SandboxError> {
+/// Rejects restrictions that cannot be enforced without isolation.
+fn check_enforceable(policy: &Policy) -> Result<(), SandboxError> {
     let what = if matches!(policy.network, Network::Hosts(_)) {
         "the list of hosts that may be reached"
     } else if !policy.denied.is_empty() {
@@ -221,7 +223,7 @@ fn can_hold_without_walls(policy: &Policy) -> Result<(), SandboxError> {
     Err(SandboxError::CannotHold { level: Level::None, what })
 }
 
-/// What it can keep programs to.
+/// The limits that it can enforce.
 fn limits() -> Vec<Feature> {
     let feature = |name, works, detail: &str| Feature { name, works, detail: detail.to_owned() };
     vec![
@@ -239,8 +241,8 @@ impl Backend for Seatbelt {
         NAME
     }
 
-    /// Its profile leaves a program no way out but the proxy.
-    fn keeps_hosts(&self, level: Level) -> bool {
+    /// The profile allows no connection except to the proxy.
+    fn enforces_hosts(&self, level: Level) -> bool {
         level > Level::None
     }
 
@@ -248,7 +250,8 @@ impl Backend for Seatbelt {
         Box::pin(async move {
             let mut job = Job::new("/bin/echo", Policy::default());
             job.folder = Some("/".into());
-            let probe = backend::tried(self, NAME, Path::new(PROGRAM), Level::Reduced, &job).await;
+            let probe =
+                backend::probe_run(self, NAME, Path::new(PROGRAM), Level::Reduced, &job).await;
             match probe.strongest {
                 Level::None => probe,
                 _ => Probe { limits: limits(), ..probe },

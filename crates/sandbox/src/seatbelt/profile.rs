@@ -1,4 +1,5 @@
-//! The profile of a policy: what `sandbox-exec` reads. Of several rules that fit the last one decides, so outer paths come before inner ones.
+//! Generates the Seatbelt profile of a policy. The last matching rule decides, so outer paths come
+//! before inner ones.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 use crate::SandboxError;
 use crate::policy::{Network, Policy};
 
-/// Folders and files of the system that every program may read. `/etc`, `/tmp` and `/var` are links into `/private` there.
+/// System folders and files that every program may read. `/etc`, `/tmp` and `/var` are symlinks
+/// into `/private`.
 const SYSTEM: [&str; 14] = [
     "/usr",
     "/bin",
@@ -30,14 +32,14 @@ const SYSTEM: [&str; 14] = [
 const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/random", "/dev/urandom", "/dev/dtracehelper", "/dev/tty"];
 
-/// What the libraries of the system ask for at every start; none of these does anything for a program.
+/// Mach services that system libraries use at every start; they act on nothing outside the program.
 const SERVICES: [&str; 3] = [
     "com.apple.system.opendirectoryd.libinfo",
     "com.apple.system.notification_center",
     "com.apple.system.logger",
 ];
 
-/// What a program asks besides that looks up names and judges certificates.
+/// Additional services for looking up names and checking certificates.
 const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.dnssd.service",
     "com.apple.SystemConfiguration.configd",
@@ -45,8 +47,8 @@ const NETWORK_SERVICES: [&str; 4] = [
     "com.apple.networkd",
 ];
 
-/// Files of `/private/etc` that only root may read: passwords, keys, and who may become root. A program that root starts could read them.
-/// Patterns are those of a profile.
+/// Files in `/private/etc` that only root may read: passwords, keys, sudo configuration. A program
+/// that root starts could read them. The patterns are regular expressions of a profile.
 const SECRETS: [&str; 7] = [
     "^/private/etc/master\\.passwd",
     "^/private/etc/sudoers",
@@ -57,18 +59,19 @@ const SECRETS: [&str; 7] = [
     "^/private/etc/security/audit",
 ];
 
-/// Where these files are.
+/// The folder of these files.
 const SECRETS_FOLDER: &str = "/private/etc";
 
-/// How one path is seen.
+/// Access to a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum How {
+enum Access {
     Read,
     Write,
     Hidden,
 }
 
-/// The profile of a policy. `scratch` is the folder for temporary files; `proxy` the port at which hosts are reached.
+/// The profile of a policy. `scratch` is the folder for temporary files, `proxy` the port of the
+/// egress proxy.
 pub(super) fn profile(
     policy: &Policy,
     scratch: &Path,
@@ -92,7 +95,7 @@ pub(super) fn profile(
         .map(|pattern| format!("(deny file-read* file-write* (regex #\"{pattern}\"))\n"))
         .concat();
     for (path, how) in &views {
-        // Only what the policy names there itself is opened again.
+        // Only paths that the policy names explicitly are allowed again.
         if path.as_path() > Path::new(SECRETS_FOLDER) {
             text += &std::mem::take(&mut secrets);
         }
@@ -116,48 +119,50 @@ pub(super) fn profile(
 }
 
 /// The rules of one view.
-fn seen(path: &str, how: How) -> String {
+fn seen(path: &str, how: Access) -> String {
     match how {
-        How::Read => {
+        Access::Read => {
             rule("allow", "file-read*", "subpath", path)
                 + &rule("deny", "file-write*", "subpath", path)
         }
-        How::Write => rule("allow", "file-read* file-write*", "subpath", path),
-        How::Hidden => rule("deny", "file-read* file-write*", "subpath", path),
+        Access::Write => rule("allow", "file-read* file-write*", "subpath", path),
+        Access::Hidden => rule("deny", "file-read* file-write*", "subpath", path),
     }
 }
 
-/// Every path that is named, looked up, the outer ones first. What is said last of one path holds.
-fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, How>, SandboxError> {
+/// All paths of the policy, resolved, outer paths first. The last entry for a path applies.
+fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, Access>, SandboxError> {
     let mut views = BTreeMap::new();
     let must = |path: &Path| {
         path.canonicalize().map_err(|source| SandboxError::Path { path: path.to_owned(), source })
     };
-    views.insert(must(scratch)?, How::Write);
+    views.insert(must(scratch)?, Access::Write);
     for path in &policy.readable {
-        views.insert(must(path)?, How::Read);
+        views.insert(must(path)?, Access::Read);
     }
     for path in &policy.writable {
-        views.insert(must(path)?, How::Write);
+        views.insert(must(path)?, Access::Write);
     }
-    for path in policy.kept.iter().filter_map(|path| path.canonicalize().ok()) {
+    for path in policy.read_only.iter().filter_map(|path| path.canonicalize().ok()) {
         let around = path.ancestors().skip(1).find_map(|around| views.get(around));
-        // Where a link leads out of what may be written, nothing is opened.
-        if around == Some(&How::Write) {
-            views.entry(path).or_insert(How::Read);
+        // A symlink that leads out of a writable path grants nothing more.
+        if around == Some(&Access::Write) {
+            views.entry(path).or_insert(Access::Read);
         }
     }
     for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
-        views.insert(path, How::Hidden);
+        views.insert(path, Access::Hidden);
     }
     Ok(views)
 }
 
-/// Folders in what may be written that hold what may not. Under another name they would take it out of its rule, so they keep theirs.
-fn ways(views: &BTreeMap<PathBuf, How>) -> BTreeSet<&Path> {
-    let is_open =
-        |path: &&Path| path.ancestors().find_map(|around| views.get(around)) == Some(&How::Write);
-    let closed = views.iter().filter(|(_, how)| **how != How::Write);
+/// Folders in writable paths that contain restricted paths. Renaming them would move the restricted
+/// path out of its rule, so they must keep their names.
+fn ways(views: &BTreeMap<PathBuf, Access>) -> BTreeSet<&Path> {
+    let is_open = |path: &&Path| {
+        path.ancestors().find_map(|around| views.get(around)) == Some(&Access::Write)
+    };
+    let closed = views.iter().filter(|(_, how)| **how != Access::Write);
     closed.flat_map(|(path, _)| path.ancestors().skip(1).take_while(is_open)).collect()
 }
 
@@ -169,7 +174,7 @@ fn global_names(names: &[&str]) -> String {
     names.iter().map(|name| format!(" (global-name \"{name}\")")).collect()
 }
 
-/// A path inside of quotes.
+/// A path as a quoted string of the profile.
 fn quoted(path: &Path) -> Result<String, SandboxError> {
     let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
     let text = text.ok_or_else(|| SandboxError::Path {
@@ -182,9 +187,9 @@ fn quoted(path: &Path) -> Result<String, SandboxError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hosts::HostRules;
+    use crate::host_rules::HostRules;
 
-    /// Lines of a profile that name this text.
+    /// Lines of a profile that contain this text.
     fn lines<'a>(profile: &'a str, of: &str) -> Vec<&'a str> {
         profile.lines().filter(|line| line.contains(of)).collect()
     }
@@ -201,7 +206,7 @@ mod tests {
         let policy = Policy {
             readable: vec![path("a")],
             writable: vec![path("a/w"), path("q\"uote")],
-            kept: vec![path("a/w/x/y/.toolcrib"), path("elsewhere"), root.join("missing")],
+            read_only: vec![path("a/w/x/y/.toolcrib"), path("elsewhere"), root.join("missing")],
             denied: vec![path("a/w/secret"), path("a/own"), root.join("nowhere")],
             ..Policy::default()
         };
@@ -212,7 +217,7 @@ mod tests {
         let line = |does: &str, what: &str, path: &str| {
             format!("({does} {what} (subpath \"{root}/{path}\"))")
         };
-        // Renamed, they would take what is in them out of its rules.
+        // Renaming them would move their contents out of the rules.
         let stays = |path: &str| format!("(deny file-write-unlink (literal \"{root}/{path}\"))");
         assert_eq!(
             all,

@@ -1,4 +1,5 @@
-//! The backend with a stand-in for `sandbox-exec` that notes its profile and runs what it is given: everything but the walls.
+//! Tests of the backend with a fake `sandbox-exec` that records its profile and runs the program:
+//! everything except the isolation itself.
 
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
@@ -6,9 +7,9 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::*;
-use crate::backend::{Swept, run};
-use crate::hosts::HostRules;
-use crate::job::{Status, Stop};
+use crate::backend::{KillChildrenResult, run};
+use crate::host_rules::HostRules;
+use crate::job::{LimitHit, Status};
 use crate::process::Limits;
 
 struct World {
@@ -37,7 +38,7 @@ impl World {
         Job::new("sh", policy).args(["-c", command])
     }
 
-    async fn out(&self, job: &Job) -> (String, crate::job::Ended) {
+    async fn out(&self, job: &Job) -> (String, crate::job::JobResult) {
         let forever = std::future::pending();
         let (report, ended) =
             run(&self.seatbelt, job, b"hello", Limits::default(), forever).await.unwrap();
@@ -65,7 +66,7 @@ async fn its_time_ends_it_with_its_group() {
     let mut job = world.sh("trap '' TERM; sleep 60 & sleep 60");
     job.policy.resources.wall = Some(Duration::from_millis(100));
     let (_, ended) = world.out(&job).await;
-    assert_eq!((ended.stopped, ended.status), (Some(Stop::Time), Status::Signalled(9)));
+    assert_eq!((ended.stopped, ended.status), (Some(LimitHit::Time), Status::Signalled(9)));
 }
 
 #[tokio::test]
@@ -75,7 +76,7 @@ async fn what_a_command_leaves_is_swept_and_the_program_goes_on() {
     let mut process = world.seatbelt.start(&Job { stdin: Stdin::Piped, ..job }).await.unwrap();
     let mut said = [0; 3];
     process.stdout.read_exact(&mut said).await.unwrap();
-    assert_eq!(process.sweep().await.unwrap(), Swept::Killed(1));
+    assert_eq!(process.kill_children().await.unwrap(), KillChildrenResult::Killed(1));
     process.stdin.take().unwrap().write_all(b"on\n").await.unwrap();
     let mut rest = String::new();
     process.stdout.read_to_string(&mut rest).await.unwrap();
@@ -104,8 +105,11 @@ async fn hosts_are_reached_by_the_proxy_alone() {
     let port = said.trim().strip_prefix("http://127.0.0.1:").unwrap().to_owned();
     let profile = std::fs::read_to_string(world.folder.path().join("profile")).unwrap();
     assert!(profile.contains(&format!("\"localhost:{port}\"")), "{profile}");
-    assert!(world.seatbelt.keeps_hosts(Level::Reduced) && !world.seatbelt.keeps_hosts(Level::None));
-    // What is asked of it is judged and told, and with the program it ends.
+    assert!(
+        world.seatbelt.enforces_hosts(Level::Reduced)
+            && !world.seatbelt.enforces_hosts(Level::None)
+    );
+    // The request is checked and reported, and the proxy ends with the program.
     let ask = "exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:}; printf 'CONNECT other.example:443 HTTP/1.1\\r\\nHost: other.example:443\\r\\n\\r\\n' >&3; read -r line <&3; echo \"$line\"";
     let mut job = Job::new("bash", job.policy).args(["-c", ask]);
     job.folder = Some(world.folder.path().join("work"));
@@ -129,7 +133,7 @@ async fn what_it_cannot_do_is_refused_before_anything_runs() {
     check(&|job| job.folder = Some("/var".into()), "paths that the program may see").await;
     check(&|job| job.policy.readable.push("/no/such".into()), "/no/such").await;
     assert!(!world.folder.path().join("profile").exists());
-    let unwalled = Seatbelt::new().at_most(Level::None);
+    let unwalled = Seatbelt::new().max_level(Level::None);
     let mut job = world.sh("true");
     job.policy.minimum = Level::None;
     job.policy.network = Network::Hosts(HostRules::default());

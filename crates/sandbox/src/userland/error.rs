@@ -1,4 +1,4 @@
-//! Why there is no userland, or nothing came of a command for it.
+//! Errors of the userland.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -6,65 +6,66 @@ use std::path::{Path, PathBuf};
 use super::state::State;
 use crate::SandboxError;
 
-/// Why something about the userland did not work. What was there before is as it was, unless it says otherwise.
+/// Why an operation on the userland failed. Unless stated otherwise, the previous state is
+/// unchanged.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum UserlandError {
-    /// There is none that programs could run in.
-    #[error("the Linux userland is {}", .0.words())]
+    /// No userland is ready for use.
+    #[error("the Linux userland is {}", .0.message())]
     NotReady(Box<State>),
     /// Another process is changing it.
-    #[error("another process is changing the userland at this moment")]
+    #[error("another process is changing the userland")]
     Busy,
-    /// The release has no archive for this machine.
-    #[error("{name} {version} is not known for machines of the kind {arch}")]
+    /// The release has no archive for this architecture.
+    #[error("{name} {version} has no archive for the architecture {arch}")]
     NoArchive {
-        /// The release.
+        /// Name of the release.
         name: String,
         /// Its version.
         version: String,
-        /// The machine.
+        /// The architecture.
         arch: &'static str,
     },
-    /// No mirror gave the archive.
-    #[error("no mirror gave {what}: {}", .tried.join("; "))]
+    /// No mirror provided the file.
+    #[error("no mirror provided {what}: {}", .tried.join("; "))]
     NoMirror {
-        /// What was wanted.
+        /// The requested file.
         what: String,
-        /// Each mirror and why not.
+        /// Each mirror with its error.
         tried: Vec<String>,
     },
     /// The archive cannot be unpacked.
     #[error("the archive cannot be unpacked: {0}")]
     Unpack(String),
-    /// A name of a package, or a word to search for, that cannot be one.
+    /// An invalid package name or search term.
     #[error(
-        "{0:?} is no name of a package: letters, digits and `+ . _ -`, and a version after `=`, `~`, `<` or `>`"
+        "{0:?} is not a package name: use letters, digits and `+ . _ -`, and a version after `=`, `~`, `<` or `>`"
     )]
     BadName(String),
     /// The package manager failed.
     #[error("{command} failed: {reason}")]
     Packages {
-        /// What was run.
+        /// The command.
         command: String,
-        /// The end of what it said.
+        /// The end of its output.
         reason: String,
     },
     /// A program could not be run in it.
     #[error("{0}")]
     Sandbox(#[from] SandboxError),
-    /// The system refused something.
+    /// A file operation failed.
     #[error("{path}: {source}", path = .path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl UserlandError {
-    pub(super) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+    pub(super) fn io_at(path: &Path) -> impl FnOnce(io::Error) -> Self {
         let path = path.to_owned();
         move |source| Self::Io { path, source }
     }

@@ -1,4 +1,4 @@
-//! The way from nothing, or from something broken, to a userland that is ready.
+//! Installs or repairs a userland.
 
 use std::fs::{self, File};
 use std::io;
@@ -8,58 +8,58 @@ use sha2::{Digest as _, Sha256};
 use toolcrib_net::HttpClient;
 
 use super::Userland;
+use super::atomic_folder;
+use super::download::{self, FetchError};
 use super::error::UserlandError;
-use super::fetch::{self, FetchError};
-use super::place;
 use super::release::arch;
 use super::signature;
 use super::state::{Ready, State, Store};
 use super::unpack::{self, UnpackError};
 
-/// What is being done.
+/// Progress of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Progress {
-    /// This mirror is asked.
+    /// Contacting this mirror.
     Asking(String),
-    /// So many bytes of the archive are there, of so many if that is known.
+    /// Downloaded bytes of the archive, and its size if known.
     Downloaded(u64, Option<u64>),
-    /// A mirror was of no use, and why.
+    /// A mirror failed, with the reason.
     Useless(String, String),
-    /// Digest and signature are compared.
+    /// Digest and signature are being verified.
     Verifying,
-    /// The archive is unpacked.
+    /// The archive is being unpacked.
     Unpacking,
 }
 
-/// What came of an installation.
+/// Result of an installation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Installed {
-    /// It was there already, the same release.
+pub enum InstallResult {
+    /// The same release was already installed.
     Already(Ready),
-    /// It was installed, or installed anew. Whatever had been in it is gone, its home is as it was.
+    /// Installed or reinstalled. The previous system was replaced; the home folder is unchanged.
     Now(Ready),
 }
 
-/// An archive that was checked.
-struct Checked {
+/// A verified archive.
+struct VerifiedArchive {
     sha256: String,
     signed_by: Option<String>,
     mirror: String,
 }
 
 impl Userland {
-    /// Installs it, or repairs it: whatever is broken, half there or of another release is replaced by a new system, in one step. With
-    /// `anew`, what is ready too. The home stays.
+    /// Installs or repairs the userland: a broken, incomplete or outdated system is replaced
+    /// atomically by a new one; with `anew`, a ready one too. The home folder is kept.
     ///
     /// # Errors
-    /// [`UserlandError`]. What was ready before is ready still; what was downloaded is gone on with the next time.
+    /// [`UserlandError`]. A ready system stays ready, and the next attempt resumes the download.
     pub async fn install(
         &self,
         client: &HttpClient,
         anew: bool,
         told: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<Installed, UserlandError> {
+    ) -> Result<InstallResult, UserlandError> {
         let digest = self.release.digest().ok_or_else(|| UserlandError::NoArchive {
             name: self.release.name.clone(),
             version: self.release.version.clone(),
@@ -67,22 +67,23 @@ impl Userland {
         })?;
         let store = self.store();
         let _lock = store.lock()?;
-        place::tidy(store.folder()).map_err(UserlandError::at(store.folder()))?;
+        atomic_folder::remove_leftovers(store.folder())
+            .map_err(UserlandError::io_at(store.folder()))?;
         let before = store.state();
         if let State::Ready(ready) = &before
             && ready.sha256 == digest
             && !anew
         {
-            return Ok(Installed::Already(ready.clone()));
+            return Ok(InstallResult::Already(ready.clone()));
         }
         let made = self.make(&store, client, &digest, told).await;
         if made.is_err() && matches!(before, State::Ready(_)) {
-            // Nothing of it was touched.
+            // The system was not touched.
             store.set(&before)?;
         }
         let ready = made?;
-        fs::create_dir_all(&self.home).map_err(UserlandError::at(&self.home))?;
-        Ok(Installed::Now(ready))
+        fs::create_dir_all(&self.home).map_err(UserlandError::io_at(&self.home))?;
+        Ok(InstallResult::Now(ready))
     }
 
     async fn make(
@@ -96,19 +97,21 @@ impl Userland {
         let checked = self.obtain(store, client, &part, digest, told).await?;
         store.set(&State::Unpacking)?;
         told(Progress::Unpacking);
-        let fresh = place::fresh(store.folder()).map_err(UserlandError::at(store.folder()))?;
+        let fresh = atomic_folder::temp_beside(store.folder())
+            .map_err(UserlandError::io_at(store.folder()))?;
         let (from, into) = (part.clone(), fresh.clone());
         let unpacking = tokio::task::spawn_blocking(move || unpack_file(&from, &into)).await;
-        let unpacked = unpacking.map_err(|error| UserlandError::at(&part)(error.into()))?;
+        let unpacked = unpacking.map_err(|error| UserlandError::io_at(&part)(error.into()))?;
         if let Err(error) = unpacked {
-            let _ = place::clear(&fresh);
-            // The right archive, and still of no use: it is not worth keeping.
+            let _ = atomic_folder::remove_all(&fresh);
+            // The verified archive cannot be unpacked, so it is not kept.
             let _ = fs::remove_file(&part);
             let broken = UserlandError::Unpack(error.to_string());
             store.set(&State::Broken { reason: broken.to_string() })?;
             return Err(broken);
         }
-        place::step_in(&fresh, &store.root()).map_err(UserlandError::at(&store.root()))?;
+        atomic_folder::swap_into_place(&fresh, &store.root())
+            .map_err(UserlandError::io_at(&store.root()))?;
         let ready = Ready {
             name: self.release.name.clone(),
             version: self.release.version.clone(),
@@ -120,13 +123,13 @@ impl Userland {
             repositories: None,
         };
         store.set(&State::Ready(ready.clone()))?;
-        // What was in its place before, and the archive: neither is needed any more.
-        place::clear(&fresh).map_err(UserlandError::at(&fresh))?;
+        // The previous system and the archive are no longer needed.
+        atomic_folder::remove_all(&fresh).map_err(UserlandError::io_at(&fresh))?;
         let _ = fs::remove_file(&part);
         Ok(ready)
     }
 
-    /// Fetches the archive from the first mirror that has it as it should be.
+    /// Gets the archive from the first mirror that has a valid one.
     async fn obtain(
         &self,
         store: &Store,
@@ -134,7 +137,7 @@ impl Userland {
         part: &Path,
         digest: &str,
         told: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<Checked, UserlandError> {
+    ) -> Result<VerifiedArchive, UserlandError> {
         let mut tried = Vec::new();
         for mirror in &self.release.mirrors {
             store.set(&State::Downloading { mirror: mirror.clone() })?;
@@ -143,10 +146,10 @@ impl Userland {
                 Ok(()) => {
                     let signed_by = self.signed(client, mirror, part, told).await?;
                     let (sha256, mirror) = (digest.to_owned(), mirror.clone());
-                    return Ok(Checked { sha256, signed_by, mirror });
+                    return Ok(VerifiedArchive { sha256, signed_by, mirror });
                 }
-                Err(Miss::Here(error)) => return Err(error),
-                Err(Miss::There(reason)) => {
+                Err(MirrorFailure::Here(error)) => return Err(error),
+                Err(MirrorFailure::There(reason)) => {
                     told(Progress::Useless(mirror.clone(), reason.clone()));
                     tried.push(format!("{mirror}: {reason}"));
                 }
@@ -155,7 +158,8 @@ impl Userland {
         Err(UserlandError::NoMirror { what: self.release.archive(), tried })
     }
 
-    /// Fetches it from one mirror. What another one began may have been wrong from the start, so then it is fetched once more as a whole.
+    /// Gets the archive from one mirror. A part from another mirror may have been wrong from the
+    /// start, so after a mismatch it is downloaded once more from the beginning.
     async fn archive_from(
         &self,
         store: &Store,
@@ -164,19 +168,19 @@ impl Userland {
         part: &Path,
         digest: &str,
         told: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<(), Miss> {
+    ) -> Result<(), MirrorFailure> {
         let progress = |there, whole| told(Progress::Downloaded(there, whole));
         let url = self.release.url(mirror);
         for _ in 0..2 {
             let begun = part.metadata().is_ok_and(|meta| meta.len() > 0);
-            // An archive that came whole before something broke off needs no mirror.
+            // A complete archive from an interrupted installation needs no mirror.
             let whole = begun && self.is_right(store, part, digest, told)?;
             if whole {
                 return Ok(());
             }
-            match fetch::download(client, &url, part, &progress).await {
-                Err(error) if error.is_of_this_machine() => return Err(here(part, error)),
-                result => result.map_err(|error| Miss::There(error.to_string()))?,
+            match download::download(client, &url, part, &progress).await {
+                Err(error) if error.is_of_this_machine() => return Err(local_failure(part, error)),
+                result => result.map_err(|error| MirrorFailure::There(error.to_string()))?,
             }
             if self.is_right(store, part, digest, told)? {
                 return Ok(());
@@ -186,7 +190,7 @@ impl Userland {
                 break;
             }
         }
-        Err(Miss::There("its archive is not the one that is known (SHA-256)".to_owned()))
+        Err(MirrorFailure::There("its archive is not the one that is known (SHA-256)".to_owned()))
     }
 
     fn is_right(
@@ -195,14 +199,16 @@ impl Userland {
         part: &Path,
         digest: &str,
         told: &(dyn Fn(Progress) + Send + Sync),
-    ) -> Result<bool, Miss> {
-        store.set(&State::Verifying).map_err(Miss::Here)?;
+    ) -> Result<bool, MirrorFailure> {
+        store.set(&State::Verifying).map_err(MirrorFailure::Here)?;
         told(Progress::Verifying);
-        let found = sha256(part).map_err(|error| Miss::Here(UserlandError::at(part)(error)))?;
+        let found =
+            sha256(part).map_err(|error| MirrorFailure::Here(UserlandError::io_at(part)(error)))?;
         Ok(found == digest)
     }
 
-    /// Looks for a signature that holds, at the mirror of the archive first. `None` = the release names nobody who signs it.
+    /// Searches a valid signature, first at the archive's mirror. `None` if the release names no
+    /// signer.
     async fn signed(
         &self,
         client: &HttpClient,
@@ -211,12 +217,12 @@ impl Userland {
         told: &(dyn Fn(Progress) + Send + Sync),
     ) -> Result<Option<String>, UserlandError> {
         let Some(signer) = &self.release.signer else { return Ok(None) };
-        let data = fs::read(part).map_err(UserlandError::at(part))?;
+        let data = fs::read(part).map_err(UserlandError::io_at(part))?;
         let others = self.release.mirrors.iter().filter(|other| *other != mirror);
         let mut tried = Vec::new();
         for mirror in std::iter::once(mirror).chain(others) {
             let url = format!("{}.asc", self.release.url(mirror));
-            let fetched = fetch::small(client, &url, signature::MOST_BYTES).await;
+            let fetched = download::download_small(client, &url, signature::MOST_BYTES).await;
             let checked = fetched.map_err(|error| error.to_string()).and_then(|text| {
                 signature::verify(&data, &text, signer).map_err(|error| error.to_string())
             });
@@ -233,20 +239,20 @@ impl Userland {
     }
 }
 
-/// Why a mirror did not help.
-enum Miss {
-    /// It is its fault.
+/// Why a mirror failed.
+enum MirrorFailure {
+    /// The mirror's fault.
     There(String),
-    /// It is ours.
+    /// A local error.
     Here(UserlandError),
 }
 
-fn here(part: &Path, error: FetchError) -> Miss {
+fn local_failure(part: &Path, error: FetchError) -> MirrorFailure {
     let error = match error {
         FetchError::Disk(error) => error,
         other => io::Error::other(other.to_string()),
     };
-    Miss::Here(UserlandError::at(part)(error))
+    MirrorFailure::Here(UserlandError::io_at(part)(error))
 }
 
 fn sha256(path: &Path) -> io::Result<String> {

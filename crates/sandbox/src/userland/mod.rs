@@ -1,40 +1,46 @@
-//! A Linux userland for programs: Alpine Linux in a folder, downloaded, checked and unpacked, in which programs run as [`Root`] of a sandbox.
+//! Linux userland: Alpine Linux in a folder, downloaded, verified and unpacked, in which programs
+//! run as the [`Rootfs`] of a sandbox.
 //!
 //! Invariants
-//! - What was not checked is not unpacked: the archive has the digest that this build knows, and the signature of Alpine's release key.
-//! - Nothing of an archive lands outside of its folder, and no device, set-id bit or way out comes with it.
-//! - A system is there whole or not at all: it is unpacked beside its place and moved there in one step. What broke off is gone on with, or
-//!   cleared away, by the next installation.
-//! - One process at a time changes it; the kernel says who, so that nobody who died stands in the way.
-//! - What programs did in it is not believed: nothing in here is written through a path in it, packages come by programs in the sandbox.
+//! - Only verified archives are unpacked: the archive must have the digest known to this build, and
+//!   the signature of Alpine's release key.
+//! - No file of an archive is created outside its folder, and none is a device, has a set-id bit or
+//!   links to the outside.
+//! - A system exists completely or not at all: it is unpacked next to its place and moved there
+//!   atomically. The next installation resumes or cleans up an interrupted one.
+//! - One process at a time changes it, under a kernel lock, so that a dead process never blocks
+//!   others.
+//! - Files that programs changed in it are not trusted: no write from outside follows a path in it,
+//!   and packages are installed by programs inside the sandbox.
 //!
-//! Absent on purpose: upgrades of a system that is in use (a new release is installed anew, its home stays).
+//! Upgrading a system in place is not supported; a new release is a new installation that keeps the
+//! home folder.
 
+mod atomic_folder;
+mod download;
 mod error;
-mod fetch;
 mod install;
 mod packages;
-mod place;
 mod release;
 mod remove;
+mod shell_target;
 mod signature;
 mod state;
-mod target;
 mod unpack;
 
 use std::path::{Path, PathBuf};
 
 pub use error::UserlandError;
-pub use install::{Installed, Progress};
-pub use packages::{Asked, BASIC, PYTHON, Package, Packages};
+pub use install::{InstallResult, Progress};
+pub use packages::{BASIC_PACKAGES, PYTHON_PACKAGES, Package, PackageName, Packages};
 pub use release::{Release, Signer, UnreadableRelease};
+pub use shell_target::{ShellTarget, UnknownTarget};
 pub use state::{Ready, State, Status};
-pub use target::{ShellTarget, UnknownTarget};
 
-use crate::root::Root;
+use crate::rootfs::Rootfs;
 use state::Store;
 
-/// A userland at its place, whether there is one or not.
+/// A userland at its location, installed or not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Userland {
     folder: PathBuf,
@@ -43,19 +49,19 @@ pub struct Userland {
 }
 
 impl Userland {
-    /// The one in this folder, whose programs have that home folder; of the release that this build knows.
+    /// The userland in this folder with this home folder, of the release known to this build.
     pub fn new(folder: impl Into<PathBuf>, home: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), home: home.into(), release: Release::pinned() }
     }
 
-    /// The same of another release.
+    /// Sets another release.
     #[must_use]
     pub fn release(mut self, release: Release) -> Self {
         self.release = release;
         self
     }
 
-    /// The same from these mirrors, in their order, in place of the release's own; none = those of the release.
+    /// Sets the mirrors, in order, instead of the release's own; an empty list keeps those.
     #[must_use]
     pub fn mirrors(mut self, mirrors: Vec<String>) -> Self {
         if !mirrors.is_empty() {
@@ -64,42 +70,43 @@ impl Userland {
         self
     }
 
-    /// Where everything of it is kept but the home.
+    /// The folder with everything except the home.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder that programs in it see as [`ROOT_HOME`](crate::ROOT_HOME).
+    /// The folder that programs see as [`ROOTFS_HOME`](crate::ROOTFS_HOME).
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// How it is, looked at just now.
+    /// The current status.
     #[must_use]
     pub fn status(&self) -> Status {
         self.store().status(&self.home)
     }
 
-    /// What a [`Job`](crate::Job) needs to run in it. The home is made if it is not there.
+    /// The root file system for a [`Job`](crate::Job). The home folder is created if missing.
     ///
     /// # Errors
-    /// [`UserlandError::NotReady`] says what is to be done; [`UserlandError::Io`] when there is no home to be had.
-    pub fn root(&self) -> Result<Root, UserlandError> {
+    /// [`UserlandError::NotReady`] says what to do; [`UserlandError::Io`] if the home folder cannot
+    /// be created.
+    pub fn root(&self) -> Result<Rootfs, UserlandError> {
         let status = self.status();
         let State::Ready(_) = status.state else {
             return Err(UserlandError::NotReady(Box::new(status.state)));
         };
-        std::fs::create_dir_all(&self.home).map_err(UserlandError::at(&self.home))?;
+        std::fs::create_dir_all(&self.home).map_err(UserlandError::io_at(&self.home))?;
         let folder = self.store().root();
-        Ok(Root { folder, writable: true, home: Some(self.home.clone()) })
+        Ok(Rootfs { folder, writable: true, home: Some(self.home.clone()) })
     }
 
-    /// The shell to start in it: bash, where it is installed.
+    /// The shell to start in it: bash if installed.
     #[must_use]
     pub fn shell(&self) -> &'static str {
-        // What a link in there says is for its own programs to follow.
+        // Symlinks inside are not followed from outside.
         let has = |path: &str| self.store().root().join(path).symlink_metadata().is_ok();
         if has("bin/bash") || has("usr/bin/bash") { "bash" } else { "sh" }
     }

@@ -1,5 +1,5 @@
-//! Programs from Alpine's repositories, by its own package manager, which runs in the userland: it checks what it installs with the keys that came
-//! with the system, and reaches the mirror and nothing else.
+//! Package management with Alpine's `apk`, which runs inside the userland: it verifies packages
+//! with the keys of the system, and can reach only the mirror.
 #![deny(clippy::indexing_slicing)]
 
 use std::time::Duration;
@@ -12,13 +12,13 @@ use super::error::UserlandError;
 use super::install::Progress;
 use super::state::{Ready, State};
 use crate::backend::{Backend, run};
-use crate::hosts::HostRules;
-use crate::job::{Job, Stop};
+use crate::host_rules::HostRules;
+use crate::job::{Job, LimitHit};
 use crate::policy::{Network, Policy, Resources};
 use crate::process::{End, Limits};
 
-/// What makes a userland one to work in: the tools that people expect of a Linux (seed 000: bash, coreutils and standard utilities).
-pub const BASIC: [&str; 17] = [
+/// The basic tools that users expect of a Linux system.
+pub const BASIC_PACKAGES: [&str; 17] = [
     "bash",
     "ca-certificates",
     "coreutils",
@@ -38,16 +38,16 @@ pub const BASIC: [&str; 17] = [
     "wget",
 ];
 
-/// Python (seed 000: `python3`, `pip`).
-pub const PYTHON: [&str; 2] = ["python3", "py3-pip"];
+/// Python and pip.
+pub const PYTHON_PACKAGES: [&str; 2] = ["python3", "py3-pip"];
 
-/// Time for one command of the package manager; large packages come over slow lines.
+/// Timeout of a package manager command; large packages may arrive over slow connections.
 const TIME: Duration = Duration::from_secs(15 * 60);
 
-/// Output that is kept, in bytes: all packages of Alpine in a list have 2 MB.
+/// Captured bytes of output: a list of all Alpine packages has 2 MB.
 const OUTPUT: usize = 4 << 20;
 
-/// Characters of an error that are shown.
+/// Maximum characters of a displayed error.
 const ERROR: usize = 600;
 
 /// A package.
@@ -57,16 +57,16 @@ pub struct Package {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it is, where that was asked for.
+    /// Description, if requested.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
 
-/// A name of packages to install or remove, or a word to search for, that cannot be taken for anything else.
+/// A valid package name or search term, which cannot be interpreted as an option.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked(String);
+pub struct PackageName(String);
 
-impl std::str::FromStr for Asked {
+impl std::str::FromStr for PackageName {
     type Err = UserlandError;
 
     fn from_str(text: &str) -> Result<Self, UserlandError> {
@@ -85,15 +85,15 @@ impl std::str::FromStr for Asked {
     }
 }
 
-impl Asked {
-    /// As it was written.
+impl PackageName {
+    /// The text as entered.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
-/// The package manager of a userland that is ready.
+/// The package manager of a ready userland.
 #[derive(Clone, Copy)]
 pub struct Packages<'a> {
     userland: &'a Userland,
@@ -102,7 +102,7 @@ pub struct Packages<'a> {
 }
 
 impl Userland {
-    /// Its package manager, run by this backend.
+    /// The package manager, with this backend to run it.
     pub fn packages<'a>(
         &'a self,
         backend: &'a dyn Backend,
@@ -111,8 +111,8 @@ impl Userland {
         Packages { userland: self, backend, told }
     }
 
-    /// The hosts of its mirrors: what programs in it may reach without further ado, so that the package manager works. A mirror whose URL says no
-    /// host is left out; without a userland there are none.
+    /// The hosts of its mirrors, which programs inside may always reach so that the package manager
+    /// works. A mirror URL without a host is ignored; without a userland the set is empty.
     #[must_use]
     pub fn hosts(&self) -> HostRules {
         let State::Ready(ready) = self.status().state else { return HostRules::default() };
@@ -121,7 +121,7 @@ impl Userland {
 }
 
 impl Packages<'_> {
-    /// What is installed.
+    /// The installed packages.
     ///
     /// # Errors
     /// [`UserlandError`].
@@ -130,47 +130,47 @@ impl Packages<'_> {
         Ok(said.lines().filter_map(listed).collect())
     }
 
-    /// What the repositories have for a word.
+    /// Searches the repositories.
     ///
     /// # Errors
     /// [`UserlandError`].
-    pub async fn search(&self, word: &Asked) -> Result<Vec<Package>, UserlandError> {
+    pub async fn search(&self, word: &PackageName) -> Result<Vec<Package>, UserlandError> {
         let ready = self.ready_with_repositories().await?;
         let args = ["search", "-v", "--", word.as_str()];
         let said = self.apk(&args, self.network(&ready)).await?;
         Ok(said.lines().filter_map(found).collect())
     }
 
-    /// Installs packages, all of them or none.
+    /// Installs packages, all or none.
     ///
     /// # Errors
     /// [`UserlandError`].
-    pub async fn install(&self, names: &[Asked]) -> Result<(), UserlandError> {
+    pub async fn install(&self, names: &[PackageName]) -> Result<(), UserlandError> {
         let mut args = vec!["add", "--no-progress", "--"];
-        args.extend(names.iter().map(Asked::as_str));
+        args.extend(names.iter().map(PackageName::as_str));
         let ready = self.ready_with_repositories().await?;
         let first = self.apk(&args, self.network(&ready)).await;
         let Err(UserlandError::Packages { .. }) = first else { return first.map(drop) };
-        // The mirror may be gone, or have moved on: another one may be better, or its list a new one.
-        let ready = self.choose().await?;
+        // The mirror may be gone or have newer packages: another mirror or a new index may help.
+        let ready = self.choose_mirror().await?;
         self.apk(&args, self.network(&ready)).await.map(drop)
     }
 
-    /// Removes packages, and what was installed for them alone.
+    /// Removes packages, and their dependencies that nothing else needs.
     ///
     /// # Errors
     /// [`UserlandError`].
-    pub async fn remove(&self, names: &[Asked]) -> Result<(), UserlandError> {
+    pub async fn remove(&self, names: &[PackageName]) -> Result<(), UserlandError> {
         let mut args = vec!["del", "--no-progress", "--"];
-        args.extend(names.iter().map(Asked::as_str));
+        args.extend(names.iter().map(PackageName::as_str));
         self.apk(&args, Network::None).await.map(drop)
     }
 
-    /// Finds the first mirror whose packages can be listed, and uses it from now on.
+    /// Selects the first mirror whose package index can be loaded.
     ///
     /// # Errors
-    /// [`UserlandError::NoMirror`] with what each of them said.
-    pub async fn choose(&self) -> Result<Ready, UserlandError> {
+    /// [`UserlandError::NoMirror`] with the error of each mirror.
+    pub async fn choose_mirror(&self) -> Result<Ready, UserlandError> {
         let ready = match self.userland.status().state {
             State::Ready(ready) => ready,
             other => return Err(UserlandError::NotReady(Box::new(other))),
@@ -195,7 +195,8 @@ impl Packages<'_> {
         Err(UserlandError::NoMirror { what: "a list of packages".to_owned(), tried })
     }
 
-    /// Writes it down inside, where a link leads nowhere else, and fetches its list.
+    /// Writes the mirror to the configuration from inside the sandbox, where no symlink leads out,
+    /// and updates the index.
     async fn use_mirror(&self, branch: &str, mirror: &str, network: Network) -> Result<(), String> {
         (self.told)(Progress::Asking(mirror.to_owned()));
         let script =
@@ -221,11 +222,11 @@ impl Packages<'_> {
         }
     }
 
-    /// The mirror that was chosen, or one that is chosen now.
+    /// The selected mirror, or one that is selected now.
     async fn ready_with_repositories(&self) -> Result<Ready, UserlandError> {
         match self.userland.status().state {
             State::Ready(ready) if ready.repositories.is_some() => Ok(ready),
-            State::Ready(_) => self.choose().await,
+            State::Ready(_) => self.choose_mirror().await,
             other => Err(UserlandError::NotReady(Box::new(other))),
         }
     }
@@ -240,7 +241,7 @@ impl Packages<'_> {
         self.run("apk", args, &format!("apk {}", words.join(" ")), network).await
     }
 
-    /// Runs a program in the userland, and takes what it says.
+    /// Runs a program in the userland and captures its output.
     async fn run(
         &self,
         program: &str,
@@ -260,8 +261,8 @@ impl Packages<'_> {
         }
         let refused = ended.refused.first();
         let reason = match (ended.stopped, refused) {
-            (Some(Stop::Killed) | None, None) => report.stderr.last(ERROR),
-            (Some(stop), _) => format!("it was stopped because {}", stop.because()),
+            (Some(LimitHit::Killed) | None, None) => report.stderr.last(ERROR),
+            (Some(stop), _) => format!("it was stopped because {}", stop.message()),
             (None, Some(refused)) => {
                 let said = report.stderr.last(ERROR);
                 format!("{} was not reached ({}). {said}", refused.host, refused.rule)
@@ -273,15 +274,16 @@ impl Packages<'_> {
     }
 }
 
-/// The rule that lets a mirror be reached.
-fn host_of(mirror: &str) -> Option<crate::hosts::HostRule> {
-    // Which addresses are fine is judged when it is reached; here only the text counts, and that an owner may name a host of their own.
-    let anything = AddressPolicy::allowing([authority(mirror)?]).ok()?;
+/// The host rule that allows a mirror.
+fn host_of(mirror: &str) -> Option<crate::host_rules::HostRule> {
+    // Addresses are checked when connecting. Here only the text is checked, and an owner may use a
+    // private host.
+    let anything = AddressPolicy::with_allowed([authority(mirror)?]).ok()?;
     let target = check_url(mirror, &anything).ok()?;
     format!("{}:{}", target.host(), target.port()).parse().ok()
 }
 
-/// `host:port` of a URL, as the owner's list of addresses has it.
+/// `host:port` of a URL, in the form of the owner's allow list.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
@@ -290,20 +292,21 @@ fn authority(url: &str) -> Option<String> {
     Some(if has_port { host.to_owned() } else { format!("{host}:{port}") })
 }
 
-/// A line of `apk list`: `musl-1.2.5-r9 x86_64 {musl} (MIT) [installed]`.
+/// Parses a line of `apk list`: `musl-1.2.5-r9 x86_64 {musl} (MIT) [installed]`.
 fn listed(line: &str) -> Option<Package> {
     let (name, version) = named(line.split_whitespace().next()?)?;
     Some(Package { name, version, description: String::new() })
 }
 
-/// A line of `apk search -v`: `jq-1.8.1-r0 - A lightweight JSON processor`.
+/// Parses a line of `apk search -v`: `jq-1.8.1-r0 - A lightweight JSON processor`.
 fn found(line: &str) -> Option<Package> {
     let (first, description) = line.split_once(" - ").unwrap_or((line, ""));
     let (name, version) = named(first.trim())?;
     Some(Package { name, version, description: description.trim().to_owned() })
 }
 
-/// `name-version-rN` taken apart: a version begins with a digit and has no minus of its own but that of its revision.
+/// Splits `name-version-rN`: a version begins with a digit and contains no hyphen except before its
+/// revision.
 fn named(text: &str) -> Option<(String, String)> {
     let (rest, revision) = text.rsplit_once('-')?;
     let is_revision =
@@ -342,12 +345,12 @@ mod tests {
     #[test]
     fn only_names_of_packages_are_asked_for() {
         for good in ["bash", "py3-pip", "gtk+3.0", "7zip", "jq=1.8.1-r0", "jq~1.8", "jq>=1", "x"] {
-            assert_eq!(good.parse::<Asked>().unwrap().as_str(), good);
+            assert_eq!(good.parse::<PackageName>().unwrap().as_str(), good);
         }
         for bad in
             ["", "-x", "--root=/x", "a b", "a;b", "a/b", "../x", "$(x)", "é", "=1", "jq=$x", "a\n"]
         {
-            assert!(bad.parse::<Asked>().is_err(), "{bad:?}");
+            assert!(bad.parse::<PackageName>().is_err(), "{bad:?}");
         }
     }
 
@@ -356,7 +359,7 @@ mod tests {
         let check = |mirror: &str, host: &str, port: u16, allowed: bool| {
             let rules: HostRules = host_of(mirror).into_iter().collect();
             let url = format!("http://{host}:{port}/");
-            let anything = AddressPolicy::allowing([format!("{host}:{port}")]).unwrap();
+            let anything = AddressPolicy::with_allowed([format!("{host}:{port}")]).unwrap();
             let target = check_url(&url, &anything).unwrap();
             assert_eq!(rules.allows(target.host(), port), allowed, "{mirror} {host} {port}");
         };
@@ -369,8 +372,8 @@ mod tests {
 
     #[test]
     fn the_packages_of_this_build_have_names() {
-        for name in BASIC.iter().chain(&PYTHON) {
-            assert!(name.parse::<Asked>().is_ok(), "{name}");
+        for name in BASIC_PACKAGES.iter().chain(&PYTHON_PACKAGES) {
+            assert!(name.parse::<PackageName>().is_ok(), "{name}");
         }
     }
 }

@@ -1,37 +1,38 @@
-//! Which system is installed: its version, where it is published, and how it is recognised.
+//! Releases of the userland: version, mirrors, digests and signing key.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-/// The release of this build, its digests as Alpine publishes them beside the archives, and the mirrors of seed 000 in their order.
+/// The release of this build, with the digests that Alpine publishes next to the archives, and the
+/// mirrors in order.
 const PINNED: &str = include_str!("release.json");
 
 /// A release of Alpine Linux.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Release {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Its version, such as `3.24.2`.
+    /// Version, such as `3.24.2`.
     pub version: String,
-    /// The folder of its branch on a mirror, such as `v3.24`.
+    /// Folder of its branch on a mirror, such as `v3.24`.
     pub branch: String,
-    /// Where it is published, in the order in which they are tried.
+    /// Mirrors, in the order in which they are tried.
     pub mirrors: Vec<String>,
     /// SHA-256 of the archive of each architecture, in hexadecimal.
     pub sha256: BTreeMap<String, String>,
-    /// Who signs it. `None` = the digest has to do.
+    /// The signing key; `None` relies on the digest alone.
     pub signer: Option<Signer>,
 }
 
-/// The key that a release is signed with: OpenPGP (RFC 4880), RSA.
+/// An RSA key that signs a release (OpenPGP, RFC 4880).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Signer {
-    /// Its fingerprint, for people.
+    /// Fingerprint, for people.
     pub fingerprint: String,
-    /// When it was made, in seconds since 1970; the fingerprint covers it.
+    /// Creation time in Unix seconds; the fingerprint covers it.
     pub created: u32,
     /// In hexadecimal.
     pub modulus: String,
@@ -39,16 +40,16 @@ pub struct Signer {
     pub exponent: String,
 }
 
-/// A file that describes no release.
+/// The text is not a release description.
 #[derive(Debug, thiserror::Error)]
-#[error("it describes no release: {0}")]
+#[error("it is not a release description: {0}")]
 pub struct UnreadableRelease(String);
 
 impl Release {
-    /// The one of this build.
+    /// The release known to this build.
     #[must_use]
     pub fn pinned() -> Self {
-        // A test reads it; without it there would be nothing to install, and it says so.
+        // A test parses it. An empty release reports that there is nothing to install.
         Self::read(PINNED).unwrap_or_else(|_| Self {
             name: String::new(),
             version: String::new(),
@@ -59,10 +60,10 @@ impl Release {
         })
     }
 
-    /// Reads a description, a JSON object with the fields of this type.
+    /// Parses a description, a JSON object with the fields of this type.
     ///
     /// # Errors
-    /// [`UnreadableRelease`] says what is wrong with it.
+    /// [`UnreadableRelease`] with the problem.
     pub fn read(text: &str) -> Result<Self, UnreadableRelease> {
         let release: Self =
             serde_json::from_str(text).map_err(|error| UnreadableRelease(error.to_string()))?;
@@ -85,24 +86,24 @@ impl Release {
         Err(UnreadableRelease(wrong.to_owned()))
     }
 
-    /// The digest of the archive for this machine, if there is one.
+    /// The digest of the archive for this architecture, if any.
     pub(super) fn digest(&self) -> Option<String> {
         self.sha256.get(arch()).map(|digest| digest.to_ascii_lowercase())
     }
 
-    /// The name of the archive for this machine.
+    /// File name of the archive for this architecture.
     pub(super) fn archive(&self) -> String {
         format!("alpine-minirootfs-{}-{}.tar.gz", self.version, arch())
     }
 
-    /// Where the archive is on a mirror.
+    /// URL of the archive on a mirror.
     pub(super) fn url(&self, mirror: &str) -> String {
         let (mirror, branch) = (mirror.trim_end_matches('/'), &self.branch);
         format!("{mirror}/{branch}/releases/{}/{}", arch(), self.archive())
     }
 }
 
-/// This machine, as Alpine calls it.
+/// This machine's architecture in Alpine's spelling.
 pub(super) fn arch() -> &'static str {
     std::env::consts::ARCH
 }
@@ -117,7 +118,7 @@ mod tests {
         assert_eq!(release, Release::pinned());
         assert!(release.version.starts_with(release.branch.trim_start_matches('v')));
         assert!(release.sha256.contains_key("x86_64") && release.sha256.contains_key("aarch64"));
-        // Seed 000: the primary one, then kernel.org, Aachen, Zürich, Waterloo, Tsinghua.
+        // The primary mirror, then kernel.org, Aachen, Zürich, Waterloo, Tsinghua.
         let hosts = ["dl-cdn.alpinelinux", "kernel.org", "aachen", "ethz", "waterloo", "tsinghua"];
         assert_eq!(release.mirrors.len(), hosts.len());
         for (mirror, host) in release.mirrors.iter().zip(hosts) {

@@ -1,7 +1,8 @@
-//! Whether an archive was signed by a key that is known: detached OpenPGP signatures of version 4 with RSA (RFC 4880 §5.2.3), which is what Alpine
-//! publishes beside its archives. The library that TLS is built on does the arithmetic.
+//! Verification of detached OpenPGP signatures, version 4 with RSA (RFC 4880 section 5.2.3), which
+//! Alpine publishes next to its archives.
 //!
-//! A library for all of OpenPGP would bring some ninety crates and an RSA of its own for this one kind of signature.
+//! The RSA arithmetic comes from ring, which TLS already uses. A complete OpenPGP library would add
+//! about ninety crates and a second RSA implementation for this one kind of signature.
 #![deny(clippy::indexing_slicing)]
 
 use base64::Engine as _;
@@ -16,31 +17,31 @@ use super::release::Signer;
 const BEGIN: &str = "-----BEGIN PGP SIGNATURE-----";
 const END: &str = "-----END PGP SIGNATURE-----";
 
-/// Most bytes of a file with a signature; one of 4096 bits has 833.
+/// Maximum bytes of a signature file; a signature of 4096 bits has 833.
 pub(super) const MOST_BYTES: usize = 16 * 1024;
 
-/// Why a signature does not hold.
+/// Why a signature is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Unsigned {
+pub(super) enum SignatureError {
     #[error("it is no OpenPGP signature of a kind that is known")]
     Unreadable,
     #[error("its signature is not one of the release key")]
     Wrong,
 }
 
-/// Whether one of the signatures in this text is the signer's and fits the data.
-pub(super) fn verify(data: &[u8], text: &[u8], signer: &Signer) -> Result<(), Unsigned> {
-    let bytes = unarmored(text).ok_or(Unsigned::Unreadable)?;
+/// Checks that one of the signatures in this text is by the signer and valid for the data.
+pub(super) fn verify(data: &[u8], text: &[u8], signer: &Signer) -> Result<(), SignatureError> {
+    let bytes = unarmored(text).ok_or(SignatureError::Unreadable)?;
     let key = (unhex(&signer.modulus), unhex(&signer.exponent));
-    let (Some(modulus), Some(exponent)) = key else { return Err(Unsigned::Wrong) };
+    let (Some(modulus), Some(exponent)) = key else { return Err(SignatureError::Wrong) };
     let key = RsaPublicKeyComponents { n: modulus.as_slice(), e: exponent.as_slice() };
     let mut rest = bytes.as_slice();
-    let mut found = Unsigned::Unreadable;
+    let mut found = SignatureError::Unreadable;
     while !rest.is_empty() {
-        let (body, after) = packet(rest).ok_or(Unsigned::Unreadable)?;
+        let (body, after) = packet(rest).ok_or(SignatureError::Unreadable)?;
         rest = after;
         let Some(signature) = Signature::read(body) else { continue };
-        found = Unsigned::Wrong;
+        found = SignatureError::Wrong;
         let message = [data, &signature.trailer()].concat();
         let number = signature.padded(modulus.len());
         if key.verify(signature.hash, &message, &number).is_ok() {
@@ -50,17 +51,17 @@ pub(super) fn verify(data: &[u8], text: &[u8], signer: &Signer) -> Result<(), Un
     Err(found)
 }
 
-/// A signature of a file.
+/// A parsed signature of a file.
 struct Signature<'a> {
     hash: &'static RsaParameters,
-    /// What of itself it covers.
+    /// The part of the packet that is hashed.
     hashed: &'a [u8],
     number: &'a [u8],
 }
 
 impl<'a> Signature<'a> {
-    /// Reads the body of a packet: version, type, algorithms, two lists of details of which it covers the first, two bytes to fail early, the
-    /// number.
+    /// Parses the body of a packet: version, type, algorithms, two lists of subpackets (the first
+    /// one is hashed), two bytes of the hash for early rejection, and the signature value.
     fn read(body: &'a [u8]) -> Option<Self> {
         let [4, 0x00, 1 | 3, hash, ..] = body else { return None };
         let hash = match hash {
@@ -81,13 +82,13 @@ impl<'a> Signature<'a> {
         Some(Self { hash, hashed, number })
     }
 
-    /// What is hashed after the file.
+    /// The bytes hashed after the file.
     fn trailer(&self) -> Vec<u8> {
         let length = u32::try_from(self.hashed.len()).unwrap_or(u32::MAX);
         [self.hashed, &[4, 0xFF], &length.to_be_bytes()].concat()
     }
 
-    /// The number in as many bytes as the key has.
+    /// The signature value, padded to the key's length.
     fn padded(&self, length: usize) -> Vec<u8> {
         let zeros = length.saturating_sub(self.number.len());
         [&vec![0; zeros], self.number].concat()
@@ -99,7 +100,7 @@ fn short(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from(u16::from_be_bytes(*number)), rest))
 }
 
-/// The body of the first packet, and what follows it (RFC 4880 §4.2).
+/// The body of the first packet, and the rest (RFC 4880 section 4.2).
 fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (length, rest) = match (tag & 0xC0, tag & 0x03) {
@@ -128,7 +129,7 @@ fn long(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::try_from(u32::from_be_bytes(*number)).ok()?, rest))
 }
 
-/// The bytes of a text between its marks; what has none is bytes already.
+/// Decodes ASCII armor; data without armor is returned unchanged.
 fn unarmored(text: &[u8]) -> Option<Vec<u8>> {
     if text.first().is_some_and(|byte| byte & 0x80 != 0) {
         return Some(text.to_vec());
@@ -136,13 +137,14 @@ fn unarmored(text: &[u8]) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(text).ok()?.replace('\r', "");
     let (_, inner) = text.split_once(BEGIN)?;
     let (inner, _) = inner.split_once(END)?;
-    // Headers end with an empty line; the last line is a checksum, which the signature makes needless.
+    // Headers end with an empty line. The last line is a checksum, which is redundant with a
+    // signature.
     let (_, lines) = inner.split_once("\n\n")?;
     let lines = lines.lines().take_while(|line| !line.starts_with('='));
     STANDARD.decode(lines.map(str::trim).collect::<String>()).ok()
 }
 
-/// Bytes from hexadecimal digits.
+/// Decodes hexadecimal digits.
 pub(super) fn unhex(digits: &str) -> Option<Vec<u8>> {
     let pairs = digits.as_bytes().chunks(2);
     pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()

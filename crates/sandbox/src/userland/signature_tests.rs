@@ -1,4 +1,4 @@
-//! Signatures of the key that is known, of others, and what is none; GnuPG is the witness.
+//! Tests of signature verification, with GnuPG as the reference.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use super::*;
 use crate::userland::release::Release;
 
-/// The fingerprint of a key (RFC 4880 §12.2).
+/// Fingerprint of a key (RFC 4880 section 12.2).
 fn fingerprint(signer: &Signer) -> String {
     let number = |digits: &str| {
         let bytes = unhex(digits).unwrap();
@@ -37,7 +37,7 @@ fn the_key_of_the_release_is_the_one_that_alpine_names() {
     assert_eq!(signer.fingerprint, fingerprint(&signer));
 }
 
-/// A home for GnuPG with a key, and that key.
+/// A GnuPG home with a new key; returns the key.
 fn gnupg(home: &Path, bits: &str) -> Option<Signer> {
     if Command::new("gpg").arg("--version").stdout(Stdio::null()).status().is_err() {
         eprintln!("NOT TRIED: there is no gpg on this host");
@@ -92,16 +92,16 @@ fn what_gnupg_signed_holds_and_nothing_else_does() {
             let signature = sign(&[armor, "--digest-algo", hash]);
             let check = |data: &[u8]| verify(data, &signature, &signer);
             assert_eq!(check(b"an archive"), Ok(()), "{hash} {armor}");
-            assert_eq!(check(b"an archivE"), Err(Unsigned::Wrong), "{hash} {armor}");
+            assert_eq!(check(b"an archivE"), Err(SignatureError::Wrong), "{hash} {armor}");
             let released = Release::pinned().signer.unwrap();
-            assert_eq!(verify(b"an archive", &signature, &released), Err(Unsigned::Wrong));
+            assert_eq!(verify(b"an archive", &signature, &released), Err(SignatureError::Wrong));
         }
     }
     let weak = sign(&["--digest-algo", "SHA1", "--allow-weak-digest-algos"]);
-    assert_eq!(verify(b"an archive", &weak, &signer), Err(Unsigned::Unreadable));
+    assert_eq!(verify(b"an archive", &weak, &signer), Err(SignatureError::Unreadable));
     let text = sign(&["--armor", "--textmode"]);
     assert!(verify(b"an archive", &text, &signer).is_err(), "it signs a text, not a file");
-    // The helpers of GnuPG hold the folder open.
+    // GnuPG's background processes keep the folder open.
     let _ = Command::new("gpgconf").arg("--homedir").arg(home).args(["--kill", "all"]).status();
 }
 
@@ -114,7 +114,11 @@ fn what_is_no_signature_is_refused() {
         BEGIN,
         "-----BEGIN PGP SIGNATURE-----\n\n!!\n-----END PGP SIGNATURE-----",
     ] {
-        assert_eq!(verify(b"data", text.as_bytes(), &signer), Err(Unsigned::Unreadable), "{text}");
+        assert_eq!(
+            verify(b"data", text.as_bytes(), &signer),
+            Err(SignatureError::Unreadable),
+            "{text}"
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! How a userland is, kept in a file beside it, and whether that is still so.
+//! State of a userland: stored in a file next to it, and checked against the folder.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -8,83 +8,84 @@ use std::time::Duration;
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
+use super::atomic_folder;
 use super::error::UserlandError;
-use super::place;
 
-/// What every system has, a link or not; without it there is nothing to run.
+/// Paths that every system has; without them no program can run.
 const ESSENTIAL: [&str; 3] = ["bin/sh", "etc", "lib"];
 
-/// How often the right to change it is asked for, and the time in between.
+/// Number of attempts to lock the userland, and the wait between them.
 const LOCK_TRIES: usize = 5;
 /// See [`LOCK_TRIES`].
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
-/// How a userland is. The states between absent and ready are those of an installation at work, or of one that broke off.
+/// State of a userland. The states between absent and ready belong to an installation that is
+/// running or was interrupted.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum State {
-    /// There is none.
+    /// Not installed.
     #[default]
     Absent,
-    /// Its archive is being fetched.
+    /// The archive is being downloaded.
     Downloading {
         /// The mirror.
         mirror: String,
     },
-    /// Digest and signature of the archive are compared.
+    /// Digest and signature of the archive are being verified.
     Verifying,
-    /// The archive is unpacked.
+    /// The archive is being unpacked.
     Unpacking,
     /// Programs can run in it.
     Ready(Ready),
-    /// There is something, and it cannot be used.
+    /// It exists but cannot be used.
     Broken {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What is known of one that is ready.
+/// Details of a ready userland.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ready {
-    /// The release, such as `Alpine Linux`.
+    /// Name of the release, such as `Alpine Linux`.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// SHA-256 of the archive that it came in.
+    /// SHA-256 of its archive.
     pub sha256: String,
-    /// Fingerprint of the key that signed the archive; `None` = none was asked for.
+    /// Fingerprint of the key that signed the archive; `None` if the release names no signer.
     pub signed_by: Option<String>,
-    /// The folder of its branch on a mirror.
+    /// Folder of its branch on a mirror.
     pub branch: String,
-    /// The mirror that the archive came from.
+    /// The mirror of the archive.
     pub mirror: String,
-    /// Where packages may come from, in the order in which they are tried.
+    /// Mirrors for packages, in the order in which they are tried.
     pub mirrors: Vec<String>,
-    /// The mirror that packages come from; `None` = none was reachable yet.
+    /// The mirror in use for packages; `None` if none was reachable yet.
     pub repositories: Option<String>,
 }
 
-/// How a userland was found.
+/// Status of a userland.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Status {
-    /// How it is.
+    /// Its state.
     #[serde(flatten)]
     pub state: State,
     /// Whether a process is changing it now.
     pub at_work: bool,
-    /// Bytes of an archive that are there already, to be gone on with.
+    /// Downloaded bytes of an archive, from which a download resumes.
     pub downloaded: u64,
-    /// Its root folder, seen from outside.
+    /// Its root folder on the host.
     pub root: PathBuf,
-    /// Its home folder, seen from outside.
+    /// Its home folder on the host.
     pub home: PathBuf,
 }
 
 impl State {
-    /// As the end of a sentence, with what is to be done.
+    /// The state as the end of a sentence, with the next step.
     #[must_use]
-    pub fn words(&self) -> String {
+    pub fn message(&self) -> String {
         match self {
             Self::Absent => "not installed; `toolcrib sandbox install` installs it".to_owned(),
             Self::Downloading { .. } | Self::Verifying | Self::Unpacking => {
@@ -98,7 +99,7 @@ impl State {
         }
     }
 
-    /// Its name.
+    /// Name of the state.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -112,13 +113,13 @@ impl State {
     }
 }
 
-/// The folder of a userland: what is where in it.
+/// The folder layout of a userland.
 #[derive(Debug, Clone)]
 pub(super) struct Store {
     folder: PathBuf,
 }
 
-/// The right to change it. Given back when dropped, or when the process ends however it ends.
+/// An exclusive lock. Released when dropped, or when the process ends for any reason.
 #[derive(Debug)]
 pub(super) struct Lock(#[expect(dead_code, reason = "held for its lock alone")] File);
 
@@ -131,12 +132,12 @@ impl Store {
         &self.folder
     }
 
-    /// The system.
+    /// The root file system.
     pub(super) fn root(&self) -> PathBuf {
         self.folder.join("root")
     }
 
-    /// What of an archive is there.
+    /// A partially downloaded archive.
     pub(super) fn part(&self, archive: &str) -> PathBuf {
         self.folder.join(format!("{archive}.part"))
     }
@@ -145,18 +146,19 @@ impl Store {
         self.folder.join("state.json")
     }
 
-    /// Takes the right to change it; the folder is made, for its owner alone: what programs leave in it is not for others.
+    /// Locks the userland. The folder is created with access for its owner only, because files left
+    /// by programs in it are private.
     pub(super) fn lock(&self) -> Result<Lock, UserlandError> {
-        place::private_folder(&self.folder).map_err(UserlandError::at(&self.folder))?;
+        atomic_folder::private_folder(&self.folder).map_err(UserlandError::io_at(&self.folder))?;
         let path = self.folder.join("lock");
         let file = File::options().create(true).truncate(false).write(true).open(&path);
-        let file = file.map_err(UserlandError::at(&path))?;
+        let file = file.map_err(UserlandError::io_at(&path))?;
         for _ in 0..LOCK_TRIES {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => return Ok(Lock(file)),
-                // It may be somebody who only looks.
+                // The holder may only be reading the status.
                 Err(rustix::io::Errno::WOULDBLOCK) => std::thread::sleep(LOCK_PAUSE),
-                Err(error) => return Err(UserlandError::at(&path)(error.into())),
+                Err(error) => return Err(UserlandError::io_at(&path)(error.into())),
             }
         }
         Err(UserlandError::Busy)
@@ -170,7 +172,7 @@ impl Store {
         )
     }
 
-    /// Writes down how it is.
+    /// Stores the state.
     pub(super) fn set(&self, state: &State) -> Result<(), UserlandError> {
         let write = || -> io::Result<()> {
             let fresh = self.folder.join("state.json.new");
@@ -180,11 +182,11 @@ impl Store {
             fs::rename(&fresh, self.file())?;
             File::open(&self.folder)?.sync_all()
         };
-        write().map_err(UserlandError::at(&self.file()))
+        write().map_err(UserlandError::io_at(&self.file()))
     }
 
-    /// What was written down, whether it is still so or not.
-    pub(super) fn written(&self) -> State {
+    /// The stored state, without checking it.
+    pub(super) fn stored_state(&self) -> State {
         match fs::read(self.file()) {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .unwrap_or_else(|_| broken("its state file cannot be read")),
@@ -199,9 +201,9 @@ impl Store {
         }
     }
 
-    /// How it is: what was written down, and whether what it speaks of is there.
+    /// The stored state, checked against the folder.
     pub(super) fn state(&self) -> State {
-        match self.written() {
+        match self.stored_state() {
             State::Ready(ready) => match self.missing() {
                 Some(reason) => State::Broken { reason },
                 None => State::Ready(ready),

@@ -1,5 +1,6 @@
-//! An archive of a system onto the disk: a tar file, compressed with gzip. Every part of a path is opened on its own and no link is followed, so
-//! nothing lands outside, whatever the archive says.
+//! Unpacks a system archive (gzip-compressed tar). Each path component is opened separately and no
+//! symlink is followed, so that no entry is created outside the folder, whatever the archive
+//! contains.
 #![deny(clippy::indexing_slicing)]
 
 use std::ffi::{OsStr, OsString};
@@ -17,13 +18,13 @@ use rustix::fs::{
 use rustix::io::Errno;
 use tar::{Archive, Entry, EntryType};
 
-/// Most bytes that an archive may hold. A whole Alpine with Python has about 100 MB.
+/// Maximum unpacked bytes. A complete Alpine with Python has about 100 MB.
 pub(super) const MOST_BYTES: u64 = 1 << 30;
 
-/// Most entries of an archive.
+/// Maximum number of entries.
 const MOST_ENTRIES: usize = 200_000;
 
-/// Longest path, the kernel's own limit, and most parts of one.
+/// Maximum path length, equal to the kernel's limit, and maximum number of components.
 const LONGEST_PATH: usize = 4096;
 /// See [`LONGEST_PATH`].
 const DEEPEST_PATH: usize = 128;
@@ -31,21 +32,21 @@ const DEEPEST_PATH: usize = 128;
 /// Why an archive was not unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum UnpackError {
-    /// An entry is not what a system consists of.
+    /// An entry that does not belong in a system archive.
     #[error("the entry {name:?} {problem}")]
     Entry { name: String, problem: &'static str },
-    /// It is not an archive, or broke off.
+    /// The data is not an archive, or is truncated.
     #[error("it cannot be read: {0}")]
     Read(io::Error),
-    /// The system refused something.
+    /// A file operation failed.
     #[error("{name:?}: {source}")]
     Write { name: String, source: io::Error },
-    /// It is larger than any system.
+    /// The archive exceeds a limit.
     #[error("it holds more than {0}")]
     TooMuch(&'static str),
 }
 
-/// Unpacks everything into this folder, which is empty.
+/// Unpacks the archive into this empty folder.
 pub(super) fn unpack(archive: impl Read, into: &Path) -> Result<(), UnpackError> {
     unpack_bounded(archive, into, MOST_BYTES)
 }
@@ -64,7 +65,7 @@ fn unpack_bounded(archive: impl Read, into: &Path, most: u64) -> Result<(), Unpa
         }
         one(&root, &mut entry)?;
     }
-    // The end of the compressed stream has the sum of what came before.
+    // The end of the compressed stream has the checksum.
     io::copy(&mut archive.into_inner(), &mut io::sink()).map_err(unreadable)?;
     if entries == 0 {
         return Err(unreadable(io::Error::other("there is nothing in it")));
@@ -76,7 +77,7 @@ fn unpack_bounded(archive: impl Read, into: &Path, most: u64) -> Result<(), Unpa
 const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A reader that ends with an error when there is more.
+/// A reader that fails beyond a number of bytes.
 struct Bounded<R> {
     inner: R,
     left: u64,
@@ -90,13 +91,13 @@ impl<R: Read> Read for Bounded<R> {
     }
 }
 
-/// The mark of [`Bounded`] in an error.
+/// The marker of [`Bounded`] in an error.
 #[derive(Debug, thiserror::Error)]
 #[error("too much")]
 struct TooMuch;
 
 fn unreadable(error: io::Error) -> UnpackError {
-    // It may be wrapped by the reader of the format.
+    // The tar reader may have wrapped it.
     let text = error.to_string();
     let is_ours = error.get_ref().is_some_and(|inner| inner.is::<TooMuch>());
     if is_ours || text.ends_with("too much") {
@@ -123,7 +124,7 @@ fn one(root: &OwnedFd, entry: &mut Entry<'_, impl Read>) -> Result<(), UnpackErr
     };
     let parts = parts(&name).map_err(refused)?;
     let Some((last, folders)) = parts.split_last() else {
-        // The root itself.
+        // The root folder itself.
         return if kind.is_dir() { Ok(()) } else { Err(refused("has no name")) };
     };
     let mode = entry.header().mode().map_err(unreadable)?;
@@ -163,7 +164,7 @@ fn one(root: &OwnedFd, entry: &mut Entry<'_, impl Read>) -> Result<(), UnpackErr
     }
 }
 
-/// The parts of a path, none of which leads up or out.
+/// The components of a path; rejects those that lead up or out.
 fn parts(path: &[u8]) -> Result<Vec<OsString>, &'static str> {
     if path.len() > LONGEST_PATH {
         return Err("has too long a path");
@@ -180,7 +181,8 @@ fn parts(path: &[u8]) -> Result<Vec<OsString>, &'static str> {
     if parts.len() > DEEPEST_PATH { Err("has too long a path") } else { Ok(parts) }
 }
 
-/// A link says a place in its own system: from `/`, or from its folder and never above the root.
+/// Checks that a symlink's target stays inside: absolute from `/`, or relative without leaving the
+/// root.
 fn stays_inside(depth: usize, target: &[u8]) -> Result<(), &'static str> {
     if target.is_empty() || target.len() > LONGEST_PATH {
         return Err("is a link to nowhere");
@@ -197,7 +199,7 @@ fn stays_inside(depth: usize, target: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Opens a folder step by step; one that is not there is made, if that is wanted.
+/// Opens a folder step by step, creating missing ones if requested.
 fn walk(root: &OwnedFd, parts: &[OsString], makes: bool) -> io::Result<OwnedFd> {
     let mut at = rustix::io::dup(root)?;
     for part in parts {
@@ -217,7 +219,8 @@ fn make_folder(folder: &OwnedFd, name: &OsStr, mode: u32) -> io::Result<()> {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    // A link in its place is not followed. Its owner has to be able to fill and to empty it.
+    // A symlink in its place is not followed. The owner needs full permissions to fill and to
+    // remove it.
     let made = openat(folder, name, FOLDER, Mode::empty())?;
     Ok(fchmod(made, Mode::from_raw_mode(mode & 0o1777 | 0o700))?)
 }
@@ -245,7 +248,7 @@ fn hard_link(
     Ok(linkat(from, last.as_os_str(), folder, name, AtFlags::empty())?)
 }
 
-/// A later entry of the same name counts, unless the earlier one is a folder.
+/// A later entry replaces an earlier one of the same name, unless that is a folder.
 fn replace(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -253,10 +256,10 @@ fn replace(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     }
 }
 
-/// Brings it all to the disk, before anything says that it is there.
+/// Flushes everything to disk before the state is stored.
 #[cfg(target_os = "linux")]
 fn sync(root: &OwnedFd) {
-    // A file system that cannot is no reason to have no system.
+    // A file system without syncfs is no reason to fail.
     let _ = rustix::fs::syncfs(root);
 }
 

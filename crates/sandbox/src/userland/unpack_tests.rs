@@ -1,4 +1,4 @@
-//! Archives as they should be, and as they should not.
+//! Tests of unpacking valid and malicious archives.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
@@ -10,7 +10,7 @@ use tar::{Builder, Header};
 
 use super::*;
 
-/// One entry: its kind, its name as it stands there, what a link says or a file holds, its mode.
+/// One entry: kind, name as stored, link target or content, mode.
 type Line<'a> = (EntryType, &'a [u8], &'a [u8], u32);
 
 const FILE: EntryType = EntryType::Regular;
@@ -18,7 +18,7 @@ const DIR: EntryType = EntryType::Directory;
 const SYM: EntryType = EntryType::Symlink;
 const HARD: EntryType = EntryType::Link;
 
-/// An archive of these entries. Names are written as they are; the library would refuse some.
+/// An archive of these entries. Names are written unchecked, because the library would reject some.
 fn archive(lines: &[Line<'_>]) -> Vec<u8> {
     let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (kind, name, content, mode) in lines {
@@ -65,7 +65,7 @@ impl World {
         self.folder.path().join("in").join(path)
     }
 
-    /// Nothing was made or changed beside the folder.
+    /// Whether nothing was created or changed next to the folder.
     fn is_untouched(&self) -> bool {
         let names = fs::read_dir(self.folder.path()).unwrap().count();
         names == 2 && fs::read_to_string(self.folder.path().join("outside")).unwrap() == "kept"

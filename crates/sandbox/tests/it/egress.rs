@@ -1,4 +1,4 @@
-//! The way out: named hosts, checked addresses, nothing else.
+//! Tests of the egress proxy: only named hosts at checked addresses.
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use toolcrib_net::{AddressPolicy, StaticResolver};
 use toolcrib_sandbox::process::Limits;
-use toolcrib_sandbox::{Egress, Ended, HostRules, Level, Network, Policy, run};
+use toolcrib_sandbox::{Egress, HostRules, JobResult, Level, Network, Policy, run};
 
-use crate::world::{World, is_here, local};
+use crate::test_host::{World, is_here, local};
 
-/// A host that answers everything with what it was asked, until the test ends.
+/// A host that answers each request with its own text, until the test ends.
 fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -35,11 +35,11 @@ async fn ask(
     opened: &[String],
     names: &[String],
     script: &str,
-) -> (String, Ended) {
+) -> (String, JobResult) {
     let world = World::new();
     let network = Network::Hosts(HostRules::parse(hosts).unwrap());
     let egress = Egress::new(
-        AddressPolicy::allowing(opened).unwrap(),
+        AddressPolicy::with_allowed(opened).unwrap(),
         Arc::new(StaticResolver::parse(names).unwrap()),
     );
     let job = world.script(Policy { network, ..world.policy() }, script);
@@ -49,7 +49,7 @@ async fn ask(
     (format!("{}{}", report.stdout.text(), report.stderr.text()), ended)
 }
 
-/// A request by hand, through the proxy that the variables name.
+/// A raw request through the proxy.
 fn request(text: &str) -> String {
     format!("exec 5<>/dev/tcp/127.0.0.1/3128; printf '{text}' >&5; cat <&5")
 }

@@ -1,11 +1,11 @@
-//! The escape suite: what a hostile program does, and whether it is held. Each case says at which levels it has to be.
+//! Escape suite: attacks by a hostile program, and the levels that must prevent each of them.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use toolcrib_sandbox::{Backend as _, Level, Policy, Resources, Stop};
+use toolcrib_sandbox::{Backend as _, Level, LimitHit, Policy, Resources};
 
-use crate::world::{Done, LEVELS, World, is_here, local};
+use crate::test_host::{Done, LEVELS, World, is_here, local};
 
 const BOTH: &[Level] = &[Level::Namespace, Level::Reduced];
 const APART: &[Level] = &[Level::Namespace];
@@ -14,16 +14,16 @@ struct Case {
     name: &'static str,
     script: &'static str,
     held_at: &'static [Level],
-    /// Whether it was held.
+    /// Whether the attack was prevented.
     held: fn(&World, &Done) -> bool,
 }
 
-/// Nothing of what is kept secret came out.
+/// The output contains no secret.
 fn silent(_: &World, done: &Done) -> bool {
     !done.out().contains("SECRET")
 }
 
-/// The script said nothing of a success.
+/// The script reported no success.
 fn refused(_: &World, done: &Done) -> bool {
     !done.out().contains("DONE")
 }
@@ -197,7 +197,7 @@ const CASES: &[Case] = &[
         held: refused,
     },
     Case {
-        name: "kill the keeper",
+        name: "kill the supervisor",
         script: "kill -TERM 1 2>/dev/null; kill -9 1 2>/dev/null; kill -9 $PPID; sleep 0.05; echo STILL HERE",
         held_at: BOTH,
         held: went_on,
@@ -321,9 +321,9 @@ async fn what_the_probe_tries_is_held_where_it_has_to_be() {
     assert!(probe.cases.len() > 20);
 }
 
-/// Runs a script that wants too much, and expects that it was stopped for one of these reasons, or did not get to the end where it says
-/// so.
-async fn bomb(what: &str, resources: Resources, script: &str, expected: &[Stop]) {
+/// Runs a script that exceeds a limit. It must be stopped for one of these reasons, or fail before
+/// its end if the script reports that.
+async fn bomb(what: &str, resources: Resources, script: &str, expected: &[LimitHit]) {
     for level in LEVELS {
         if !is_here(level).await {
             continue;
@@ -352,8 +352,9 @@ fn few() -> Resources {
     }
 }
 
-/// Where the kernel itself refuses processes beyond the limit the bomb lives on within it, until its time is over. Elsewhere it is
-/// stopped. Either way there are never many more than there may be.
+/// If the kernel itself refuses processes beyond the limit, the bomb continues within it until the
+/// timeout; otherwise it is stopped. In both cases the number of processes stays close to the
+/// limit.
 #[tokio::test]
 async fn fork_bombs_are_bounded() {
     const COUNTED: &str =
@@ -366,8 +367,9 @@ async fn fork_bombs_are_bounded() {
         if !is_here(level).await {
             continue;
         }
-        // What breeds is only let loose where the kernel ends all of it at once. At the reduced level nothing does for root but a watcher,
-        // which may lose the race and the machine with it: docs/sandbox.md says that this level does not hold it.
+        // Self-replicating bombs run only where the kernel can kill everything at once. At the
+        // reduced level, only a watch limits root's processes, and losing that race would take the
+        // machine down; docs/sandbox.md says that this level does not prevent it.
         let breeding = if level == Level::Namespace { &BREEDING[..] } else { &[] };
         let scripts: Vec<&str> = breeding.iter().copied().chain([COUNTED]).collect();
         for script in scripts {
@@ -385,12 +387,12 @@ async fn fork_bombs_are_bounded() {
                     }
                 }
             };
-            // Beyond the limit of 64 there are the first 300 numbers that a namespace gives out whatever it may, or what was made between two
-            // looks.
+            // Beyond the limit of 64 there are the first 300 process ids, which a namespace assigns
+            // regardless of the limit, or the processes created between two checks.
             let beyond = if level == Level::Namespace { 300 } else { 5000 };
             assert!(most < 64 + beyond, "{level}: {script}: {most}");
             let ended = (done.ended.stopped, done.ended.status);
-            let fine = matches!(ended.0, Some(Stop::Processes | Stop::Time))
+            let fine = matches!(ended.0, Some(LimitHit::Processes | LimitHit::Time))
                 || matches!(ended.1, toolcrib_sandbox::Status::Exited(code) if code != 0);
             assert!(fine, "{level}: {script}: {ended:?} {}", done.err());
             assert!(world.left().is_empty(), "{level}: {script}: {:?}", world.left());
@@ -400,14 +402,14 @@ async fn fork_bombs_are_bounded() {
 
 #[tokio::test]
 async fn memory_bombs_are_stopped() {
-    bomb("one process", few(), "tail /dev/zero && echo DONE; exit 3", &[Stop::Memory]).await;
+    bomb("one process", few(), "tail /dev/zero && echo DONE; exit 3", &[LimitHit::Memory]).await;
     let many = "for i in 1 2 3 4 5 6 7 8; do { x=$(head -c 60000000 /dev/zero | tr '\\0' a); sleep $MARK; } & done; wait; echo DONE";
-    bomb("many processes", few(), many, &[Stop::Memory]).await;
+    bomb("many processes", few(), many, &[LimitHit::Memory]).await;
     let leap = "python3 -c 'x = bytearray(4 << 30)' && echo DONE; exit 3";
     bomb("a leap", few(), leap, &[]).await;
     let files = Resources { disk: None, ..few() };
     let script = "dd if=/dev/zero of=$TMPDIR/a bs=1M count=400 && sleep 20 && echo DONE";
-    // Where temporary files are on a disk they are no memory.
+    // Temporary files on a disk do not use memory.
     if is_here(Level::Namespace).await {
         let world = World::new();
         let policy = Policy { resources: files, ..world.policy() };
@@ -419,18 +421,18 @@ async fn memory_bombs_are_stopped() {
 #[tokio::test]
 async fn disk_bombs_are_stopped() {
     let one = "dd if=/dev/zero of=src/big bs=1M count=200 && echo DONE; exit 3";
-    bomb("one file", few(), one, &[Stop::Disk]).await;
+    bomb("one file", few(), one, &[LimitHit::Disk]).await;
     let many = "i=0; while [ $i -lt 200 ]; do dd if=/dev/zero of=src/f$i bs=1M count=4 2>/dev/null; i=$((i+1)); done; sleep 20; echo DONE";
-    bomb("many files", few(), many, &[Stop::Disk]).await;
+    bomb("many files", few(), many, &[LimitHit::Disk]).await;
     let gone = "i=0; while [ $i -lt 200 ]; do exec 4> src/f; rm src/f; dd if=/dev/zero bs=1M count=4 >&4 2>/dev/null; sleep $MARK <&4 & i=$((i+1)); done; sleep 20; echo DONE";
-    bomb("files without a name", few(), gone, &[Stop::Disk, Stop::Processes]).await;
+    bomb("files without a name", few(), gone, &[LimitHit::Disk, LimitHit::Processes]).await;
     let hidden = "python3 -c 'import ctypes, time; ctypes.CDLL(None).prctl(4, 0); [open(f\"src/h{i}\", \"wb\").write(bytes(8 << 20)) for i in range(20)]; time.sleep(20)'; echo DONE";
-    bomb("a process that may not be looked at", few(), hidden, &[Stop::Disk]).await;
+    bomb("a process that may not be looked at", few(), hidden, &[LimitHit::Disk]).await;
     let claimed =
         "for i in 1 2 3 4 5 6 7 8; do fallocate -l 20M src/c$i && echo DONE; done; exit 3";
     bomb("room that nobody wrote to", few(), claimed, &[]).await;
     let both = "dd if=/dev/zero of=src/a bs=1M count=20; dd if=/dev/zero of=$TMPDIR/b bs=1M count=20; sleep 20; echo DONE";
-    bomb("half here, half in temporary files", few(), both, &[Stop::Disk]).await;
+    bomb("half here, half in temporary files", few(), both, &[LimitHit::Disk]).await;
 }
 
 #[tokio::test]
@@ -441,14 +443,14 @@ async fn time_is_bounded() {
         "wall time",
         wall,
         "trap '' TERM INT HUP; sleep $MARK & wait; sleep $MARK; echo DONE",
-        &[Stop::Time],
+        &[LimitHit::Time],
     )
     .await;
     let cpu = Resources { cpu: Some(second / 2), ..few() };
     let script = "for i in 1 2 3 4; do sh -c 'while :; do :; done' & done; wait; echo DONE";
-    bomb("processor time", cpu, script, &[Stop::Cpu]).await;
+    bomb("processor time", cpu, script, &[LimitHit::Cpu]).await;
     let short = "i=0; while :; do sh -c 'i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done'; done; echo DONE";
-    bomb("processor time of many short ones", cpu, short, &[Stop::Cpu]).await;
+    bomb("processor time of many short ones", cpu, short, &[LimitHit::Cpu]).await;
 }
 
 #[tokio::test]
@@ -465,7 +467,8 @@ async fn a_library_that_is_named_is_loaded_inside_only() {
         let ran = toolcrib_sandbox::run(&local, &job, b"", limits, std::future::pending()).await;
         let (report, _) = ran.unwrap();
         assert!(report.stdout.text().contains("STILL HERE"));
-        // The loader of the programs inside complains, once each; nobody else was told of it.
+        // The loader of the programs inside complains, once each; no process outside loaded the
+        // file.
         assert!(report.stderr.text().contains("evil.so"), "{}", report.stderr.text());
         let after = world.sh(level, world.policy(), "echo $LD_PRELOAD; echo STILL HERE").await;
         assert_eq!(after.out().trim(), "STILL HERE");

@@ -1,4 +1,4 @@
-//! The sandbox from outside.
+//! Integration tests of the sandbox.
 #![cfg(target_os = "linux")]
 #![expect(
     clippy::unwrap_used,
@@ -9,10 +9,10 @@
 
 mod egress;
 mod escape;
-mod life;
-mod mirror;
-mod other_root;
+mod fake_mirror;
+mod fake_rootfs;
+mod lifecycle;
 mod policy;
-mod system;
+mod rootfs;
+mod test_host;
 mod userland;
-mod world;

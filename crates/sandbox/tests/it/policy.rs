@@ -1,11 +1,11 @@
-//! What a policy means: which paths are seen, which decide, and what is refused before anything runs.
+//! Policy tests: visible paths, precedence, and policies that are rejected before anything runs.
 
 use std::fs;
 use std::path::Path;
 
 use toolcrib_sandbox::{Backend as _, HostRules, Job, Level, Network, Policy, SandboxError};
 
-use crate::world::{LEVELS, World, is_here, local};
+use crate::test_host::{LEVELS, World, is_here, local};
 
 #[tokio::test]
 async fn only_what_is_named_is_there() {
@@ -56,13 +56,15 @@ async fn what_is_kept_cannot_be_changed_and_opens_nothing_elsewhere() {
         let world = World::new();
         std::os::unix::fs::symlink(world.path("out"), world.path("ws/way")).unwrap();
         let kept = ["ws/.toolcrib", "ws/way", "ws/missing"].map(|path| world.path(path)).to_vec();
-        let policy = Policy { writable: vec![world.path("ws")], kept, ..Policy::default() };
+        let policy =
+            Policy { writable: vec![world.path("ws")], read_only: kept, ..Policy::default() };
         let done = world.sh(level, policy, script).await;
         assert_eq!(done.out(), "kept", "{level}: {}", done.err());
     }
 }
 
-/// A folder that holds something narrower used to be renamed with it, and another one put in its place.
+/// Regression: a folder with a restricted path inside could be renamed, and another one put in its
+/// place.
 #[tokio::test]
 async fn what_is_narrower_cannot_be_moved_away_with_the_folders_around_it() {
     let script = "mv deep gone && echo moved; mv deep/er gone && echo moved; rm -rf deep; mkdir -p deep/er/own && echo evil > deep/er/own/config; mkdir -p deep/er/kept && echo evil > deep/er/kept/config; echo more > deep/er/file && cat deep/er/file";
@@ -77,7 +79,7 @@ async fn what_is_narrower_cannot_be_moved_away_with_the_folders_around_it() {
         }
         let policy = Policy {
             writable: vec![world.path("ws")],
-            kept: vec![world.path("ws/deep/er/kept")],
+            read_only: vec![world.path("ws/deep/er/kept")],
             denied: vec![world.path("ws/deep/er/own")],
             ..Policy::default()
         };

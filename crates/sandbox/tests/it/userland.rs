@@ -1,4 +1,5 @@
-//! The Linux userland, from mirrors on loopback that serve a small system: the way to it and whatever can break on it, programs in it, packages.
+//! Userland tests with fake mirrors that serve a small system: installation and its failures,
+//! programs in it, packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,17 +13,17 @@ use sha2::{Digest as _, Sha256};
 use toolcrib_net::{AddressPolicy, HttpClient, SystemResolver};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::userland::{
-    Asked, Installed, Package, Progress, Release, Signer, State, Userland, UserlandError,
+    InstallResult, Package, PackageName, Progress, Release, Signer, State, Userland, UserlandError,
 };
 use toolcrib_sandbox::{Egress, Job, Level, Network, Policy, run};
 
-use crate::mirror::{Mirror, Way};
-use crate::system;
-use crate::world::{is_here, local};
+use crate::fake_mirror::{Mirror, Way};
+use crate::fake_rootfs;
+use crate::test_host::{is_here, local};
 
 const VERSION: &str = "3.24.2";
 
-/// Mirrors with an archive, and a place for a userland.
+/// Mirrors with an archive, and a folder for a userland.
 struct Scene {
     folder: tempfile::TempDir,
     mirrors: Vec<Mirror>,
@@ -31,10 +32,10 @@ struct Scene {
     told: Arc<Mutex<Vec<Progress>>>,
 }
 
-/// The archive of a small system; nothing where there is no busybox to make it of.
+/// The archive of a small system; `None` if there is no busybox.
 fn archive() -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
-    if !system::build(folder.path()) {
+    if !fake_rootfs::build(folder.path()) {
         return None;
     }
     let apk = folder.path().join("sbin/apk");
@@ -83,14 +84,14 @@ impl Scene {
     }
 
     fn addresses(&self) -> AddressPolicy {
-        AddressPolicy::allowing(self.mirrors.iter().map(Mirror::entry)).unwrap()
+        AddressPolicy::with_allowed(self.mirrors.iter().map(Mirror::entry)).unwrap()
     }
 
-    async fn install(&self) -> Result<Installed, UserlandError> {
+    async fn install(&self) -> Result<InstallResult, UserlandError> {
         self.install_again(false).await
     }
 
-    async fn install_again(&self, anew: bool) -> Result<Installed, UserlandError> {
+    async fn install_again(&self, anew: bool) -> Result<InstallResult, UserlandError> {
         let told = Arc::clone(&self.told);
         let told = move |progress| told.lock().unwrap().push(progress);
         let client = HttpClient::new(self.addresses());
@@ -129,15 +130,15 @@ impl Scene {
     }
 }
 
-/// Where an archive is on a mirror.
+/// Path of an archive on a mirror.
 fn path(suffix: &str) -> String {
     let arch = std::env::consts::ARCH;
     format!("v3.24/releases/{arch}/alpine-minirootfs-{VERSION}-{arch}.tar.gz{suffix}")
 }
 
-fn ready(installed: Result<Installed, UserlandError>) -> toolcrib_sandbox::userland::Ready {
+fn ready(installed: Result<InstallResult, UserlandError>) -> toolcrib_sandbox::userland::Ready {
     match installed.unwrap() {
-        Installed::Now(ready) | Installed::Already(ready) => ready,
+        InstallResult::Now(ready) | InstallResult::Already(ready) => ready,
     }
 }
 
@@ -163,9 +164,9 @@ async fn a_userland_is_installed_used_and_removed() {
         assert_eq!(fs::read_to_string(scene.path("home/note")).unwrap(), "hello\n");
     }
 
-    assert!(matches!(scene.install().await, Ok(Installed::Already(same)) if same == installed));
+    assert!(matches!(scene.install().await, Ok(InstallResult::Already(same)) if same == installed));
     fs::write(scene.path("userland/root/etc/mark"), "x").unwrap();
-    assert!(matches!(scene.install_again(true).await, Ok(Installed::Now(_))));
+    assert!(matches!(scene.install_again(true).await, Ok(InstallResult::Now(_))));
     assert!(!scene.path("userland/root/etc/mark").exists(), "it is a new one");
 
     assert!(userland.uninstall(false).unwrap());
@@ -179,7 +180,7 @@ async fn a_userland_is_installed_used_and_removed() {
 async fn the_first_mirror_that_is_of_use_is_taken() {
     let ways = [Way::Silent, Way::Missing, Way::Wrong, Way::Encoded, Way::Good, Way::Good];
     let Some(mut scene) = Scene::new(&ways).await else { return };
-    // One that is not there at all, and one whose address nobody may reach.
+    // A mirror that does not exist, and one with a forbidden address.
     scene.release.mirrors.insert(0, "http://127.0.0.1:1/alpine".into());
     let installed = ready(scene.install().await);
     assert_eq!(installed.mirror, scene.mirrors[4].url());
@@ -224,7 +225,7 @@ async fn a_download_that_was_killed_is_gone_on_with_by_the_next_installation() {
     let Some(scene) = Scene::new(&[Way::Silent]).await else { return };
     let part = scene.path(&format!("userland/{}.part", path("").rsplit('/').next().unwrap()));
     fs::create_dir(scene.path("userland")).unwrap();
-    // As a process leaves it that was killed.
+    // The state after a killed process.
     fs::write(&part, &scene.archive[..300_000]).unwrap();
     fs::write(scene.path("userland/state.json"), r#"{"state":"downloading","mirror":"m"}"#)
         .unwrap();
@@ -232,7 +233,7 @@ async fn a_download_that_was_killed_is_gone_on_with_by_the_next_installation() {
     let status = scene.userland().status();
     assert_eq!((status.downloaded, status.at_work), (300_000, false));
     let Err(UserlandError::NotReady(state)) = scene.userland().root() else { panic!("it is not") };
-    assert!(state.words().contains("half installed"), "{}", state.words());
+    assert!(state.message().contains("half installed"), "{}", state.message());
 
     assert!(scene.install().await.is_err());
     assert_eq!(fs::metadata(&part).unwrap().len(), 300_000, "what came is kept");
@@ -248,7 +249,7 @@ async fn a_wrong_beginning_is_thrown_away() {
         let Some(scene) = Scene::new(&[way]).await else { return };
         let part = scene.path(&format!("userland/{}.part", path("").rsplit('/').next().unwrap()));
         fs::create_dir(scene.path("userland")).unwrap();
-        // Of another archive; and longer than this one.
+        // A part of another archive, and a part longer than this one.
         for length in [1000, scene.archive.len() + 1000] {
             fs::write(&part, vec![7; length]).unwrap();
             ready(scene.install_again(true).await);
@@ -304,7 +305,7 @@ async fn hostile_archives_leave_nothing_and_what_was_ready_stays() {
     }
 }
 
-/// What is broken, and how it is said.
+/// A defect, and its description.
 type Breakage<'a> = (&'a str, Box<dyn Fn() + 'a>);
 
 #[tokio::test]
@@ -333,7 +334,7 @@ async fn what_broke_is_said_and_repaired() {
         };
         assert!(matches!(scene.userland().root(), Err(UserlandError::NotReady(_))), "{words}");
         assert!(reason.contains(words), "{reason}");
-        assert!(matches!(scene.install().await, Ok(Installed::Now(_))), "{words}");
+        assert!(matches!(scene.install().await, Ok(InstallResult::Now(_))), "{words}");
         assert!(root.join("bin/sh").symlink_metadata().is_ok(), "{words}");
     }
     fs::remove_dir_all(scene.path("userland")).unwrap();
@@ -386,7 +387,7 @@ async fn only_what_the_release_key_signed_is_unpacked() {
     assert!(matches!(refused, Err(UserlandError::NoMirror { .. })), "{refused:?}");
     assert!(refused.unwrap_err().to_string().contains("signature"));
     assert!(!scene.path("userland/root").exists());
-    // The mirror of the archive has one that is none, another one the right one.
+    // The archive's mirror has an invalid signature, another mirror the valid one.
     scene.mirrors[0].put(&path(".asc"), "<html>");
     scene.mirrors[1].put(&path(".asc"), signature);
     let installed = ready(scene.install().await);
@@ -394,12 +395,12 @@ async fn only_what_the_release_key_signed_is_unpacked() {
     assert_eq!(installed.signed_by, Some(signer.fingerprint));
     let archives = scene.mirrors[0].seen().iter().filter(|seen| seen.ends_with(".tar.gz")).count();
     assert_eq!(archives, 1, "what had come was not fetched again");
-    // Of somebody else.
+    // A key of another signer.
     scene.release.signer = Release::pinned().signer;
     assert!(scene.install_again(true).await.is_err());
 }
 
-/// A key of GnuPG and its signature of this data.
+/// A GnuPG key with its signature of this data.
 fn signed(data: &[u8]) -> Option<(Signer, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();
@@ -415,7 +416,8 @@ fn signed(data: &[u8]) -> Option<(Signer, Vec<u8>)> {
     fs::write(home.join("data"), data).unwrap();
     let file = home.join("data");
     let signature = gpg(&["--armor", "--output", "-", "--detach-sign", file.to_str().unwrap()])?;
-    // An old packet of two bytes of length: version, time, algorithm, and two numbers with their bits before them.
+    // Old packet format with two length bytes: version, time, algorithm, and two numbers with their
+    // bit lengths.
     let key = gpg(&["--export"])?;
     let number = |at: usize| {
         let bits = usize::from(u16::from_be_bytes([key[at], key[at + 1]]));
@@ -430,7 +432,7 @@ fn signed(data: &[u8]) -> Option<(Signer, Vec<u8>)> {
     Some((Signer { fingerprint: "OURS".into(), created, modulus, exponent }, signature))
 }
 
-fn asked(names: &[&str]) -> Vec<Asked> {
+fn asked(names: &[&str]) -> Vec<PackageName> {
     names.iter().map(|name| name.parse().unwrap()).collect()
 }
 
@@ -438,7 +440,7 @@ fn names(packages: &[Package]) -> Vec<String> {
     packages.iter().map(|package| format!("{} {}", package.name, package.version)).collect()
 }
 
-/// Gives a mirror packages.
+/// Adds packages to a mirror.
 fn with_packages(mirror: &Mirror) {
     for part in ["main", "community"] {
         let folder = format!("v3.24/{part}/x86_64");
@@ -458,7 +460,7 @@ async fn packages_come_from_the_first_mirror_that_has_them() {
     }
     let Some(scene) = Scene::new(&[Way::Good, Way::Good, Way::Good]).await else { return };
     ready(scene.install().await);
-    // The first one has archives and no packages.
+    // The first mirror has archives but no packages.
     with_packages(&scene.mirrors[1]);
     with_packages(&scene.mirrors[2]);
     let userland = scene.userland();
@@ -477,7 +479,7 @@ async fn packages_come_from_the_first_mirror_that_has_them() {
     assert_eq!(names(&packages.list().await.unwrap()), ["jq 1.8.1-r0"]);
     assert!(scene.mirrors[2].seen().is_empty(), "nobody after it is asked");
 
-    // It goes away; the next one is taken.
+    // It disappears; the next one is used.
     scene.mirrors[1].behave(Way::Missing);
     packages.install(&asked(&["hello"])).await.unwrap();
     let State::Ready(chosen) = userland.status().state else { panic!("it is ready") };
@@ -550,7 +552,7 @@ async fn a_system_that_turned_its_own_files_into_links_writes_nothing_of_the_hos
     }
     let userland = scene.userland();
     let backend = scene.backend();
-    let _ = userland.packages(&backend, &|_| {}).choose().await;
+    let _ = userland.packages(&backend, &|_| {}).choose_mirror().await;
     ready(scene.install_again(true).await);
     assert_eq!(fs::read_to_string(Path::new(&outside)).unwrap(), "kept");
 }

@@ -1,6 +1,8 @@
-//! What goes into a handler: JSON, query and path, whose mistakes are answered as [`Problem`]s.
+//! Extractors for JSON, query and path, whose rejections are [`Problem`]s.
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
+
+use toolcrib_app::core::RunId;
 
 use crate::problem::Problem;
 
@@ -9,17 +11,18 @@ use crate::problem::Problem;
 #[from_request(via(axum::Json), rejection(Problem))]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// The fields of a query. Give its struct `#[serde(deny_unknown_fields)]`: a field with a slip in it is not ignored.
+/// The fields of a query. Its struct should have `#[serde(deny_unknown_fields)]`, so that a
+/// misspelled field is an error.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Query), rejection(Problem))]
 pub(crate) struct Query<T>(pub(crate) T);
 
-/// The variable parts of a path.
+/// The parameters of a path.
 #[derive(FromRequestParts)]
 #[from_request(via(axum::extract::Path), rejection(Problem))]
 pub(crate) struct Path<T>(pub(crate) T);
 
-/// A body of any kind.
+/// A body of any bytes.
 pub(crate) struct Bytes(pub(crate) axum::body::Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Bytes {
@@ -34,4 +37,9 @@ impl<T: serde::Serialize> axum::response::IntoResponse for Json<T> {
     fn into_response(self) -> axum::response::Response {
         axum::Json(self.0).into_response()
     }
+}
+
+/// The id of a run in a path.
+pub(crate) fn parse_run_id(text: &str) -> Result<RunId, Problem> {
+    text.parse().map_err(|_| Problem::not_found(format!("there is no run {text}")))
 }

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, made from the operations: what is routed is what is described.
+//! The OpenAPI 3.1 document, generated from the operations, so that it describes what is routed.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -8,9 +8,9 @@ use serde_json::{Map, Value, json};
 use super::operation::{Access, Operation, SchemaOf, Success};
 use crate::problem::{Code, Problem};
 
-/// What every operation may answer; those that only some can answer are listed for all, as they come from the door in front of them.
-const ERRORS: &str =
-    "The request was not carried out; `code` says why and never changes its meaning.";
+/// Description of the error responses. All codes are listed for every operation, because the
+/// middleware can answer with them.
+const ERRORS: &str = "The request failed; `code` says why and is stable.";
 
 /// The document of these operations.
 #[must_use]
@@ -56,7 +56,8 @@ pub fn document(operations: &[Operation], version: &str) -> Value {
 fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = path_parameters(operation.path).collect();
     if let Some(query) = operation.query {
-        // A query is no document: its fields stand with the operation and nowhere else.
+        // Query fields are inlined: they are parameters of the operation and no schema of their
+        // own.
         let mut inline = SchemaSettings::draft2020_12()
             .with(|settings| settings.inline_subschemas = true)
             .into_generator();
@@ -71,7 +72,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         match responses.entry(success.status.to_string()) {
             Entry::Vacant(free) => _ = free.insert(described),
             // One status, several media types.
-            Entry::Occupied(mut known) => join(known.get_mut(), described),
+            Entry::Occupied(mut known) => merge_schemas(known.get_mut(), described),
         }
     }
     for code in Code::ALL {
@@ -98,7 +99,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         described["requestBody"] = json!({"required": true, "content": content});
     }
     match operation.access {
-        Access::Anybody => described["security"] = json!([]),
+        Access::Public => described["security"] = json!([]),
         Access::Role(role) => {
             described["security"] = json!([{"token": []}]);
             described["x-role"] = json!(role);
@@ -108,7 +109,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
 }
 
 /// Adds what a further success of the same status says.
-fn join(known: &mut Value, mut more: Value) {
+fn merge_schemas(known: &mut Value, mut more: Value) {
     let text = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
     known["description"] = json!(format!("{} {}", text(known), text(&more)));
     if let (Some(known), Some(more)) =
@@ -169,7 +170,7 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// In a query, what is not said is left out: there is no null.
+/// Query fields are omitted instead of null.
 fn without_null(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("default");
@@ -193,11 +194,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_two_types_have_one_name() {
+    fn no_two_types_have_the_same_name() {
         let document = document(&crate::operations(), "1");
         let schemas = document["components"]["schemas"].as_object().unwrap();
         let numbered: Vec<_> =
             schemas.keys().filter(|name| name.ends_with(|c: char| c.is_ascii_digit())).collect();
-        assert!(numbered.is_empty(), "give these types names of their own: {numbered:?}");
+        assert!(numbered.is_empty(), "give these types different names: {numbered:?}");
     }
 }

@@ -1,28 +1,31 @@
-//! One operation of the API: method, path, who may call it, what goes in and what comes out.
+//! One operation of the API: method, path, role, request and response.
 
 use axum::http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
-use super::BASE;
 use crate::role::Role;
+
+/// Prefix of all paths, except those at the root.
+pub const BASE: &str = "/api/v1";
 
 /// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// Anybody who passed the checks of Host and Origin, with or without a token: health, the documentation.
-    Anybody,
-    /// Whoever has this role.
+    /// Any client that passes the checks of Host and Origin, with or without a token: health, the
+    /// documentation.
+    Public,
+    /// Principals with this role.
     Role(Role),
 }
 
-/// Writes the schema of a type.
+/// Generates the schema of a type.
 pub(super) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 fn schema_of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<T>()
 }
 
-/// What comes out.
+/// A successful response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Success {
     pub(super) status: u16,
@@ -31,7 +34,8 @@ pub(super) struct Success {
     pub(super) schema: Option<SchemaOf>,
 }
 
-/// One operation. Errors need no saying: every one of them is a [`Problem`](crate::Problem), and the document lists them for all.
+/// One operation. Every error is a [`Problem`](crate::Problem), which the OpenAPI document lists
+/// for all operations.
 #[derive(Debug, Clone)]
 pub struct Operation {
     /// The method.
@@ -41,21 +45,21 @@ pub struct Operation {
     /// Who may call it.
     pub access: Access,
     pub(super) at_root: bool,
-    pub(super) stands_in_line: bool,
+    pub(super) queues_calls: bool,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
     pub(super) about: &'static str,
     pub(super) query: Option<SchemaOf>,
-    /// Media types of the body, each with its schema; empty = it takes none.
+    /// Media types of the body, each with its schema; empty = no body.
     pub(super) bodies: Vec<(&'static str, Option<SchemaOf>)>,
     pub(super) successes: Vec<Success>,
     pub(super) headers: Vec<(&'static str, &'static str)>,
 }
 
 impl Operation {
-    /// Whether it changes something, and is done to its end also when whoever asked goes away in the middle.
-    pub(super) fn is_done_whole(&self) -> bool {
-        !self.method.is_safe() && !self.stands_in_line
+    /// Whether it changes something and runs to its end, also when its client disconnects.
+    pub(super) fn runs_to_completion(&self) -> bool {
+        !self.method.is_safe() && !self.queues_calls
     }
 
     fn new(method: Method, path: &'static str, access: Access, summary: &'static str) -> Self {
@@ -64,7 +68,7 @@ impl Operation {
             path,
             access,
             at_root: false,
-            stands_in_line: false,
+            queues_calls: false,
             tag: path.trim_start_matches('/').split('/').next().unwrap_or_default(),
             summary,
             about: "",
@@ -75,112 +79,112 @@ impl Operation {
         }
     }
 
-    /// Reads; `summary` is one sentence.
+    /// An operation that reads; `summary` is one sentence.
     pub(crate) fn get(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::GET, path, Access::Role(role), summary)
     }
 
-    /// Does something.
+    /// An operation that acts or creates.
     pub(crate) fn post(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::POST, path, Access::Role(role), summary)
     }
 
-    /// Writes the whole of something.
+    /// An operation that replaces something.
     pub(crate) fn put(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::PUT, path, Access::Role(role), summary)
     }
 
-    /// Takes something away.
+    /// An operation that removes something.
     pub(crate) fn delete(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::DELETE, path, Access::Role(role), summary)
     }
 
-    /// Anybody may call it.
-    pub(crate) fn open(mut self) -> Self {
-        self.access = Access::Anybody;
+    /// Without a role.
+    pub(crate) fn public(mut self) -> Self {
+        self.access = Access::Public;
         self
     }
 
-    /// Its path is no other's business: it stands at the root and not below the base.
+    /// At the root instead of below [`BASE`].
     pub(crate) fn at_root(mut self) -> Self {
         self.at_root = true;
         self
     }
 
-    /// The group it is listed with, in place of the first part of its path.
+    /// With this group in the documents, instead of the first part of its path.
     pub(crate) fn tag(mut self, tag: &'static str) -> Self {
         self.tag = tag;
         self
     }
 
-    /// More words.
-    pub(crate) fn about(mut self, about: &'static str) -> Self {
+    /// With a description.
+    pub(crate) fn description(mut self, about: &'static str) -> Self {
         self.about = about;
         self
     }
 
-    /// Calls tools, when it is its turn: whoever goes away before leaves the line. From then on it sees to its end by itself.
-    pub(crate) fn stands_in_line(mut self) -> Self {
-        self.stands_in_line = true;
+    /// It calls tools and waits for slots: a client that disconnects before leaves the queue. The
+    /// calls themselves run to their end (`active_requests`).
+    pub(crate) fn queues_calls(mut self) -> Self {
+        self.queues_calls = true;
         self
     }
 
-    /// Takes these fields in the query.
+    /// With these fields in the query.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
         self.query = Some(schema_of::<T>);
         self
     }
 
-    /// Takes a JSON body.
+    /// With a JSON body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
         self.bodies.push(("application/json", Some(schema_of::<T>)));
         self
     }
 
-    /// Takes a body of this media type as well.
-    pub(crate) fn or_takes(mut self, media_type: &'static str) -> Self {
+    /// With a body of this media type as well.
+    pub(crate) fn also_accepts(mut self, media_type: &'static str) -> Self {
         self.bodies.push((media_type, None));
         self
     }
 
-    /// Takes bytes of any kind.
+    /// With a body of any bytes.
     pub(crate) fn bytes(self) -> Self {
-        self.or_takes("application/octet-stream")
+        self.also_accepts("application/octet-stream")
     }
 
-    /// Takes this header.
+    /// With this header.
     pub(crate) fn header(mut self, name: &'static str, about: &'static str) -> Self {
         self.headers.push((name, about));
         self
     }
 
-    /// Answers 200 with JSON.
-    pub(crate) fn ok<T: JsonSchema>(self, about: &'static str) -> Self {
-        self.answers::<T>(200, about)
+    /// Responds 200 with JSON.
+    pub(crate) fn returns_ok<T: JsonSchema>(self, about: &'static str) -> Self {
+        self.returns::<T>(200, about)
     }
 
-    /// Answers with this status and JSON.
-    pub(crate) fn answers<T: JsonSchema>(self, status: u16, about: &'static str) -> Self {
+    /// Responds with this status and JSON.
+    pub(crate) fn returns<T: JsonSchema>(self, status: u16, about: &'static str) -> Self {
         let schema: Option<SchemaOf> = Some(schema_of::<T>);
         self.with(Success { status, about, media_type: "application/json", schema })
     }
 
-    /// Answers 200 with something that is no JSON.
-    pub(crate) fn gives(self, media_type: &'static str, about: &'static str) -> Self {
+    /// Responds 200 with another media type.
+    pub(crate) fn returns_media(self, media_type: &'static str, about: &'static str) -> Self {
         self.with(Success { status: 200, about, media_type, schema: None })
     }
 
-    /// Answers with this status and no body.
-    pub(crate) fn empty(self, status: u16, about: &'static str) -> Self {
+    /// Responds with this status and no body.
+    pub(crate) fn returns_empty(self, status: u16, about: &'static str) -> Self {
         self.with(Success { status, about, media_type: "", schema: None })
     }
 
-    /// Sends nothing to whoever has the answer already (`api::etagged`).
+    /// Responds 304 if the client has the current response already (`api::etag_response`).
     pub(crate) fn etagged(self) -> Self {
-        let about =
-            "The `ETag` of an earlier answer: what has not changed since is not sent again.";
+        let about = "The `ETag` of an earlier response: if nothing has changed since, it is not sent again.";
         self.header("if-none-match", about)
-            .empty(304, "It has not changed since the answer with that `ETag`.")
+            .returns_empty(304, "It has not changed since the response with that `ETag`.")
     }
 
     fn with(mut self, success: Success) -> Self {
@@ -188,7 +192,7 @@ impl Operation {
         self
     }
 
-    /// The path as it is asked for.
+    /// The path with its prefix.
     #[must_use]
     pub fn full_path(&self) -> String {
         if self.at_root { self.path.to_owned() } else { format!("{BASE}{}", self.path) }

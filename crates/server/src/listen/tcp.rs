@@ -1,34 +1,35 @@
-//! TCP: which addresses are taken, and what a connection is set up with.
+//! TCP: which addresses the daemon listens on, which peers it accepts, and socket options.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use crate::daemon::StartError;
-use crate::door::is_proxy;
+use crate::middleware::is_proxy;
 use crate::settings::Listen;
+use crate::start_error::StartError;
 
-/// Connections that may wait to be taken; the system may allow fewer. One that comes when there is no room is tried again by its system only
-/// a second later.
+/// Connections that may wait for `accept`; the system may allow fewer. Beyond that, the client's
+/// system sends its SYN again only after a second.
 const BACKLOG: u32 = 4096;
-/// Silence after which it is asked whether the other end still lives.
+/// Idle time before the first keepalive probe.
 const IDLE: Duration = Duration::from_secs(60);
-/// Time between two such questions, and how many may go unanswered.
+/// Time between two keepalive probes, and how many may stay unanswered.
 const PROBES: (Duration, u32) = (Duration::from_secs(15), 4);
-/// Milliseconds for which what was sent may go unread: a reader that stands still does not hold its connection for ever.
+/// Milliseconds for which sent data may stay unacknowledged (`TCP_USER_TIMEOUT`): a client that
+/// reads nothing does not hold its connection forever.
 #[cfg(target_os = "linux")]
-const UNREAD_MS: u32 = 120_000;
+const USER_TIMEOUT_MS: u32 = 120_000;
 
-/// Listens, if what stands in the settings is safe.
+/// Listens, if the settings are safe: tokens must not cross a network in plain text.
 pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartError> {
     let Some(address) = listen.tcp else { return Ok(None) };
-    let refused =
-        |words: &str| StartError::Listen(format!("{address} cannot be listened on: {words}"));
+    let refused = |why: &str| StartError::Listen(format!("cannot listen on {address}: {why}"));
     if !address.ip().is_loopback() && listen.tls.is_none() && listen.proxies.is_empty() {
         return Err(refused(
-            "it is no loopback address, and tokens would cross the network in plain text; give a certificate (--tls-cert and --tls-key), \
-             or name the proxy that stands in front (--behind-proxy ADDRESS)",
+            "it is not a loopback address, and tokens would cross the network in plain text; give a \
+             certificate (--tls-cert and --tls-key), or name the proxy in front \
+             (--trusted-proxy ADDRESS)",
         ));
     }
     open(address).map(Some).map_err(|error| refused(&error.to_string()))
@@ -36,27 +37,28 @@ pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartEr
 
 fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A daemon that is started again takes its port at once.
+    // A restarted daemon can bind its port at once.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Whether somebody may come in at all: in plain text from elsewhere, only a named proxy.
-pub(super) fn may_come_in(listen: &Listen, local: SocketAddr, remote: IpAddr) -> bool {
+/// Whether a peer may connect: in plain text from another machine, only a configured proxy.
+pub(super) fn is_allowed_peer(listen: &Listen, local: SocketAddr, remote: IpAddr) -> bool {
     listen.tls.is_some()
         || local.ip().is_loopback()
-        || is_own(remote)
+        || is_loopback_peer(remote)
         || is_proxy(&listen.proxies, remote)
 }
 
-fn is_own(remote: IpAddr) -> bool {
+fn is_loopback_peer(remote: IpAddr) -> bool {
     remote.to_canonical().is_loopback()
 }
 
-/// Answers go out at once, and dead or standing peers are noticed. What the system does not offer is left as it is.
-pub(super) fn set_up(stream: &TcpStream) {
+/// Disables Nagle's algorithm and detects dead or stuck peers. Options that the system does not
+/// have are skipped.
+pub(super) fn configure(stream: &TcpStream) {
     use rustix::net::sockopt;
 
     let _ = stream.set_nodelay(true);
@@ -65,7 +67,7 @@ pub(super) fn set_up(stream: &TcpStream) {
     let _ = sockopt::set_tcp_keepintvl(stream, PROBES.0);
     let _ = sockopt::set_tcp_keepcnt(stream, PROBES.1);
     #[cfg(target_os = "linux")]
-    let _ = sockopt::set_tcp_user_timeout(stream, UNREAD_MS);
+    let _ = sockopt::set_tcp_user_timeout(stream, USER_TIMEOUT_MS);
 }
 
 #[cfg(test)]
@@ -87,18 +89,23 @@ mod tests {
         check("127.0.0.1:0", &[], Ok(())).await;
         check("0.0.0.0:0", &["10.0.0.0/8"], Ok(())).await;
         for address in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0", "[::ffff:127.0.0.1]:0"] {
-            check(address, &[], Err("--behind-proxy")).await;
+            check(address, &[], Err("--trusted-proxy")).await;
         }
     }
 
     #[test]
-    fn in_plain_text_only_the_proxy_comes_in() {
+    fn in_plain_text_only_the_proxy_may_connect() {
         let listen = Listen { proxies: vec!["10.0.0.1/32".parse().unwrap()], ..Listen::default() };
         let (open, loopback) = ("0.0.0.0:80".parse().unwrap(), "127.0.0.1:80".parse().unwrap());
-        let came = |remote: &str, local| may_come_in(&listen, local, remote.parse().unwrap());
-        assert!(came("10.0.0.1", open) && came("127.0.0.1", open) && came("::ffff:10.0.0.1", open));
-        assert!(!came("10.0.0.2", open) && came("10.0.0.2", loopback));
+        let allowed =
+            |remote: &str, local| is_allowed_peer(&listen, local, remote.parse().unwrap());
+        assert!(
+            allowed("10.0.0.1", open)
+                && allowed("127.0.0.1", open)
+                && allowed("::ffff:10.0.0.1", open)
+        );
+        assert!(!allowed("10.0.0.2", open) && allowed("10.0.0.2", loopback));
         let tls = Listen { tls: Some(Default::default()), ..Listen::default() };
-        assert!(may_come_in(&tls, open, "10.0.0.2".parse().unwrap()));
+        assert!(is_allowed_peer(&tls, open, "10.0.0.2".parse().unwrap()));
     }
 }

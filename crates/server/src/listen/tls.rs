@@ -1,4 +1,4 @@
-//! TLS for TCP, from PEM files, which can be read again while it works.
+//! TLS for TCP, from PEM files that can be reloaded.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::server::TlsStream;
 
-use crate::daemon::StartError;
+use crate::start_error::StartError;
 
-/// How often it is looked whether the files have changed.
-pub(super) const LOOKED: Duration = Duration::from_secs(5);
-/// Time for a handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
+/// Time between two checks whether the files have changed.
+pub(super) const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
+/// Timeout of a handshake.
+const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The certificate that is shown, and where it comes from.
+/// The certificate in use, and its files.
 pub(crate) struct Tls {
     chain: PathBuf,
     key: PathBuf,
@@ -35,38 +35,38 @@ impl Tls {
         Ok(Self { chain, key, config })
     }
 
-    /// Reads the files again; what cannot be used changes nothing.
+    /// Reads the files again. If they cannot be used, the old certificate stays in use.
     pub(crate) fn reload(&self) -> Result<(), StartError> {
         self.config.store(Arc::new(config(&self.chain, &self.key)?));
         Ok(())
     }
 
-    /// Reads the files again whenever they have changed, as whoever renews certificates leaves them; looks this often, for ever. Chain and key that do not belong
-    /// together yet are tried again when the other one has come, too.
-    pub(super) async fn follow(&self, looked: Duration) {
+    /// Reloads the files whenever they have changed, checking at this interval, forever. While only
+    /// one of chain and key is renewed, reloading fails and is tried again after the next change.
+    pub(super) async fn watch_files(&self, interval: Duration) {
         let stamps = || [&self.chain, &self.key].map(|path| stamp(path));
         let mut before = stamps();
         loop {
-            tokio::time::sleep(looked).await;
+            tokio::time::sleep(interval).await;
             let now = stamps();
             if now == before {
                 continue;
             }
             before = now;
             match self.reload() {
-                Ok(()) => tracing::info!("the certificate was read again"),
+                Ok(()) => tracing::info!("the certificate was reloaded"),
                 Err(error) => tracing::error!(%error, "the old certificate stays in use"),
             }
         }
     }
 
-    /// Shakes hands; `None` = it came to nothing.
+    /// Performs the handshake; `None` = it failed.
     pub(super) async fn accept<S>(&self, stream: S) -> Option<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
     {
         let acceptor = TlsAcceptor::from(self.config.load_full());
-        match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
+        match tokio::time::timeout(HANDSHAKE_TIMEOUT, acceptor.accept(stream)).await {
             Ok(Ok(stream)) => Some(stream),
             Ok(Err(error)) => {
                 tracing::debug!(%error, "a TLS handshake failed");
@@ -77,7 +77,7 @@ impl Tls {
     }
 }
 
-/// What changes with a file: its number, its length and its time.
+/// What changes when a file is replaced: its inode, length and modification time.
 fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
     let about = std::fs::metadata(path).ok()?;
     Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
@@ -91,7 +91,7 @@ fn config(chain: &Path, key: &Path) -> Result<ServerConfig, StartError> {
         .and_then(Iterator::collect::<Result<Vec<_>, _>>)
         .map_err(|error| failed(chain, &error))?;
     if certificates.is_empty() {
-        return Err(failed(chain, &"there is no certificate in it"));
+        return Err(failed(chain, &"it contains no certificate"));
     }
     let private = PrivateKeyDer::from_pem_file(key).map_err(|error| failed(key, &error))?;
     let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
@@ -113,18 +113,18 @@ mod tests {
         std::fs::read(fixtures.join(name)).unwrap()
     }
 
-    /// Whoever renews certificates replaces the files, one after the other, and tells nobody.
+    /// Tools that renew certificates replace the files one after the other, without a signal.
     #[tokio::test]
-    async fn renewed_files_are_followed_and_half_written_ones_are_not_used() {
+    async fn renewed_files_are_loaded_and_half_written_ones_are_not() {
         let folder = tempfile::tempdir().unwrap();
         let [chain, key] = ["chain.pem", "key.pem"].map(|name| folder.path().join(name));
         std::fs::write(&chain, pem("leaf.pem")).unwrap();
         std::fs::write(&key, pem("leaf.key.pem")).unwrap();
         let tls = Arc::new(Tls::read(chain.clone(), key.clone()).unwrap());
         let first = tls.config.load_full();
-        let following = tokio::spawn({
+        let watching = tokio::spawn({
             let tls = Arc::clone(&tls);
-            async move { tls.follow(Duration::from_millis(5)).await }
+            async move { tls.watch_files(Duration::from_millis(5)).await }
         });
         let renewed = async || {
             let before = tls.config.load_full();
@@ -132,7 +132,7 @@ mod tests {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        // It follows from its first poll on.
+        // The first poll records the state of the files.
         tokio::task::yield_now().await;
         std::fs::write(&chain, [pem("leaf.pem"), pem("ca.pem")].concat()).unwrap();
         renewed().await;
@@ -142,6 +142,6 @@ mod tests {
         assert!(Arc::ptr_eq(&second, &tls.config.load_full()) && !Arc::ptr_eq(&first, &second));
         std::fs::write(&key, pem("leaf.key.pem")).unwrap();
         renewed().await;
-        following.abort();
+        watching.abort();
     }
 }

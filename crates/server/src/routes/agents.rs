@@ -8,13 +8,13 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, Mode, Rounds, expand};
+use toolcrib_app::agent::library::{Agent, AgentPreset, Rounds, expand_tool_list};
 use toolcrib_app::core::ViewRequest;
 
-use crate::api::{Api, Json, Operation, Path, etagged, tag_of};
-use crate::daemon::Daemon;
+use crate::api::{Api, Json, Operation, Path, etag, etag_response};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// An agent in a list.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -73,7 +73,7 @@ impl FileProblem {
 
 /// An agent, whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct AgentShown {
+struct AgentDetails {
     /// The agent.
     #[serde(flatten)]
     agent: AgentRow,
@@ -133,7 +133,7 @@ struct NewAgent {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
     api.add(
-        list.ok::<AgentList>("All of them, the General Assistant first.").etagged(),
+        list.returns_ok::<AgentList>("All of them, the General Assistant first.").etagged(),
         list_agents,
     );
     let show = Operation::get(
@@ -141,29 +141,32 @@ pub(super) fn routes(api: &mut Api) {
         Role::Viewer,
         "Shows an agent with what its tools come to.",
     );
-    api.add(show.ok::<AgentShown>("The agent; its `ETag` is that of its file."), show_agent);
+    api.add(
+        show.returns_ok::<AgentDetails>("The agent; its `ETag` is that of its file."),
+        show_agent,
+    );
     let add = Operation::post(
         "/agents",
         Role::Operator,
         "Makes an agent, from a template or as a copy of another.",
     );
-    api.add(add.body::<NewAgent>().answers::<AgentShown>(201, "It is there."), add_agent);
+    api.add(add.body::<NewAgent>().returns::<AgentDetails>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")
-        .about("It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.")
+        .description("It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.")
         .header("if-match", "The `ETag` of what is changed.");
     api.add(
         put.body::<AgentText>()
-            .ok::<AgentShown>("It is written.")
-            .answers::<AgentShown>(201, "It is new."),
+            .returns_ok::<AgentDetails>("It is written.")
+            .returns::<AgentDetails>(201, "It is new."),
         put_agent,
     );
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
             .header("if-match", "The `ETag` of what is removed.");
-    api.add(remove.empty(204, "It is gone."), remove_agent);
+    api.add(remove.returns_empty(204, "It is gone."), remove_agent);
 }
 
-fn row(daemon: &Daemon, agent: &Agent) -> AgentRow {
+fn row(daemon: &DaemonState, agent: &Agent) -> AgentRow {
     let limits = &agent.limits;
     let rounds = limits.rounds.map(|rounds| match rounds {
         Rounds::AtMost(rounds) => json!(rounds),
@@ -177,7 +180,7 @@ fn row(daemon: &Daemon, agent: &Agent) -> AgentRow {
         tools: agent.tools.clone(),
         skills: agent.skills.clone(),
         role: agent.role.clone(),
-        mode: agent.mode.map(Mode::as_str).map(str::to_owned),
+        mode: agent.preset.map(AgentPreset::as_str).map(str::to_owned),
         temperature: agent.temperature,
         max_output: agent.max_output,
         limits: json!({
@@ -187,12 +190,12 @@ fn row(daemon: &Daemon, agent: &Agent) -> AgentRow {
             "time": limits.time.map(|time| time.as_secs()),
             "cost": limits.cost,
         }),
-        place: agent.place.to_string(),
-        writable: files::is_ours(daemon, agent),
+        place: agent.location.to_string(),
+        writable: files::is_user_file(daemon, agent),
     }
 }
 
-async fn list_agents(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+async fn list_agents(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let library = daemon.runner().library();
     let items = library.agents.iter().map(|agent| row(&daemon, agent)).collect();
     let of_agents = |problem: &&toolcrib_app::agent::library::Problem| {
@@ -200,15 +203,19 @@ async fn list_agents(State(daemon): State<Daemon>, headers: HeaderMap) -> Respon
             || problem.path.parent().is_some_and(|folder| folder.ends_with("agents"))
     };
     let problems = library.problems.iter().filter(of_agents).map(FileProblem::of).collect();
-    etagged(&headers, &AgentList { items, problems })
+    etag_response(&headers, &AgentList { items, problems })
 }
 
 /// An agent with the tag of its file.
-fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Problem> {
+fn agent_details(
+    daemon: &DaemonState,
+    name: &str,
+    status: StatusCode,
+) -> Result<Response, Problem> {
     let library = daemon.runner().library();
     let agent = library.agent(name).map_err(|error| Problem::not_found(error.to_string()))?;
     let text = files::text_of(agent)?;
-    let resolved = expand(agent.tools.as_deref(), &daemon.runner().tool_names()).tools;
+    let resolved = expand_tool_list(agent.tools.as_deref(), &daemon.runner().tool_names()).tools;
     let request = ViewRequest {
         role: agent.role.clone(),
         agent: agent.tools.clone(),
@@ -225,8 +232,8 @@ fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Pr
             reason: excluded.reason.to_string(),
         })
         .collect();
-    let tag = text.as_deref().map(tag_of);
-    let shown = AgentShown {
+    let tag = text.as_deref().map(etag);
+    let shown = AgentDetails {
         agent: row(daemon, agent),
         prompt: agent.prompt.clone(),
         text,
@@ -242,53 +249,53 @@ fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Pr
 }
 
 async fn show_agent(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    shown(&daemon, &name, StatusCode::OK)
+    agent_details(&daemon, &name, StatusCode::OK)
 }
 
 async fn add_agent(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Json(new): Json<NewAgent>,
 ) -> Result<Response, Problem> {
     let NewAgent { name, from } = new;
-    let template = toolcrib_app::agent::library::template(&name).map_err(Problem::invalid)?;
+    let template = toolcrib_app::agent::library::agent_template(&name).map_err(Problem::invalid)?;
     let library = daemon.runner().library();
     let text = match &from {
         None => template,
         Some(from) => {
             let agent = library.agent(from).map_err(|error| Problem::invalid(error.to_string()))?;
-            files::written(agent)
+            files::to_markdown(agent)
         }
     };
-    files::write(&daemon, &name, &text, None, files::Expected::Nothing)?;
-    daemon.record(&principal, "agent.add", &name).await?;
-    shown(&daemon, &name, StatusCode::CREATED)
+    files::write(&daemon, &name, &text, None, files::ExpectedVersion::Nothing)?;
+    daemon.admin_audit().record(&principal, "agent.add", &name).await?;
+    agent_details(&daemon, &name, StatusCode::CREATED)
 }
 
 async fn put_agent(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
     Json(AgentText { text, form }): Json<AgentText>,
 ) -> Result<Response, Problem> {
-    let expected = files::Expected::of(&headers);
+    let expected = files::ExpectedVersion::from_headers(&headers);
     let is_new = files::write(&daemon, &name, &text, form, expected)?;
-    daemon.record(&principal, "agent.put", &name).await?;
-    shown(&daemon, &name, if is_new { StatusCode::CREATED } else { StatusCode::OK })
+    daemon.admin_audit().record(&principal, "agent.put", &name).await?;
+    agent_details(&daemon, &name, if is_new { StatusCode::CREATED } else { StatusCode::OK })
 }
 
 async fn remove_agent(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    files::remove(&daemon, &name, files::Expected::of(&headers))?;
-    daemon.record(&principal, "agent.remove", &name).await?;
+    files::remove(&daemon, &name, files::ExpectedVersion::from_headers(&headers))?;
+    daemon.admin_audit().record(&principal, "agent.remove", &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -8,23 +8,27 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::store::Question;
+use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{
-    ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical, channel,
+    ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json,
+    effective_channel,
 };
+use toolcrib_ops::approvals::DecisionReply;
 
-use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etagged, of_cursor};
-use crate::daemon::Daemon;
+use crate::api::{
+    Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etag_response, parse_cursor,
+};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
-pub(super) use decide::{Decide, Decided};
+pub(super) use decide::DecideBody;
 
 /// The list, as its cursors name it.
 const LIST: &str = "approvals";
 /// Earlier decisions that are shown, and questions that are looked at for them.
-const EARLIER: usize = 5;
-const LOOKED_AT: usize = 200;
+const MAX_EARLIER: usize = 5;
+const MAX_SCANNED: usize = 200;
 
 /// A question with what became of it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -82,7 +86,7 @@ pub(super) struct Approval {
 /// A question with what helps to decide.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalShown")]
-struct Shown {
+struct ApprovalDetails {
     /// The question.
     #[serde(flatten)]
     approval: Approval,
@@ -91,12 +95,12 @@ struct Shown {
     /// Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
     goes_on: String,
     /// What was decided about calls of this operation before, the newest first.
-    earlier: Vec<Earlier>,
+    earlier: Vec<EarlierDecision>,
 }
 
 /// An earlier decision.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Earlier {
+struct EarlierDecision {
     /// Its id.
     approval: String,
     /// The arguments.
@@ -108,9 +112,9 @@ struct Earlier {
 /// Which questions are listed.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct Listed {
+struct ListApprovalsQuery {
     /// `pending` (the inbox, oldest first; the default) or `all` (the history, newest first).
-    state: Which,
+    state: ApprovalFilter,
     /// Most rows, 1 to 500; 50 when nobody says.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
@@ -121,7 +125,7 @@ struct Listed {
 /// Which questions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Which {
+enum ApprovalFilter {
     /// Those that wait.
     #[default]
     Pending,
@@ -135,24 +139,30 @@ pub(super) fn routes(api: &mut Api) {
         Role::Viewer,
         "Lists what waits for a person, or was decided.",
     );
-    api.add(list.query::<Listed>().ok::<Page<Approval>>("Questions.").etagged(), list_approvals);
+    api.add(
+        list.query::<ListApprovalsQuery>().returns_ok::<Page<Approval>>("Questions.").etagged(),
+        list_approvals,
+    );
     let show = Operation::get(
         "/approvals/{approval}",
         Role::Viewer,
         "Shows a question with what helps to decide.",
     );
-    api.add(show.ok::<Shown>("The question."), show_approval);
+    api.add(show.returns_ok::<ApprovalDetails>("The question."), show_approval);
     let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")
-        .about("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
-    api.add(decide.body::<Decide>().ok::<Decided>("It is decided."), decide::decide);
+        .description("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
+    api.add(
+        decide.body::<DecideBody>().returns_ok::<DecisionReply>("It is decided."),
+        decide::decide,
+    );
 }
 
 /// The hash of everything that is shown of a question: it never changes while the question waits.
 pub(super) fn nonce(request: &ApprovalRequest) -> String {
-    canonical::sha256(&serde_json::to_value(request).unwrap_or_default())
+    canonical_json::sha256(&serde_json::to_value(request).unwrap_or_default())
 }
 
-fn shown(
+fn approval_details(
     principal: &Principal,
     request: &ApprovalRequest,
     decided: Option<&DecisionRecord>,
@@ -177,7 +187,7 @@ fn shown(
         topic: if sees { context.topic.clone() } else { String::new() },
         workspace: context.workspace.clone(),
         origin: word(json!(request.origin)),
-        channel: channel(context, request.origin).to_owned(),
+        channel: effective_channel(context, request.origin).to_owned(),
         by: context.device.clone(),
         tool: request.tool.to_string(),
         operation: request.operation.clone(),
@@ -213,27 +223,29 @@ pub(super) fn decision(principal: &Principal, record: &DecisionRecord) -> Value 
 }
 
 async fn list_approvals(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
-    Query(query): Query<Listed>,
+    Query(query): Query<ListApprovalsQuery>,
 ) -> Result<Response, Problem> {
-    let rows = PageQuery::rows(query.limit)?;
+    let rows = PageQuery::page_size(query.limit)?;
     let page = match query.state {
-        Which::Pending => pending(&daemon, &principal, query.cursor.as_deref(), rows).await?,
-        Which::All => history(&daemon, &principal, query.cursor.as_deref(), rows).await?,
+        ApprovalFilter::Pending => {
+            pending(&daemon, &principal, query.cursor.as_deref(), rows).await?
+        }
+        ApprovalFilter::All => history(&daemon, &principal, query.cursor.as_deref(), rows).await?,
     };
-    Ok(etagged(&headers, &page))
+    Ok(etag_response(&headers, &page))
 }
 
 async fn pending(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     from: Option<&str>,
     rows: usize,
 ) -> Result<Page<Approval>, Problem> {
     let list = format!("{LIST} pending");
-    let after = of_cursor::<ApprovalId>(&list, from)?;
+    let after = parse_cursor::<ApprovalId>(&list, from)?;
     let open = daemon.stores().approvals.pending().await?;
     // Ids are ordered by time.
     let mine = open
@@ -243,35 +255,42 @@ async fn pending(
     let found: Vec<&ApprovalRequest> = mine.take(rows + 1).collect();
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(&list, &last.id));
-    let items =
-        found.into_iter().take(rows).map(|request| shown(principal, request, None)).collect();
+    let items = found
+        .into_iter()
+        .take(rows)
+        .map(|request| approval_details(principal, request, None))
+        .collect();
     Ok(Page { items, next })
 }
 
 async fn history(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     from: Option<&str>,
     rows: usize,
 ) -> Result<Page<Approval>, Problem> {
     let list = format!("{LIST} all");
     let (store, owner) = (&daemon.stores().approvals, &principal.owner);
-    let found = match of_cursor::<ApprovalId>(&list, from)? {
-        None => store.questions(owner, rows + 1).await?,
-        Some(before) => store.questions_before(owner, before, rows + 1).await?,
+    let found = match parse_cursor::<ApprovalId>(&list, from)? {
+        None => store.list(owner, rows + 1).await?,
+        Some(before) => store.list_before(owner, before, rows + 1).await?,
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|(waiting, _)| cursor(&list, &waiting.request.id));
     let items = found
         .iter()
         .take(rows)
-        .map(|(waiting, decided)| shown(principal, &waiting.request, decided.as_ref()))
+        .map(|(waiting, decided)| approval_details(principal, &waiting.request, decided.as_ref()))
         .collect();
     Ok(Page { items, next })
 }
 
 /// A question of this principal. Somebody else's is not there.
-async fn of(daemon: &Daemon, principal: &Principal, text: &str) -> Result<Question, Problem> {
+async fn find_approval(
+    daemon: &DaemonState,
+    principal: &Principal,
+    text: &str,
+) -> Result<ApprovalWithDecision, Problem> {
     let none = || Problem::not_found(format!("there is no approval {text}"));
     let id: ApprovalId = text.parse().map_err(|_| none())?;
     let found = daemon.stores().approvals.get(id).await?;
@@ -279,29 +298,34 @@ async fn of(daemon: &Daemon, principal: &Principal, text: &str) -> Result<Questi
 }
 
 async fn show_approval(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
-) -> Result<Json<Shown>, Problem> {
-    let (waiting, decided) = of(&daemon, &principal, &id).await?;
+) -> Result<Json<ApprovalDetails>, Problem> {
+    let (waiting, decided) = find_approval(&daemon, &principal, &id).await?;
     let request = &waiting.request;
-    let questions = daemon.stores().approvals.questions(&principal.owner, LOOKED_AT).await?;
-    let like = |(other, decided): &&Question| {
+    let questions = daemon.stores().approvals.list(&principal.owner, MAX_SCANNED).await?;
+    let like = |(other, decided): &&ApprovalWithDecision| {
         let other = &other.request;
         decided.is_some()
             && other.id != request.id
             && other.operation == request.operation
             && other.question.is_some() == request.question.is_some()
     };
-    let earlier = questions.iter().filter(like).take(EARLIER).map(|(other, decided)| Earlier {
-        approval: other.request.id.to_string(),
-        args: if principal.sees_payloads() { other.request.args.clone() } else { Value::Null },
-        decision: decided.as_ref().map(|record| decision(&principal, record)),
-    });
-    Ok(Json(Shown {
-        approval: shown(&principal, request, decided.as_ref()),
+    let earlier =
+        questions.iter().filter(like).take(MAX_EARLIER).map(|(other, decided)| EarlierDecision {
+            approval: other.request.id.to_string(),
+            args: if principal.sees_payloads() { other.request.args.clone() } else { Value::Null },
+            decision: decided.as_ref().map(|record| decision(&principal, record)),
+        });
+    Ok(Json(ApprovalDetails {
+        approval: approval_details(&principal, request, decided.as_ref()),
         definition_hash: request.definition_hash.clone(),
-        goes_on: crate::live::place_of(&daemon, &waiting).await?.as_str().to_owned(),
+        goes_on: crate::run_supervisor::resume_target(daemon.run_supervisor(), &waiting)
+            .await?
+            .continued_by()
+            .as_str()
+            .to_owned(),
         earlier: earlier.collect(),
     }))
 }

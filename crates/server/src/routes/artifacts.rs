@@ -13,13 +13,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_app::core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
+use toolcrib_ops::artifacts::{
+    self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
+};
 
-use super::calls::document::{answer, no_answer, told_by_status};
+use super::calls::document::{answer_response, document_status_codes, no_answer};
+use crate::active_requests::CallsReply;
+use crate::admission::AdmittedCaller;
 use crate::api::{self, Api, Json, Operation, Page, PageQuery, Path, Query};
-use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
-use crate::work::Awaited;
+use crate::state::DaemonState;
 
 /// Bytes that are read at once while one is sent: more of it is never in memory.
 const CHUNK: usize = 128 * 1024;
@@ -65,7 +69,7 @@ struct ListQuery {
 /// Which part is wanted.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-struct PartQuery {
+struct RangeQuery {
     /// Byte to begin at; each page says the next one.
     offset: Option<u64>,
     /// Bytes to read, at most 19,000.
@@ -81,40 +85,43 @@ pub(super) fn routes(api: &mut Api) {
         Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
     api.add(
         list.query::<ListQuery>()
-            .ok::<Page<ArtifactDocument>>("At most as many as were asked for."),
+            .returns_ok::<Page<ArtifactDocument>>("At most as many as were asked for."),
         list_artifacts,
     );
     let show =
         Operation::get("/artifacts/{ref}", Role::Viewer, "Shows what is known of a stored result.");
-    api.add(show.ok::<ArtifactDocument>("What it is, and where it comes from."), show_artifact);
+    api.add(
+        show.returns_ok::<ArtifactDocument>("What it is, and where it comes from."),
+        show_artifact,
+    );
     let part = Operation::get(
         "/artifacts/{ref}/page",
         Role::Caller,
         "Reads a part of a stored result, made harmless.",
     );
     let part = part
-        .about("A call of `read_artifact`: what it answers is what a model would read.")
-        .query::<PartQuery>();
-    api.add(told_by_status(part), read_page);
+        .description("A call of `read_artifact`: what it answers is what a model would read.")
+        .query::<RangeQuery>();
+    api.add(document_status_codes(part), read_page);
     let content = Operation::get("/artifacts/{ref}/content", Role::Caller, "Gives the bytes of a stored result, to be saved.")
-        .about("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
+        .description("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
         .header("range", "One range, such as `bytes=0-1023`.")
-        .gives("application/octet-stream", "The bytes.");
+        .returns_media("application/octet-stream", "The bytes.");
     api.add(
         content
-            .empty(206, "The part that was asked for.")
-            .empty(416, "The range is beyond the end."),
+            .returns_empty(206, "The part that was asked for.")
+            .returns_empty(416, "The range is beyond the end."),
         send_content,
     );
     let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
-    api.add(remove.empty(204, "It is gone, whatever still refers to it."), remove_artifact);
+    api.add(remove.returns_empty(204, "It is gone, whatever still refers to it."), remove_artifact);
 }
 
 fn document(meta: ArtifactMeta) -> ArtifactDocument {
     ArtifactDocument {
         artifact: meta.artifact.0,
         media_type: meta.media_type,
-        trust: super::calls::word(&meta.trust).unwrap_or_default(),
+        trust: toolcrib_ops::calls::serialized_name(&meta.trust).unwrap_or_default(),
         source: meta.source,
         bytes: meta.bytes,
         total_bytes: meta.total_bytes,
@@ -128,66 +135,50 @@ fn document(meta: ArtifactMeta) -> ArtifactDocument {
 }
 
 /// Reads from the store of artifacts, beside the tasks that answer.
-pub(super) async fn beside<T: Send + 'static>(
-    daemon: &Daemon,
+pub(super) async fn run_blocking<T: Send + 'static>(
+    daemon: &DaemonState,
     read: impl FnOnce(&dyn ArtifactStore) -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, Problem> {
     let store = Arc::clone(&daemon.stores().artifacts);
-    api::beside(move || read(&*store)).await
+    api::run_blocking(move || read(&*store)).await
 }
 
-async fn known(
-    daemon: &Daemon,
+async fn load_meta(
+    daemon: &DaemonState,
     principal: &Principal,
     name: &str,
 ) -> Result<ArtifactMeta, Problem> {
-    let artifact = ArtifactRef(name.to_owned());
-    let missing = || {
-        let shown: String = name.chars().take(60).collect();
-        Problem::not_found(format!("there is no stored result {shown}; it may have expired"))
-    };
-    if !artifact.is_well_formed() {
-        return Err(missing());
-    }
-    let owner = principal.owner.clone();
-    let meta = beside(daemon, move |store| store.meta(&artifact, &owner)).await?;
-    meta.ok_or_else(missing)
+    let request = ShowArtifactRequest { artifact: ArtifactRef(name.to_owned()) };
+    Ok(artifacts::show(&daemon.store_context(principal), request).await?)
 }
 
 async fn list_artifacts(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Query(query): Query<ListQuery>,
 ) -> Result<Json<Page<ArtifactDocument>>, Problem> {
-    let limit = PageQuery::rows(query.limit)?;
-    let (owner, payloads) = (principal.owner.clone(), principal.sees_payloads());
-    let all = beside(&daemon, move |store| store.list(&owner, limit)).await?;
-    let shown = all.into_iter().map(|meta| without_source(document(meta), payloads));
-    Ok(Json(Page::whole(shown.collect())))
-}
-
-/// A path or an address is what went into a call.
-fn without_source(document: ArtifactDocument, payloads: bool) -> ArtifactDocument {
-    let source = document.source.filter(|_| payloads);
-    ArtifactDocument { source, ..document }
+    let limit = PageQuery::page_size(query.limit)?;
+    let all =
+        artifacts::list(&daemon.store_context(&principal), ListArtifactsRequest { limit }).await?;
+    Ok(Json(Page::single_page(all.into_iter().map(document).collect())))
 }
 
 async fn show_artifact(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<Json<ArtifactDocument>, Problem> {
-    let meta = known(&daemon, &principal, &name).await?;
-    Ok(Json(without_source(document(meta), principal.sees_payloads())))
+    let meta = load_meta(&daemon, &principal, &name).await?;
+    Ok(Json(document(meta)))
 }
 
 async fn read_page(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     Path(name): Path<String>,
-    Query(query): Query<PartQuery>,
+    Query(query): Query<RangeQuery>,
 ) -> Result<Response, Problem> {
-    known(&daemon, &principal, &name).await?;
+    load_meta(&daemon, &principal, &name).await?;
     let mut args = json!({"ref": name});
     let given = [
         ("offset", query.offset.map(|offset| json!(offset))),
@@ -199,40 +190,41 @@ async fn read_page(
             args.insert(key.to_owned(), value);
         }
     }
-    let batch = daemon.batch_of(&principal, vec![Call::new("read_artifact", args)]);
-    match daemon.run_calls(&principal, batch, None, None).await? {
-        Awaited::Answers(mut answers) => Ok(answer(answers.pop().ok_or_else(no_answer)?)),
-        Awaited::GoOn(_) => Err(no_answer()),
+    let batch = daemon.calls().build_batch(&principal, vec![Call::new("read_artifact", args)]);
+    match daemon.calls().run(&principal, batch, None, None).await? {
+        CallsReply::Answers(mut answers) => {
+            Ok(answer_response(answers.pop().ok_or_else(no_answer)?))
+        }
+        CallsReply::Accepted(_) => Err(no_answer()),
     }
 }
 
 async fn remove_artifact(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let meta = known(&daemon, &principal, &name).await?;
-    let owner = principal.owner.clone();
-    beside(&daemon, move |store| store.remove(&meta.artifact, &owner)).await?;
-    daemon.record(&principal, "artifact.remove", name).await?;
+    let request = RemoveArtifactRequest { artifact: ArtifactRef(name.clone()) };
+    artifacts::remove(&daemon.store_context(&principal), request).await?;
+    daemon.admin_audit().record(&principal, "artifact.remove", name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn send_content(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    let meta = known(&daemon, &principal, &name).await?;
+    let meta = load_meta(&daemon, &principal, &name).await?;
     let tag = format!("\"{}\"", meta.sha256);
     let asked = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
     // A range of what it was before is answered with the whole (RFC 9110, 13.1.5).
     let same = headers.get(header::IF_RANGE).is_none_or(|of| of.as_bytes() == tag.as_bytes());
-    let (status, part) = match asked.filter(|_| same).map(|range| part_of(range, meta.bytes)) {
-        None | Some(Part::Whole) => (StatusCode::OK, (0, meta.bytes)),
-        Some(Part::Of(start, end)) => (StatusCode::PARTIAL_CONTENT, (start, end)),
-        Some(Part::Beyond) => return Ok(beyond(meta.bytes)),
+    let (status, part) = match asked.filter(|_| same).map(|range| parse_range(range, meta.bytes)) {
+        None | Some(ByteRange::Whole) => (StatusCode::OK, (0, meta.bytes)),
+        Some(ByteRange::Of(start, end)) => (StatusCode::PARTIAL_CONTENT, (start, end)),
+        Some(ByteRange::Beyond) => return Ok(beyond(meta.bytes)),
     };
     let body = Body::from_stream(pieces(&daemon, &principal, &meta, part));
     let mut response = (status, body).into_response();
@@ -267,7 +259,7 @@ fn beyond(bytes: u64) -> Response {
 
 /// What a range asks for.
 #[derive(Debug, PartialEq, Eq)]
-enum Part {
+enum ByteRange {
     /// Everything: it is no range that we know.
     Whole,
     /// From this byte to before that one.
@@ -277,32 +269,32 @@ enum Part {
 }
 
 /// One range of bytes (RFC 9110, 14.1.2). What is written otherwise, or asks for several, is passed over, as the RFC has it.
-fn part_of(range: &str, bytes: u64) -> Part {
+fn parse_range(range: &str, bytes: u64) -> ByteRange {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
         digits.then(|| text.parse::<u64>().unwrap_or(u64::MAX))
     };
     let Some((first, last)) = range.strip_prefix("bytes=").and_then(|set| set.split_once('-'))
     else {
-        return Part::Whole;
+        return ByteRange::Whole;
     };
     match (first.is_empty(), number(first), last.is_empty(), number(last)) {
-        (false, Some(first), true, _) if first < bytes => Part::Of(first, bytes),
-        (false, Some(first), false, Some(last)) if first > last => Part::Whole,
+        (false, Some(first), true, _) if first < bytes => ByteRange::Of(first, bytes),
+        (false, Some(first), false, Some(last)) if first > last => ByteRange::Whole,
         (false, Some(first), false, Some(last)) if first < bytes => {
-            Part::Of(first, last.saturating_add(1).min(bytes))
+            ByteRange::Of(first, last.saturating_add(1).min(bytes))
         }
-        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => Part::Beyond,
-        (true, _, false, Some(0)) => Part::Beyond,
-        (true, _, false, Some(_)) if bytes == 0 => Part::Beyond,
-        (true, _, false, Some(last)) => Part::Of(bytes.saturating_sub(last), bytes),
-        _ => Part::Whole,
+        (false, Some(_), true, _) | (false, Some(_), false, Some(_)) => ByteRange::Beyond,
+        (true, _, false, Some(0)) => ByteRange::Beyond,
+        (true, _, false, Some(_)) if bytes == 0 => ByteRange::Beyond,
+        (true, _, false, Some(last)) => ByteRange::Of(bytes.saturating_sub(last), bytes),
+        _ => ByteRange::Whole,
     }
 }
 
 /// The bytes from one place to another, read as they are sent.
 fn pieces(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     meta: &ArtifactMeta,
     (start, end): (u64, u64),
@@ -317,7 +309,7 @@ fn pieces(
                 return Ok(None);
             }
             let read =
-                beside(&daemon, move |store| store.read(&artifact, &owner, at, length)).await;
+                run_blocking(&daemon, move |store| store.read(&artifact, &owner, at, length)).await;
             match read {
                 Ok(Some(bytes)) if !bytes.is_empty() => {
                     let next = at + bytes.len() as u64;
@@ -337,27 +329,27 @@ mod tests {
 
     #[test]
     fn ranges_are_read_as_the_rfc_has_them() {
-        let check = |range: &str, expected: Part| {
-            assert_eq!(part_of(range, 100), expected, "{range}");
+        let check = |range: &str, expected: ByteRange| {
+            assert_eq!(parse_range(range, 100), expected, "{range}");
         };
-        check("bytes=0-0", Part::Of(0, 1));
-        check("bytes=0-", Part::Of(0, 100));
-        check("bytes=10-19", Part::Of(10, 20));
-        check("bytes=90-900", Part::Of(90, 100));
-        check("bytes=-10", Part::Of(90, 100));
-        check("bytes=-900", Part::Of(0, 100));
-        check("bytes=99-99999999999999999999999", Part::Of(99, 100));
-        check("bytes=100-", Part::Beyond);
-        check("bytes=100-200", Part::Beyond);
-        check("bytes=-0", Part::Beyond);
-        check("bytes=20-10", Part::Whole);
-        check("bytes=0-1,5-6", Part::Whole);
-        check("bytes=a-b", Part::Whole);
-        check("bytes=+1-2", Part::Whole);
-        check("bytes=-", Part::Whole);
-        check("lines=1-2", Part::Whole);
-        check("", Part::Whole);
-        assert_eq!(part_of("bytes=0-", 0), Part::Beyond);
-        assert_eq!(part_of("bytes=-5", 0), Part::Beyond);
+        check("bytes=0-0", ByteRange::Of(0, 1));
+        check("bytes=0-", ByteRange::Of(0, 100));
+        check("bytes=10-19", ByteRange::Of(10, 20));
+        check("bytes=90-900", ByteRange::Of(90, 100));
+        check("bytes=-10", ByteRange::Of(90, 100));
+        check("bytes=-900", ByteRange::Of(0, 100));
+        check("bytes=99-99999999999999999999999", ByteRange::Of(99, 100));
+        check("bytes=100-", ByteRange::Beyond);
+        check("bytes=100-200", ByteRange::Beyond);
+        check("bytes=-0", ByteRange::Beyond);
+        check("bytes=20-10", ByteRange::Whole);
+        check("bytes=0-1,5-6", ByteRange::Whole);
+        check("bytes=a-b", ByteRange::Whole);
+        check("bytes=+1-2", ByteRange::Whole);
+        check("bytes=-", ByteRange::Whole);
+        check("lines=1-2", ByteRange::Whole);
+        check("", ByteRange::Whole);
+        assert_eq!(parse_range("bytes=0-", 0), ByteRange::Beyond);
+        assert_eq!(parse_range("bytes=-5", 0), ByteRange::Beyond);
     }
 }

@@ -7,12 +7,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use toolcrib_app::python::ChainError;
-use toolcrib_app::{Chain, ToolFolder};
+use toolcrib_app::{ChainEntry, ToolFolder};
 
-use crate::api::{Api, Json, Operation, Page, Path, etagged, matches, tag_of};
-use crate::daemon::Daemon;
+use crate::api::{Api, Json, Operation, Page, Path, etag, etag_matches, etag_response};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// A script in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ struct ChainRow {
 
 /// A script, whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ChainShown {
+struct ChainDetails {
     /// The script.
     #[serde(flatten)]
     chain: ChainRow,
@@ -49,25 +49,28 @@ struct ChainText {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/chains", Role::Viewer, "Lists the scripts that are kept as tools.");
-    api.add(list.ok::<Page<ChainRow>>("All of them.").etagged(), list_chains);
+    api.add(list.returns_ok::<Page<ChainRow>>("All of them.").etagged(), list_chains);
     let show = Operation::get("/chains/{name}", Role::Viewer, "Shows a script with its text.");
-    api.add(show.ok::<ChainShown>("The script; its `ETag` is that of its text."), show_chain);
+    api.add(
+        show.returns_ok::<ChainDetails>("The script; its `ETag` is that of its text."),
+        show_chain,
+    );
     let put = Operation::put("/chains/{name}", Role::Operator, "Keeps a script as a tool.")
-        .about("It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.")
+        .description("It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.")
         .header("if-match", "The `ETag` of what is changed.");
     api.add(
         put.body::<ChainText>()
-            .ok::<ChainShown>("It is kept.")
-            .answers::<ChainShown>(201, "It is new."),
+            .returns_ok::<ChainDetails>("It is kept.")
+            .returns::<ChainDetails>(201, "It is new."),
         put_chain,
     );
     let remove = Operation::delete("/chains/{name}", Role::Operator, "Removes a script.")
-        .about("It needs `If-Match`.")
+        .description("It needs `If-Match`.")
         .header("if-match", "The `ETag` of what is removed.");
-    api.add(remove.empty(204, "It is gone."), remove_chain);
+    api.add(remove.returns_empty(204, "It is gone."), remove_chain);
 }
 
-fn row(chain: &Chain) -> ChainRow {
+fn row(chain: &ChainEntry) -> ChainRow {
     let kept = chain.kept.clone();
     ChainRow {
         name: kept.name,
@@ -79,12 +82,12 @@ fn row(chain: &Chain) -> ChainRow {
 }
 
 /// Held while a script is looked at and changed: of two who change what both have read, one is told.
-static CHANGE: Mutex<()> = Mutex::const_new(());
+static WRITE_LOCK: Mutex<()> = Mutex::const_new(());
 
 /// What is found out from the files of scripts, on no thread that answers others.
-async fn from_files<T: Send + 'static>(
-    daemon: &Daemon,
-    look: impl FnOnce(&Daemon) -> T + Send + 'static,
+async fn run_blocking<T: Send + 'static>(
+    daemon: &DaemonState,
+    look: impl FnOnce(&DaemonState) -> T + Send + 'static,
 ) -> Result<T, Problem> {
     let daemon = daemon.clone();
     let looked = tokio::task::spawn_blocking(move || look(&daemon)).await;
@@ -92,33 +95,38 @@ async fn from_files<T: Send + 'static>(
 }
 
 async fn list_chains(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let chains = from_files(&daemon, |daemon| daemon.toolcrib().chains()).await?;
-    Ok(etagged(&headers, &Page::whole(chains.iter().map(row).collect())))
+    let chains = run_blocking(&daemon, |daemon| daemon.toolcrib().saved_chains()).await?;
+    Ok(etag_response(&headers, &Page::single_page(chains.iter().map(row).collect())))
 }
 
 /// A script and its text, if it is there.
-async fn look(daemon: &Daemon, name: &str) -> Result<Option<(Chain, String)>, Problem> {
+async fn load(daemon: &DaemonState, name: &str) -> Result<Option<(ChainEntry, String)>, Problem> {
     let named = name.to_owned();
-    let found = from_files(daemon, move |daemon| {
-        let chain = daemon.toolcrib().chains().into_iter().find(|chain| chain.kept.name == named);
+    let found = run_blocking(daemon, move |daemon| {
+        let chain =
+            daemon.toolcrib().saved_chains().into_iter().find(|chain| chain.kept.name == named);
         chain.map(|chain| chain.kept.text().map(|code| (chain, code)))
     });
     let read = found.await?.transpose();
     read.map_err(|error| Problem::conflict(format!("the script {name} cannot be read: {error}")))
 }
 
-async fn find(daemon: &Daemon, name: &str) -> Result<(Chain, String), Problem> {
-    let found = look(daemon, name).await?;
+async fn find(daemon: &DaemonState, name: &str) -> Result<(ChainEntry, String), Problem> {
+    let found = load(daemon, name).await?;
     found.ok_or_else(|| Problem::not_found(format!("there is no script {name}")))
 }
 
-async fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Response, Problem> {
+async fn chain_details(
+    daemon: &DaemonState,
+    name: &str,
+    status: StatusCode,
+) -> Result<Response, Problem> {
     let (chain, code) = find(daemon, name).await?;
-    let tag = HeaderValue::from_str(&tag_of(&code));
-    let mut response = (status, Json(ChainShown { chain: row(&chain), code })).into_response();
+    let tag = HeaderValue::from_str(&etag(&code));
+    let mut response = (status, Json(ChainDetails { chain: row(&chain), code })).into_response();
     if let Ok(tag) = tag {
         response.headers_mut().insert(header::ETAG, tag);
     }
@@ -126,21 +134,26 @@ async fn shown(daemon: &Daemon, name: &str, status: StatusCode) -> Result<Respon
 }
 
 async fn show_chain(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    shown(&daemon, &name, StatusCode::OK).await
+    chain_details(&daemon, &name, StatusCode::OK).await
 }
 
 /// Whether a script that is there may be changed: what was seen of it is still there, and it is in this folder.
-fn check(headers: &HeaderMap, of: &ToolFolder, chain: &Chain, code: &str) -> Result<(), Problem> {
+fn check(
+    headers: &HeaderMap,
+    of: &ToolFolder,
+    chain: &ChainEntry,
+    code: &str,
+) -> Result<(), Problem> {
     let name = &chain.kept.name;
     match headers.get(header::IF_MATCH) {
         None => Err(Problem::new(
             Code::NeedsMatch,
             format!("the script {name} is there: send the ETag of what you have read as If-Match"),
         )),
-        given if !matches(given, &tag_of(code)) => Err(Problem::new(
+        given if !etag_matches(given, &etag(code)) => Err(Problem::new(
             Code::Stale,
             format!("the script {name} is not what you have read any more; read it again"),
         )),
@@ -153,44 +166,44 @@ fn check(headers: &HeaderMap, of: &ToolFolder, chain: &Chain, code: &str) -> Res
 }
 
 /// The folder that is written.
-fn written(daemon: &Daemon) -> Result<ToolFolder, Problem> {
-    let folder = daemon.toolcrib().chain_folder();
+fn user_folder(daemon: &DaemonState) -> Result<ToolFolder, Problem> {
+    let folder = daemon.toolcrib().saved_chain_folder();
     folder.ok_or_else(|| Problem::conflict("this daemon has no folder for tools"))
 }
 
 async fn put_chain(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
     Json(ChainText { code }): Json<ChainText>,
 ) -> Result<Response, Problem> {
-    let folder = written(&daemon)?;
-    let _alone = CHANGE.lock().await;
-    let there = look(&daemon, &name).await?;
+    let folder = user_folder(&daemon)?;
+    let _alone = WRITE_LOCK.lock().await;
+    let there = load(&daemon, &name).await?;
     if let Some((chain, text)) = &there {
         check(&headers, &folder, chain, text)?;
     }
     let saved = daemon.toolcrib().save_chain(&folder.path, &name, &code).await;
     saved.map_err(|error| problem(&error))?;
-    daemon.record(&principal, "chain.put", &name).await?;
+    daemon.admin_audit().record(&principal, "chain.put", &name).await?;
     let status = if there.is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    shown(&daemon, &name, status).await
+    chain_details(&daemon, &name, status).await
 }
 
 async fn remove_chain(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let folder = written(&daemon)?;
-    let _alone = CHANGE.lock().await;
+    let folder = user_folder(&daemon)?;
+    let _alone = WRITE_LOCK.lock().await;
     let (chain, code) = find(&daemon, &name).await?;
     check(&headers, &folder, &chain, &code)?;
     let removed = daemon.toolcrib().remove_chain(&folder.path, &name).await;
     removed.map_err(|error| problem(&error))?;
-    daemon.record(&principal, "chain.remove", &name).await?;
+    daemon.admin_audit().record(&principal, "chain.remove", &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -8,12 +8,12 @@ use toolcrib_app::Toolcrib;
 use toolcrib_app::workspace::{JournalEntry, JournalError, UndoReport};
 
 use crate::api::{self, Api, Json, Operation, Page};
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// Changes that are taken back at once (docs/tools.md: the journal keeps 50).
-const MOST: usize = 50;
+const MAX_CHANGES: usize = 50;
 
 /// A change that a tool made.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -76,11 +76,14 @@ pub(super) fn routes(api: &mut Api) {
         Role::Caller,
         "Lists what tools changed in the workspace, the newest first.",
     );
-    api.add(list.ok::<Page<ChangeDocument>>("Those that the undo journal keeps."), list_changes);
+    api.add(
+        list.returns_ok::<Page<ChangeDocument>>("Those that the undo journal keeps."),
+        list_changes,
+    );
     let undo = Operation::post("/changes/undo", Role::Operator, "Takes changes of tools back, the newest first.")
-        .about("It stops at a change that something was done to since; `conflict` says which, and `about` has what was taken back before it.")
+        .description("It stops at a change that something was done to since; `conflict` says which, and `about` has what was taken back before it.")
         .body::<UndoBody>();
-    api.add(undo.ok::<UndoneDocument>("All of them were taken back."), undo_changes);
+    api.add(undo.returns_ok::<UndoneDocument>("All of them were taken back."), undo_changes);
 }
 
 fn document(toolcrib: &Toolcrib, entry: JournalEntry) -> ChangeDocument {
@@ -95,15 +98,15 @@ fn document(toolcrib: &Toolcrib, entry: JournalEntry) -> ChangeDocument {
 }
 
 /// What touches the journal, beside the tasks that answer: it waits for other processes.
-async fn beside<T: Send + 'static>(
-    daemon: &Daemon,
+async fn run_blocking<T: Send + 'static>(
+    daemon: &DaemonState,
     work: impl FnOnce(&Toolcrib) -> Result<T, Problem> + Send + 'static,
 ) -> Result<T, Problem> {
     let toolcrib = daemon.toolcrib().clone();
-    api::beside(move || work(&toolcrib)).await
+    api::run_blocking(move || work(&toolcrib)).await
 }
 
-fn failed(error: JournalError) -> Problem {
+fn journal_problem(error: JournalError) -> Problem {
     match error {
         JournalError::Busy => {
             Problem::conflict("another change holds the workspace; try again").retry_after(1)
@@ -118,41 +121,43 @@ fn failed(error: JournalError) -> Problem {
     }
 }
 
-async fn list_changes(State(daemon): State<Daemon>) -> Result<Json<Page<ChangeDocument>>, Problem> {
-    let listed = beside(&daemon, |toolcrib| {
-        let changes = toolcrib.changes().map_err(failed)?;
+async fn list_changes(
+    State(daemon): State<DaemonState>,
+) -> Result<Json<Page<ChangeDocument>>, Problem> {
+    let listed = run_blocking(&daemon, |toolcrib| {
+        let changes = toolcrib.changes().map_err(journal_problem)?;
         Ok(changes.into_iter().map(|entry| document(toolcrib, entry)).collect())
     });
-    Ok(Json(Page::whole(listed.await?)))
+    Ok(Json(Page::single_page(listed.await?)))
 }
 
 async fn undo_changes(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Json(body): Json<UndoBody>,
 ) -> Result<Json<UndoneDocument>, Problem> {
     let count = body.count.unwrap_or(1);
-    if !(1..=MOST).contains(&count) {
-        return Err(Problem::invalid(format!("count is from 1 to {MOST}")));
+    if !(1..=MAX_CHANGES).contains(&count) {
+        return Err(Problem::invalid(format!("count is from 1 to {MAX_CHANGES}")));
     }
-    let done = beside(&daemon, move |toolcrib| {
-        let newest = toolcrib.changes().map_err(failed)?.first().map(|entry| entry.id);
+    let done = run_blocking(&daemon, move |toolcrib| {
+        let newest = toolcrib.changes().map_err(journal_problem)?.first().map(|entry| entry.id);
         if newest != Some(body.newest) {
             let words = "the newest change is another one; list them again";
-            return Err(Problem::new(Code::Stale, words).about(json!({"newest": newest})));
+            return Err(Problem::new(Code::Stale, words).with_extra(json!({"newest": newest})));
         }
-        let report = toolcrib.undo(count, body.force).map_err(failed)?;
+        let report = toolcrib.undo(count, body.force).map_err(journal_problem)?;
         Ok(undone(toolcrib, report))
     });
     let done = done.await?;
     let all: Vec<&str> = done.undone.iter().map(|one| one.change.summary.as_str()).collect();
     if !all.is_empty() {
-        daemon.record(&principal, "changes.undo", all.join("; ")).await?;
+        daemon.admin_audit().record(&principal, "changes.undo", all.join("; ")).await?;
     }
     match &done.refused {
         Some(refused) => {
             let words = format!("{} was not taken back: {}", refused.change.summary, refused.why);
-            Err(Problem::conflict(words).about(json!(done)))
+            Err(Problem::conflict(words).with_extra(json!(done)))
         }
         None => Ok(Json(done)),
     }

@@ -11,13 +11,16 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{Answer, Origin, RunLimits};
 use toolcrib_app::providers::{self, Format};
 use toolcrib_app::{ExecError, ExecReply, ExecRequest};
+use toolcrib_ops::calls::{CallDocument, PendingApproval};
 
-use super::calls::document::{Awaits, CallDocument};
+use crate::active_requests::{
+    IDEMPOTENCY_KEY_DESCRIPTION, IDEMPOTENCY_KEY_HEADER, idempotency_key, view_request_for,
+};
+use crate::admission::AdmittedCaller;
 use crate::api::{Api, Bytes, Json, Operation, Query};
-use crate::daemon::Daemon;
 use crate::problem::Problem;
-use crate::role::{Principal, Role};
-use crate::work::{ABOUT_KEY, KEY, key_of, view_of};
+use crate::role::Role;
+use crate::state::DaemonState;
 
 /// How the answer of the model is read.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -39,7 +42,7 @@ struct ExecDocument {
     /// One for each call, in their order.
     calls: Vec<ExecutedCall>,
     /// Questions that a person has to decide before the calls they are about go on.
-    waiting: Vec<Awaits>,
+    waiting: Vec<PendingApproval>,
     /// Calls that the provider ran itself: name, kind and what came of them.
     hosted: Vec<HostedDocument>,
     /// What was odd about the answer.
@@ -69,25 +72,25 @@ struct HostedDocument {
 
 pub(super) fn routes(api: &mut Api) {
     let exec = Operation::post("/exec", Role::Caller, "Runs the calls of a model's answer, and gives the messages to append.")
-        .stands_in_line()
-        .about("The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.")
-        .header(KEY, ABOUT_KEY)
+        .queues_calls()
+        .description("The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.")
+        .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .query::<ExecQuery>()
         .body::<Value>()
-        .or_takes("text/event-stream")
-        .ok::<ExecDocument>("Every call has its result.")
-        .answers::<ExecDocument>(202, "A call waits for a person: `waiting` says for what.");
+        .also_accepts("text/event-stream")
+        .returns_ok::<ExecDocument>("Every call has its result.")
+        .returns::<ExecDocument>(202, "A call waits for a person: `waiting` says for what.");
     api.add(exec, exec_answer);
 }
 
 async fn exec_answer(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     headers: HeaderMap,
     Query(query): Query<ExecQuery>,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
-    let key = key_of(&headers)?;
+    let key = idempotency_key(&headers)?;
     let format = query.format.as_deref().map(str::parse::<Format>).transpose();
     let format = format.map_err(|error| Problem::invalid(error.to_string()))?;
     // How many places it needs; what cannot be read needs none.
@@ -95,9 +98,9 @@ async fn exec_answer(
         Some(format) => providers::parse(format, &body).map_or(1, |turn| turn.calls.len()),
         None => 1,
     };
-    let context = Arc::clone(&daemon.batch_of(&principal, Vec::new()).context);
-    let (toolcrib, view) = (daemon.toolcrib().clone(), view_of(&principal));
-    let turn = daemon.turn(&principal, calls).await?;
+    let context = Arc::clone(&daemon.calls().build_batch(&principal, Vec::new()).context);
+    let (toolcrib, view) = (daemon.toolcrib().clone(), view_request_for(&principal));
+    let turn = daemon.calls().acquire_permit(&principal, calls).await?;
     let work = async move {
         let request = ExecRequest {
             body: &body,
@@ -110,15 +113,16 @@ async fn exec_answer(
         };
         toolcrib.exec(request).await.map_err(Problem::from)
     };
-    Ok(answer(daemon.run_on(turn, work).await?))
+    Ok(answer(daemon.calls().run_with_permit(turn, work).await?))
 }
 
 fn answer(reply: ExecReply) -> Response {
     let waits = |answer: &Answer| match answer {
-        Answer::Suspended(request) => Some(Awaits::from(&**request)),
+        Answer::Suspended(request) => Some(PendingApproval::from(&**request)),
         Answer::Done(_) => None,
     };
-    let waiting: Vec<Awaits> = reply.calls.iter().filter_map(|call| waits(&call.answer)).collect();
+    let waiting: Vec<PendingApproval> =
+        reply.calls.iter().filter_map(|call| waits(&call.answer)).collect();
     let status = if waiting.is_empty() { StatusCode::OK } else { StatusCode::ACCEPTED };
     let executed = |call: toolcrib_app::ExecCall| ExecutedCall {
         provider_id: call.provider_id,
@@ -149,7 +153,7 @@ impl From<ExecError> for Problem {
             ),
             ExecError::Parse(error) => Self::invalid(error.to_string()),
             ExecError::Run(error) => {
-                Self::invalid(error.message).about(json!({"error_type": error.error_type}))
+                Self::invalid(error.message).with_extra(json!({"error_type": error.error_type}))
             }
             ExecError::Key(error) => error.into(),
         }

@@ -9,14 +9,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
 
-use super::artifacts::beside;
-use super::calls::document::{answer, no_answer, or_failure, told_by_status};
-use super::settings::KEPT as MASK;
-use crate::api::{Api, Bytes, Json, Operation, Query, matches, tag_of};
-use crate::daemon::Daemon;
+use super::artifacts::run_blocking;
+use super::calls::document::{
+    answer_response, document_failures, document_status_codes, no_answer,
+};
+use super::settings::MASKED as MASK;
+use crate::active_requests::CallsReply;
+use crate::admission::AdmittedCaller;
+use crate::api::{Api, Bytes, Json, Operation, Query, etag, etag_matches};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
-use crate::work::Awaited;
+use crate::state::DaemonState;
 
 /// Bytes of the largest file that is read whole (seed 001: 1 MB), with room for what is masked in it.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
@@ -66,46 +69,50 @@ struct FileDocument {
 pub(super) fn routes(api: &mut Api) {
     let read =
         Operation::get("/files", Role::Caller, "Reads a text file of the workspace, up to 1 MB.");
-    let read =
-        read.about("A call of `read_file`. Its `ETag` is for `If-Match`.").query::<PathQuery>();
-    api.add(or_failure(read.ok::<FileDocument>("Its text.")), read_file);
+    let read = read
+        .description("A call of `read_file`. Its `ETag` is for `If-Match`.")
+        .query::<PathQuery>();
+    api.add(document_failures(read.returns_ok::<FileDocument>("Its text.")), read_file);
     let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
-    let list =
-        list.about("A call of `list_dir`; `structured` has the entries.").query::<FolderQuery>();
-    api.add(told_by_status(list), list_folder);
+    let list = list
+        .description("A call of `list_dir`; `structured` has the entries.")
+        .query::<FolderQuery>();
+    api.add(document_status_codes(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
-        .stands_in_line()
-        .about("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
+        .queues_calls()
+        .description("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
         .header("if-match", "The `ETag` that was read, or `*`.")
         .header("if-none-match", "`*`: only if there is no such file.")
         .query::<PathQuery>()
         .bytes();
-    api.add(told_by_status(write), write_file);
+    api.add(document_status_codes(write), write_file);
     let delete =
         Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
-            .stands_in_line()
-            .about("A call of `delete_file`, which people are asked about unless a rule allows it.")
+            .queues_calls()
+            .description(
+                "A call of `delete_file`, which people are asked about unless a rule allows it.",
+            )
             .header("if-match", "The `ETag` that was read; none = whatever there is.")
             .query::<DeleteQuery>();
-    api.add(told_by_status(delete), delete_file);
+    api.add(document_status_codes(delete), delete_file);
 }
 
 /// One call to its end.
-async fn call(
-    daemon: &Daemon,
-    principal: &Principal,
+async fn call_file_tool(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
     tool: &str,
     args: Value,
 ) -> Result<Answer, Problem> {
-    let batch = daemon.batch_of(principal, vec![Call::new(tool, args)]);
-    match daemon.run_calls(principal, batch, None, None).await? {
-        Awaited::Answers(mut answers) => answers.pop().ok_or_else(no_answer),
-        Awaited::GoOn(_) => Err(no_answer()),
+    let batch = daemon.calls().build_batch(principal, vec![Call::new(tool, args)]);
+    match daemon.calls().run(principal, batch, None, None).await? {
+        CallsReply::Answers(mut answers) => answers.pop().ok_or_else(no_answer),
+        CallsReply::Accepted(_) => Err(no_answer()),
     }
 }
 
 /// What a call brought, or the answer that says why there is nothing.
-fn brought(given: Answer) -> Result<(toolcrib_app::core::CallId, ModelResult), Box<Answer>> {
+fn tool_result(given: Answer) -> Result<(toolcrib_app::core::CallId, ModelResult), Box<Answer>> {
     match given {
         Answer::Done(outcome) => match &outcome.result {
             Ok(result) if !result.is_error => Ok((outcome.call, result.clone())),
@@ -116,92 +123,95 @@ fn brought(given: Answer) -> Result<(toolcrib_app::core::CallId, ModelResult), B
 }
 
 /// The text of a file, whole.
-async fn text_of(
-    daemon: &Daemon,
-    principal: &Principal,
+async fn read_text(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
     path: &str,
 ) -> Result<Result<FileDocument, Box<Answer>>, Problem> {
-    let given = call(daemon, principal, "read_file", json!({"path": path})).await?;
-    let (id, result) = match brought(given) {
+    let given = call_file_tool(daemon, principal, "read_file", json!({"path": path})).await?;
+    let (id, result) = match tool_result(given) {
         Ok(found) => found,
         Err(given) => return Ok(Err(given)),
     };
     let (text, neutralised) = match (result.artifact, result.result) {
         // What is too long for a model is kept as it was read.
-        (Some(artifact), _) => (whole(daemon, principal, artifact).await?, Vec::new()),
+        (Some(artifact), _) => (read_whole_file(daemon, principal, artifact).await?, Vec::new()),
         (None, Value::String(text)) => (text, result.changes),
         (None, data) => (data.to_string(), result.changes),
     };
     Ok(Ok(FileDocument { path: path.to_owned(), text, neutralised, call: id.to_string() }))
 }
 
-async fn whole(
-    daemon: &Daemon,
+async fn read_whole_file(
+    daemon: &DaemonState,
     principal: &Principal,
     artifact: ArtifactRef,
 ) -> Result<String, Problem> {
     let owner = principal.owner.clone();
-    let bytes = beside(daemon, move |store| store.read(&artifact, &owner, 0, MOST_BYTES)).await?;
+    let bytes =
+        run_blocking(daemon, move |store| store.read(&artifact, &owner, 0, MOST_BYTES)).await?;
     let gone = || Problem::new(Code::Unavailable, "what was read could not be kept; try again");
     Ok(String::from_utf8_lossy(&bytes.ok_or_else(gone)?).into_owned())
 }
 
-fn tagged(mut response: Response, text: &str) -> Response {
-    if let Ok(tag) = HeaderValue::from_str(&tag_of(text)) {
+fn with_etag(mut response: Response, text: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&etag(text)) {
         response.headers_mut().insert(header::ETAG, tag);
     }
     response
 }
 
 async fn read_file(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     Query(query): Query<PathQuery>,
 ) -> Result<Response, Problem> {
-    Ok(match text_of(&daemon, &principal, &query.path).await? {
+    Ok(match read_text(&daemon, &principal, &query.path).await? {
         Ok(file) => {
             let text = file.text.clone();
-            tagged(Json(file).into_response(), &text)
+            with_etag(Json(file).into_response(), &text)
         }
-        Err(given) => answer(*given),
+        Err(given) => answer_response(*given),
     })
 }
 
 async fn list_folder(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     Query(query): Query<FolderQuery>,
 ) -> Result<Response, Problem> {
     let path = query.path.unwrap_or_else(|| ".".to_owned());
-    Ok(answer(call(&daemon, &principal, "list_dir", json!({"path": path})).await?))
+    Ok(answer_response(
+        call_file_tool(&daemon, &principal, "list_dir", json!({"path": path})).await?,
+    ))
 }
 
 async fn write_file(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     headers: HeaderMap,
     Query(query): Query<PathQuery>,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
     let text = std::str::from_utf8(&body)
         .map_err(|error| Problem::invalid(format!("the body is no UTF-8: {error}")))?;
-    if let Err(given) = may_write(&daemon, &principal, &headers, &query.path).await? {
-        return Ok(answer(*given));
+    if let Err(given) = check_write(&daemon, &principal, &headers, &query.path).await? {
+        return Ok(answer_response(*given));
     }
     let args = json!({"path": query.path, "content": text});
-    would_keep_secrets(&daemon, &principal, &query.path, text).await?;
-    let given = call(&daemon, &principal, "write_file", args).await?;
+    check_masked_secrets(&daemon, &principal, &query.path, text).await?;
+    let given = call_file_tool(&daemon, &principal, "write_file", args).await?;
     let is_written = given.outcome().is_some_and(|outcome| !outcome.is_error());
-    let response = answer(given);
+    let response = answer_response(given);
     // The tag is that of the text as it is shown, as GET has it.
     let shown = daemon.toolcrib().engine().sealing().secrets.mask(text.to_owned());
-    Ok(if is_written { tagged(response, &shown) } else { response })
+    Ok(if is_written { with_etag(response, &shown) } else { response })
 }
 
 /// Whoever writes back what was shown must not put the mask of a secret into the secret's place.
-async fn would_keep_secrets(
-    daemon: &Daemon,
-    principal: &Principal,
+async fn check_masked_secrets(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
     path: &str,
     text: &str,
 ) -> Result<(), Problem> {
@@ -209,12 +219,13 @@ async fn would_keep_secrets(
         return Ok(());
     }
     // Where it cannot be read, nobody was shown anything.
-    let Ok(file) = text_of(daemon, principal, path).await? else { return Ok(()) };
+    let Ok(file) = read_text(daemon, principal, path).await? else { return Ok(()) };
     if !file.text.contains(MASK) {
         return Ok(());
     }
-    let info = call(daemon, principal, "file_info", json!({"path": path})).await?;
-    let bytes = brought(info).ok().and_then(|(_, info)| info.structured?.get("bytes")?.as_u64());
+    let info = call_file_tool(daemon, principal, "file_info", json!({"path": path})).await?;
+    let bytes =
+        tool_result(info).ok().and_then(|(_, info)| info.structured?.get("bytes")?.as_u64());
     if bytes == Some(file.text.len() as u64) {
         // It says so itself, letter for letter.
         return Ok(());
@@ -225,9 +236,9 @@ async fn would_keep_secrets(
 }
 
 /// Whether what is there is what the caller knows of.
-async fn may_write(
-    daemon: &Daemon,
-    principal: &Principal,
+async fn check_write(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
     headers: &HeaderMap,
     path: &str,
 ) -> Result<Result<(), Box<Answer>>, Problem> {
@@ -236,8 +247,8 @@ async fn may_write(
         return Ok(Ok(()));
     }
     if wanted.is_some() {
-        return match text_of(daemon, principal, path).await? {
-            Ok(file) if !matches(wanted, &tag_of(&file.text)) => Err(stale()),
+        return match read_text(daemon, principal, path).await? {
+            Ok(file) if !etag_matches(wanted, &etag(&file.text)) => Err(stale()),
             Ok(file) if !file.neutralised.is_empty() => Err(Problem::conflict(
                 "what you read is not letter for letter the file, and would replace what was made harmless in it: send `If-Match: *` to replace it all the same",
             )),
@@ -247,7 +258,8 @@ async fn may_write(
         };
     }
     let only_new = headers.get(header::IF_NONE_MATCH).is_some_and(|tag| tag.as_bytes() == b"*");
-    match brought(call(daemon, principal, "file_info", json!({"path": path})).await?) {
+    match tool_result(call_file_tool(daemon, principal, "file_info", json!({"path": path})).await?)
+    {
         Err(given) if is_missing(&given) => Ok(Ok(())),
         Err(given) => Ok(Err(given)),
         Ok(_) if only_new => Err(Problem::new(Code::Stale, "there is such a file already")),
@@ -267,19 +279,19 @@ fn is_missing(given: &Answer) -> bool {
 }
 
 async fn delete_file(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     headers: HeaderMap,
     Query(query): Query<DeleteQuery>,
 ) -> Result<Response, Problem> {
     if headers.contains_key(header::IF_MATCH)
-        && let Err(given) = may_write(&daemon, &principal, &headers, &query.path).await?
+        && let Err(given) = check_write(&daemon, &principal, &headers, &query.path).await?
     {
-        return Ok(answer(*given));
+        return Ok(answer_response(*given));
     }
     let mut args = json!({"path": query.path});
     if query.recursive {
         args["recursive"] = json!(true);
     }
-    Ok(answer(call(&daemon, &principal, "delete_file", args).await?))
+    Ok(answer_response(call_file_tool(&daemon, &principal, "delete_file", args).await?))
 }

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::{Api, Json, Operation};
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::Role;
+use crate::state::DaemonState;
 
 /// How the daemon is.
 #[derive(Serialize, JsonSchema)]
@@ -24,28 +24,28 @@ struct Health {
 
 pub(super) fn routes(api: &mut Api) {
     let health = Operation::get("/healthz", Role::Viewer, "Says that the daemon lives.");
-    api.add(health.open().at_root().tag("health").ok::<Health>("It lives."), healthz);
+    api.add(health.public().at_root().tag("health").returns_ok::<Health>("It lives."), healthz);
     let ready = Operation::get("/readyz", Role::Viewer, "Says whether the daemon takes calls.");
-    api.add(ready.open().at_root().tag("health").ok::<Health>("It takes calls."), readyz);
+    api.add(ready.public().at_root().tag("health").returns_ok::<Health>("It takes calls."), readyz);
 }
 
-fn health(daemon: &Daemon) -> Health {
+fn health(daemon: &DaemonState) -> Health {
     let version = daemon.settings().version.clone();
     Health {
         status: "ok",
         name: "toolcrib",
         version,
-        up_seconds: daemon.begun().elapsed().as_secs(),
+        up_seconds: daemon.started_at().elapsed().as_secs(),
     }
 }
 
-async fn healthz(State(daemon): State<Daemon>) -> Json<Health> {
+async fn healthz(State(daemon): State<DaemonState>) -> Json<Health> {
     Json(health(&daemon))
 }
 
 /// Ready once the store answers, and no longer when it was told to stop.
-async fn readyz(State(daemon): State<Daemon>) -> Result<Json<Health>, Problem> {
-    if daemon.stopping().is_cancelled() {
+async fn readyz(State(daemon): State<DaemonState>) -> Result<Json<Health>, Problem> {
+    if daemon.shutdown_token().is_cancelled() {
         return Err(Problem::new(Code::Unavailable, "the daemon is stopping").retry_after(5));
     }
     daemon.stores().switches.switches("").await?;

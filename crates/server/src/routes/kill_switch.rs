@@ -8,19 +8,19 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
-use toolcrib_app::{RunningCall, SWITCHES_AGE, Stop, Switched};
+use toolcrib_app::{KillSwitchState, RunningCall, SWITCH_CACHE_TTL, SwitchTarget};
+use toolcrib_ops::calls::CallState;
 
-use super::calls::document::CallState;
 use super::switches::OWNER;
 use crate::api::{Api, Json, Operation};
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// Time that calls have to end once they were told to; what takes longer is said to be running still.
-const END: Duration = Duration::from_secs(3);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time between two looks whether they have ended.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// Why and how tools are stopped.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -79,21 +79,21 @@ struct StoppedCall {
 
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/kill-switch", Role::Viewer, "Shows whether tools are stopped.");
-    api.add(show.ok::<KillSwitchDocument>("How it stands."), show_switch);
+    api.add(show.returns_ok::<KillSwitchDocument>("How it stands."), show_switch);
     let pull = Operation::put("/kill-switch", Role::Operator, "Stops every tool, on every daemon.");
-    let pull = pull.about("Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.");
-    api.add(pull.body::<StopBody>().ok::<Stopped>("No tool runs."), pull_switch);
-    let release = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
+    let pull = pull.description("Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.");
+    api.add(pull.body::<StopBody>().returns_ok::<Stopped>("No tool runs."), engage);
+    let operation = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
     api.add(
-        release.ok::<KillSwitchDocument>("They run, each as its own switches say."),
-        release_switch,
+        operation.returns_ok::<KillSwitchDocument>("They run, each as its own switches say."),
+        release,
     );
 }
 
-async fn document(daemon: &Daemon) -> Result<KillSwitchDocument, Problem> {
+async fn document(daemon: &DaemonState) -> Result<KillSwitchDocument, Problem> {
     let stop = daemon.toolcrib().kill_switch().read();
     let rows = daemon.stores().switches.switches(OWNER).await?;
-    let everything = Switched::Everything.name();
+    let everything = SwitchTarget::Everything.name();
     let row = rows.into_iter().find(|row| row.name == everything && row.state == SwitchState::Off);
     let some = |text: String| Some(text).filter(|text| !text.is_empty());
     let by_row = row.as_ref().map(|row| (row.by.clone(), row.at));
@@ -110,23 +110,29 @@ async fn document(daemon: &Daemon) -> Result<KillSwitchDocument, Problem> {
     })
 }
 
-async fn show_switch(State(daemon): State<Daemon>) -> Result<Json<KillSwitchDocument>, Problem> {
+async fn show_switch(
+    State(daemon): State<DaemonState>,
+) -> Result<Json<KillSwitchDocument>, Problem> {
     Ok(Json(document(&daemon).await?))
 }
 
-async fn pull_switch(
-    State(daemon): State<Daemon>,
+async fn engage(
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Json(body): Json<StopBody>,
 ) -> Result<Response, Problem> {
     Ok(Json(pull(&daemon, &principal, body).await?).into_response())
 }
 
-async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<Stopped, Problem> {
+async fn pull(
+    daemon: &DaemonState,
+    principal: &Principal,
+    body: StopBody,
+) -> Result<Stopped, Problem> {
     let (toolcrib, now) = (daemon.toolcrib(), SystemClock.now_ms());
     let stop_running = body.stop_running.unwrap_or(true);
     let why: String = toolcrib.engine().sealing().secrets.mask(body.reason);
-    let stop = Stop {
+    let stop = KillSwitchState {
         by: principal.name.clone(),
         at: now,
         why: why.chars().take(1000).collect(),
@@ -134,26 +140,26 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
     };
     let switch = Switch {
         owner: OWNER.to_owned(),
-        name: Switched::Everything.name(),
+        name: SwitchTarget::Everything.name(),
         state: SwitchState::Off,
         by: principal.name.clone(),
         at: now,
     };
     // Looked up before and after: whoever watches the file may stop calls before anything else happens here.
-    let mut running = toolcrib.engine().running();
+    let mut running = toolcrib.engine().running_calls();
     // The file comes first: it needs nothing that could be broken, and holds at once.
     let file = toolcrib.kill_switch().engage(stop);
-    running.extend(toolcrib.engine().running());
+    running.extend(toolcrib.engine().running_calls());
     running.sort_by_key(|call| (call.started_at_ms, call.call));
     running.dedup_by_key(|call| call.call);
     // It waits for nobody, not for the store either.
     if stop_running {
-        let _ = toolcrib.stop_running();
+        let _ = toolcrib.stop_calls();
     }
     let row = daemon.stores().switches.set_switch(switch).await;
     let refreshed = toolcrib.refresh_switches().await;
     if stop_running {
-        let _ = toolcrib.stop_running();
+        let _ = toolcrib.stop_calls();
     }
     match (file, row) {
         (Ok(()), Ok(())) => {}
@@ -175,30 +181,34 @@ async fn pull(daemon: &Daemon, principal: &Principal, body: StopBody) -> Result<
     }
     refreshed?;
     let (calls, ()) = tokio::join!(
-        ends(daemon, running, if stop_running { END } else { Duration::ZERO }),
+        wait_for_calls(daemon, running, if stop_running { STOP_TIMEOUT } else { Duration::ZERO }),
         // After this, no daemon of another machine starts a call on what it read before the row was there.
-        tokio::time::sleep(SWITCHES_AGE),
+        tokio::time::sleep(SWITCH_CACHE_TTL),
     );
     let switch = document(daemon).await?;
-    daemon.live().switched(&switch);
+    daemon.run_supervisor().publish_switch(&switch);
     Ok(Stopped { switch, calls })
 }
 
 /// What becomes of these calls within this time.
-async fn ends(daemon: &Daemon, running: Vec<RunningCall>, limit: Duration) -> Vec<StoppedCall> {
+async fn wait_for_calls(
+    daemon: &DaemonState,
+    running: Vec<RunningCall>,
+    limit: Duration,
+) -> Vec<StoppedCall> {
     let until = tokio::time::Instant::now() + limit;
     let mut calls = Vec::with_capacity(running.len());
     for call in running {
         let mut status = status_of(daemon, &call).await;
         while status == CallState::Running && tokio::time::Instant::now() < until {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             status = status_of(daemon, &call).await;
         }
         calls.push(StoppedCall {
             call: call.call.to_string(),
             tool: call.tool.to_string(),
             run: call.run.map(|run| run.to_string()),
-            effect: super::calls::word(&call.effect).unwrap_or_default(),
+            effect: toolcrib_ops::calls::serialized_name(&call.effect).unwrap_or_default(),
             started_at: call.started_at_ms,
             status,
         });
@@ -206,7 +216,7 @@ async fn ends(daemon: &Daemon, running: Vec<RunningCall>, limit: Duration) -> Ve
     calls
 }
 
-async fn status_of(daemon: &Daemon, call: &RunningCall) -> CallState {
+async fn status_of(daemon: &DaemonState, call: &RunningCall) -> CallState {
     match daemon.stores().calls.call(call.call).await {
         Ok(Some(stored)) => {
             stored.row.end.map_or(CallState::Running, |end| CallState::from(end.outcome))
@@ -216,11 +226,11 @@ async fn status_of(daemon: &Daemon, call: &RunningCall) -> CallState {
     }
 }
 
-async fn release_switch(
-    State(daemon): State<Daemon>,
+async fn release(
+    State(daemon): State<DaemonState>,
     principal: Principal,
 ) -> Result<Json<KillSwitchDocument>, Problem> {
-    let (name, now) = (Switched::Everything.name(), SystemClock.now_ms());
+    let (name, now) = (SwitchTarget::Everything.name(), SystemClock.now_ms());
     // The store first, so that nothing is half open when it cannot be written.
     daemon.stores().switches.unset_switch(OWNER, &name, &principal.name, now).await?;
     daemon.toolcrib().kill_switch().release().map_err(|error| {
@@ -232,6 +242,6 @@ async fn release_switch(
     })?;
     daemon.toolcrib().refresh_switches().await?;
     let switch = document(&daemon).await?;
-    daemon.live().switched(&switch);
+    daemon.run_supervisor().publish_switch(&switch);
     Ok(Json(switch))
 }

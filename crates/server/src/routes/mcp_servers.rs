@@ -5,11 +5,11 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::mcp::client::{Change, Connection, Remote, State as Stands};
+use toolcrib_app::mcp::client::{Connection, ConnectionState as Stands, Remote, ToolChange};
 
-use crate::api::{Api, Operation, Page, etagged};
-use crate::daemon::Daemon;
+use crate::api::{Api, Operation, Page, etag_response};
 use crate::role::Role;
+use crate::state::DaemonState;
 
 /// A server in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -83,12 +83,12 @@ enum McpHeldChange {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers that are on.")
-        .about("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
+        .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
         .tag("mcp");
-    api.add(list.ok::<Page<McpServerRow>>("All of them.").etagged(), list_servers);
+    api.add(list.returns_ok::<Page<McpServerRow>>("All of them.").etagged(), list_servers);
 }
 
-async fn list_servers(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+async fn list_servers(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let infos = daemon.toolcrib().infos();
     let mut rows = Vec::new();
     for connection in daemon.toolcrib().mcp().connections() {
@@ -96,10 +96,10 @@ async fn list_servers(State(daemon): State<Daemon>, headers: HeaderMap) -> Respo
         let tools = infos.iter().filter(|info| info.source == name).count();
         rows.push(row(&daemon, connection, tools).await);
     }
-    etagged(&headers, &Page::whole(rows))
+    etag_response(&headers, &Page::single_page(rows))
 }
 
-async fn row(daemon: &Daemon, connection: &Connection, tools: usize) -> McpServerRow {
+async fn row(daemon: &DaemonState, connection: &Connection, tools: usize) -> McpServerRow {
     let config = connection.config();
     let masked = |text| daemon.toolcrib().engine().sealing().secrets.mask(text);
     let (state, server, protocol, last_error) = match connection.state() {
@@ -113,12 +113,12 @@ async fn row(daemon: &Daemon, connection: &Connection, tools: usize) -> McpServe
         }
         Stands::Error { reason } => (McpServerState::Error, None, None, Some(masked(reason))),
     };
-    let held = connection.held_now().await.into_iter().map(|held| McpHeldTool {
+    let held = connection.known_pending_reviews().await.into_iter().map(|held| McpHeldTool {
         tool: masked(held.tool),
         change: match held.change {
-            Change::New => McpHeldChange::New,
-            Change::Changed => McpHeldChange::Changed,
-            Change::Gone => McpHeldChange::Gone,
+            ToolChange::New => McpHeldChange::New,
+            ToolChange::Changed => McpHeldChange::Changed,
+            ToolChange::Gone => McpHeldChange::Gone,
         },
     });
     McpServerRow {

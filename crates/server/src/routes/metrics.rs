@@ -5,33 +5,33 @@ use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 
 use crate::api::{Api, Operation};
-use crate::daemon::Daemon;
-use crate::observe::{MEDIA_TYPE, Now};
 use crate::problem::{Code, Problem};
 use crate::role::Role;
+use crate::state::DaemonState;
+use crate::telemetry::{GaugeValues, MEDIA_TYPE};
 
 pub(super) fn routes(api: &mut Api) {
     let metrics =
         Operation::get("/metrics", Role::Viewer, "Gives figures for Prometheus.").at_root();
-    let metrics = metrics.tag("health").about("A token with the role viewer is enough for a scraper: it sees no arguments and no results.");
+    let metrics = metrics.tag("health").description("A token with the role viewer is enough for a scraper: it sees no arguments and no results.");
     api.add(
-        metrics.gives(MEDIA_TYPE, "All of them, in the text form of OpenMetrics."),
+        metrics.returns_media(MEDIA_TYPE, "All of them, in the text form of OpenMetrics."),
         metrics_text,
     );
 }
 
-async fn metrics_text(State(daemon): State<Daemon>) -> Result<Response, Problem> {
+async fn metrics_text(State(daemon): State<DaemonState>) -> Result<Response, Problem> {
     let engine = daemon.toolcrib().engine();
-    let now = Now {
-        running: engine.running().len() as u64,
-        open: engine.waiting_now(),
-        queued: daemon.turnstile().crowd().waiting as u64,
+    let now = GaugeValues {
+        running: engine.running_calls().len() as u64,
+        received: engine.active_call_count(),
+        queued: daemon.call_queue().stats().waiting as u64,
         pending: daemon.stores().approvals.pending().await?.len() as u64,
-        lost: engine.observers_lost(),
+        events_lost: engine.dropped_events(),
         tools_on: engine.tools_enabled(),
-        up: daemon.begun().elapsed(),
+        uptime: daemon.started_at().elapsed(),
     };
-    let text = daemon.observe().meters().text(now, &daemon.settings().version);
+    let text = daemon.telemetry().metrics().render(now, &daemon.settings().version);
     let text = text.ok_or_else(|| Problem::new(Code::Internal, "the figures cannot be written"))?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], text).into_response())
 }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::api::{Api, Json, Operation};
-use crate::daemon::Daemon;
-use crate::door::sessions::cookie_header;
-use crate::door::{Known, Site};
+use crate::middleware::browser_sessions::cookie_header;
+use crate::middleware::{Authenticated, RequestOrigin};
 use crate::problem::{Code, Problem};
 use crate::role::Role;
+use crate::state::DaemonState;
 
 /// Who asks, and what it may do.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -38,19 +38,19 @@ struct Session {
 
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/session", Role::Viewer, "Says who asks and what it may do.");
-    api.add(show.ok::<Session>("By token, by session, or on the socket."), self::show);
+    api.add(show.returns_ok::<Session>("By token, by session, or on the socket."), self::show);
     let begin =
         Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
-    let begin = begin.about(
+    let begin = begin.description(
         "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
          needs the header `X-Toolcrib-Session` with the word of this answer as well. The session ends with its token, with its time, or with the daemon.",
     );
-    api.add(begin.answers::<Session>(201, "The session began."), self::begin);
+    api.add(begin.returns::<Session>(201, "The session began."), self::begin);
     let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
-    api.add(end.empty(204, "The cookie counts for nothing."), self::end);
+    api.add(end.returns_empty(204, "The cookie counts for nothing."), self::end);
 }
 
-fn session(known: &Known) -> Session {
+fn session(known: &Authenticated) -> Session {
     let principal = &known.principal;
     Session {
         name: principal.name.clone(),
@@ -64,21 +64,22 @@ fn session(known: &Known) -> Session {
 }
 
 async fn show(
-    State(daemon): State<Daemon>,
-    Extension(known): Extension<Known>,
-    Extension(site): Extension<Site>,
+    State(daemon): State<DaemonState>,
+    Extension(known): Extension<Authenticated>,
+    Extension(site): Extension<RequestOrigin>,
     headers: HeaderMap,
 ) -> Json<Session> {
     let by_cookie = !headers.contains_key(header::AUTHORIZATION);
-    let mine = by_cookie.then(|| daemon.door().sessions.shown(&headers, &site)).flatten();
-    let (word, seconds_left) = mine.map(|own| (own.word.clone(), own.seconds_left())).unzip();
+    let mine =
+        by_cookie.then(|| daemon.middleware().sessions.for_display(&headers, &site)).flatten();
+    let (word, seconds_left) = mine.map(|own| (own.csrf_token.clone(), own.seconds_left())).unzip();
     Json(Session { word, seconds_left, ..session(&known) })
 }
 
 async fn begin(
-    State(daemon): State<Daemon>,
-    Extension(known): Extension<Known>,
-    Extension(site): Extension<Site>,
+    State(daemon): State<DaemonState>,
+    Extension(known): Extension<Authenticated>,
+    Extension(site): Extension<RequestOrigin>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if !headers.contains_key(header::AUTHORIZATION) {
@@ -91,21 +92,21 @@ async fn begin(
         return Err(Problem::invalid("a session is for a page, which comes over TCP with a token"));
     };
     let (own, cookie) = daemon
-        .door()
+        .middleware()
         .sessions
         .begin(credential, &site)
         .map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     let seconds_left = Some(own.seconds_left());
-    let body = Json(Session { word: Some(own.word), seconds_left, ..session(&known) });
+    let body = Json(Session { word: Some(own.csrf_token), seconds_left, ..session(&known) });
     let cookie = [(header::SET_COOKIE, cookie_header(&cookie))];
     Ok((StatusCode::CREATED, cookie, body).into_response())
 }
 
 async fn end(
-    State(daemon): State<Daemon>,
-    Extension(site): Extension<Site>,
+    State(daemon): State<DaemonState>,
+    Extension(site): Extension<RequestOrigin>,
     headers: HeaderMap,
 ) -> Response {
-    let cookie = cookie_header(&daemon.door().sessions.end(&headers, &site));
+    let cookie = cookie_header(&daemon.middleware().sessions.end(&headers, &site));
     (StatusCode::NO_CONTENT, [(header::SET_COOKIE, cookie)]).into_response()
 }

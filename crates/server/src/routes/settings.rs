@@ -7,14 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::api::{Api, Json, Operation, Page, Path, etagged};
-use crate::daemon::Daemon;
-use crate::host::{Reloaded, SettingRow};
+use crate::api::{Api, Json, Operation, Page, Path, etag_response};
+use crate::daemon_host::{Reloaded, SettingRow};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// What stands in place of a secret, and keeps it when it is written back (SPEC 5.4).
-pub(super) const KEPT: &str = "***";
+pub(super) const MASKED: &str = "***";
 
 /// A value for a key.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -36,14 +36,15 @@ pub(super) struct SettingChanged {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
-    let list = list.about("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
-    api.add(list.ok::<Page<SettingRow>>("All of them.").etagged(), list_settings);
+    let list = list.description("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
+    api.add(list.returns_ok::<Page<SettingRow>>("All of them.").etagged(), list_settings);
     let set =
         Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
-    let set = set.about("The file stays as it was when the configuration would not hold with it.");
+    let set =
+        set.description("The file stays as it was when the configuration would not hold with it.");
     api.add(
         set.body::<SettingBody>()
-            .ok::<SettingChanged>("It is in force, or says what it waits for."),
+            .returns_ok::<SettingChanged>("It is in force, or says what it waits for."),
         set_setting,
     );
     let unset = Operation::delete(
@@ -52,7 +53,9 @@ pub(super) fn routes(api: &mut Api) {
         "Takes a key out of the person's own file.",
     );
     api.add(
-        unset.ok::<SettingChanged>("The value of another layer, or the default, is in force."),
+        unset.returns_ok::<SettingChanged>(
+            "The value of another layer, or the default, is in force.",
+        ),
         unset_setting,
     );
     let reload = Operation::post(
@@ -60,16 +63,20 @@ pub(super) fn routes(api: &mut Api) {
         Role::Operator,
         "Reads all files of the configuration again.",
     );
-    let reload = reload
-        .about("Rules, hooks, agents and tools of folders too. A broken file changes nothing.");
-    api.add(reload.ok::<Reloaded>("What is in force now was read just now."), reload_settings);
+    let reload = reload.description(
+        "Rules, hooks, agents and tools of folders too. A broken file changes nothing.",
+    );
+    api.add(
+        reload.returns_ok::<Reloaded>("What is in force now was read just now."),
+        reload_settings,
+    );
 }
 
 async fn list_settings(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Ok(etagged(&headers, &Page::whole(daemon.host().settings()?)))
+    Ok(etag_response(&headers, &Page::single_page(daemon.host().settings()?)))
 }
 
 /// A value as the command line would take it.
@@ -86,13 +93,13 @@ fn text(value: &Value) -> Result<String, Problem> {
 }
 
 async fn set_setting(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(key): Path<String>,
     Json(body): Json<SettingBody>,
 ) -> Result<Json<SettingChanged>, Problem> {
     let value = text(&body.value)?;
-    if value == KEPT {
+    if value == MASKED {
         return Ok(Json(SettingChanged {
             setting: find(&daemon, &key)?,
             reloaded: Reloaded::default(),
@@ -102,27 +109,27 @@ async fn set_setting(
 }
 
 async fn unset_setting(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(key): Path<String>,
 ) -> Result<Json<SettingChanged>, Problem> {
     change(&daemon, &principal, &key, None).await
 }
 
-fn find(daemon: &Daemon, key: &str) -> Result<Option<SettingRow>, Problem> {
+fn find(daemon: &DaemonState, key: &str) -> Result<Option<SettingRow>, Problem> {
     Ok(daemon.host().settings()?.into_iter().find(|row| row.key == key))
 }
 
 pub(super) async fn change(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     key: &str,
     value: Option<&str>,
 ) -> Result<Json<SettingChanged>, Problem> {
-    daemon.host().set(key, value)?;
+    daemon.host().set_setting(key, value)?;
     // The value is not repeated: what people type into a configuration is sometimes a secret.
     let act = if value.is_some() { "setting.set" } else { "setting.unset" };
-    daemon.record(principal, act, key).await?;
+    daemon.admin_audit().record(principal, act, key).await?;
     let reloaded = daemon.host().reload().await.map_err(|error| {
         Problem::new(
             Code::Invalid,
@@ -133,10 +140,10 @@ pub(super) async fn change(
 }
 
 async fn reload_settings(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
 ) -> Result<Json<Reloaded>, Problem> {
     let reloaded = daemon.host().reload().await?;
-    daemon.record(&principal, "settings.reload", "").await?;
+    daemon.admin_audit().record(&principal, "settings.reload", "").await?;
     Ok(Json(reloaded))
 }

@@ -6,13 +6,13 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Kit, Skill, validate};
+use toolcrib_app::agent::library::{Kit, Skill, validate_skill};
 
 use super::agents::{FileProblem, unknown};
-use crate::api::{Api, Json, Operation, Page, Path, etagged};
-use crate::daemon::Daemon;
+use crate::api::{Api, Json, Operation, Page, Path, etag_response};
 use crate::problem::Problem;
 use crate::role::Role;
+use crate::state::DaemonState;
 
 /// A skill in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -35,7 +35,7 @@ struct SkillRow {
 
 /// A skill, whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SkillShown {
+struct SkillDetails {
     /// The skill.
     #[serde(flatten)]
     skill: SkillRow,
@@ -53,7 +53,7 @@ struct SkillShown {
 
 /// What is wrong with something; nothing, when the list is empty.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Checked {
+struct CheckReport {
     /// Whether nothing is wrong.
     valid: bool,
     /// What is wrong.
@@ -75,26 +75,26 @@ struct KitRow {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/skills", Role::Viewer, "Lists the skills.");
-    api.add(list.ok::<Page<SkillRow>>("All that can be loaded.").etagged(), list_skills);
+    api.add(list.returns_ok::<Page<SkillRow>>("All that can be loaded.").etagged(), list_skills);
     let show =
         Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
-    api.add(show.ok::<SkillShown>("The skill as its file is now."), show_skill);
+    api.add(show.returns_ok::<SkillDetails>("The skill as its file is now."), show_skill);
     let check = Operation::post(
         "/skills/{name}/validate",
         Role::Viewer,
         "Checks a skill more strictly than loading does.",
     );
-    api.add(check.ok::<Checked>("What is wrong with it."), check_skill);
+    api.add(check.returns_ok::<CheckReport>("What is wrong with it."), check_skill);
     let kits = Operation::get("/kits", Role::Viewer, "Lists the kits.");
-    api.add(kits.ok::<Page<KitRow>>("All that can be used.").etagged(), list_kits);
+    api.add(kits.returns_ok::<Page<KitRow>>("All that can be used.").etagged(), list_kits);
     let kit = Operation::get("/kits/{name}", Role::Viewer, "Shows a kit.");
-    api.add(kit.ok::<KitRow>("The kit."), show_kit);
+    api.add(kit.returns_ok::<KitRow>("The kit."), show_kit);
     let library = Operation::get(
         "/library/problems",
         Role::Viewer,
         "Says what is wrong with files of agents, skills, kits and guides.",
     );
-    api.add(library.tag("skills").ok::<Checked>("What is wrong."), list_problems);
+    api.add(library.tag("skills").returns_ok::<CheckReport>("What is wrong."), list_problems);
 }
 
 fn skill_row(skill: &Skill) -> SkillRow {
@@ -105,25 +105,25 @@ fn skill_row(skill: &Skill) -> SkillRow {
         version: skill.version.clone(),
         allowed_tools: skill.allowed_tools.clone(),
         tools_required: skill.tools_required.clone(),
-        place: skill.place.to_string(),
+        place: skill.location.to_string(),
     }
 }
 
-async fn list_skills(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+async fn list_skills(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let library = daemon.runner().library();
-    etagged(&headers, &Page::whole(library.skills.iter().map(skill_row).collect()))
+    etag_response(&headers, &Page::single_page(library.skills.iter().map(skill_row).collect()))
 }
 
 async fn show_skill(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Path(name): Path<String>,
-) -> Result<Json<SkillShown>, Problem> {
+) -> Result<Json<SkillDetails>, Problem> {
     let library = daemon.runner().library();
     let skill = library.skill(&name).map_err(|error| unknown(&error))?;
     let body = skill
         .body()
         .map_err(|why| Problem::conflict(format!("the skill cannot be read: {why}")))?;
-    Ok(Json(SkillShown {
+    Ok(Json(SkillDetails {
         skill: skill_row(&body.skill),
         license: body.skill.license.clone(),
         compatibility: body.skill.compatibility.clone(),
@@ -134,20 +134,20 @@ async fn show_skill(
 }
 
 async fn check_skill(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Path(name): Path<String>,
-) -> Result<Json<Checked>, Problem> {
+) -> Result<Json<CheckReport>, Problem> {
     let library = daemon.runner().library();
     let skill = library.skill(&name).map_err(|error| unknown(&error))?;
-    let problems: Vec<FileProblem> = match skill.place.path() {
+    let problems: Vec<FileProblem> = match skill.location.path() {
         // What is shipped was checked when it was built.
         None => Vec::new(),
         Some(path) => {
             let names = daemon.runner().tool_names();
-            validate(path, Some(&names)).iter().map(FileProblem::of).collect()
+            validate_skill(path, Some(&names)).iter().map(FileProblem::of).collect()
         }
     };
-    Ok(Json(Checked { valid: problems.is_empty(), problems }))
+    Ok(Json(CheckReport { valid: problems.is_empty(), problems }))
 }
 
 fn kit_row(kit: &Kit) -> KitRow {
@@ -155,17 +155,17 @@ fn kit_row(kit: &Kit) -> KitRow {
         name: kit.name.clone(),
         description: kit.description.clone(),
         tools: kit.tools().map(str::to_owned).collect(),
-        place: kit.place.to_string(),
+        place: kit.location.to_string(),
     }
 }
 
-async fn list_kits(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+async fn list_kits(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let library = daemon.runner().library();
-    etagged(&headers, &Page::whole(library.kits.iter().map(kit_row).collect()))
+    etag_response(&headers, &Page::single_page(library.kits.iter().map(kit_row).collect()))
 }
 
 async fn show_kit(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Path(name): Path<String>,
 ) -> Result<Json<KitRow>, Problem> {
     let library = daemon.runner().library();
@@ -174,8 +174,8 @@ async fn show_kit(
         .ok_or_else(|| Problem::not_found(format!("there is no kit {name}")))
 }
 
-async fn list_problems(State(daemon): State<Daemon>) -> Json<Checked> {
+async fn list_problems(State(daemon): State<DaemonState>) -> Json<CheckReport> {
     let library = daemon.runner().library();
     let problems: Vec<FileProblem> = library.problems.iter().map(FileProblem::of).collect();
-    Json(Checked { valid: problems.is_empty(), problems })
+    Json(CheckReport { valid: problems.is_empty(), problems })
 }

@@ -3,14 +3,14 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::Switched;
+use toolcrib_app::SwitchTarget;
 use toolcrib_app::core::{Clock as _, Origin, SystemClock};
 
 use super::switches::OWNER;
 use crate::api::{Api, Json, Operation};
-use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::state::DaemonState;
 
 /// How the daemon stands.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -64,28 +64,28 @@ struct CallCounts {
 
 pub(super) fn routes(api: &mut Api) {
     let status = Operation::get("/status", Role::Viewer, "Shows how the daemon stands.");
-    api.add(status.ok::<Status>("Numbers of now."), show_status);
+    api.add(status.returns_ok::<Status>("Numbers of now."), show_status);
 }
 
 async fn show_status(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
 ) -> Result<Json<Status>, Problem> {
     let (toolcrib, settings) = (daemon.toolcrib(), daemon.settings());
     let engine = toolcrib.engine();
     let infos = toolcrib.infos();
-    let crowd = daemon.turnstile().crowd();
-    let workspace = toolcrib.batch_of(Vec::new(), Origin::Rest).context.workspace.clone();
+    let crowd = daemon.call_queue().stats();
+    let workspace = toolcrib.manual_batch(Vec::new(), Origin::Rest).context.workspace.clone();
     let set = daemon.stores().switches.switches(OWNER).await?;
-    let known = set.iter().filter(|switch| Switched::of_name(&switch.name).is_some());
+    let known = set.iter().filter(|switch| SwitchTarget::parse(&switch.name).is_some());
     let (pending, now) = (daemon.stores().approvals.pending().await?, SystemClock.now_ms());
     let own =
         pending.iter().filter(|one| one.context.owner == principal.owner && !one.is_expired(now));
     Ok(Json(Status {
         version: settings.version.clone(),
         pid: std::process::id(),
-        up_seconds: daemon.begun().elapsed().as_secs(),
-        stopping: daemon.stopping().is_cancelled(),
+        up_seconds: daemon.started_at().elapsed().as_secs(),
+        stopping: daemon.shutdown_token().is_cancelled(),
         store: settings.store.to_owned(),
         workspace: Some(workspace).filter(|folder| !folder.is_empty()),
         tools_enabled: engine.tools_enabled(),
@@ -94,14 +94,14 @@ async fn show_status(
         tools_on: infos.iter().filter(|info| info.enabled).count(),
         generation: toolcrib.catalog().generation(),
         calls: CallCounts {
-            running: engine.running().len(),
-            open: engine.waiting_now(),
+            running: engine.running_calls().len(),
+            open: engine.active_call_count(),
             queued: crowd.waiting,
             held: crowd.held,
             places: settings.calls_at_once,
             received: engine.received(),
         },
-        runs: daemon.live().count(),
+        runs: daemon.run_supervisor().active_count(),
         approvals_pending: own.count(),
     }))
 }

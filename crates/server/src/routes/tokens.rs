@@ -6,11 +6,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
 
-use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, of_cursor};
-use crate::daemon::Daemon;
-use crate::door::token_text;
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor};
+use crate::middleware::token_format;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role, Roles};
+use crate::state::DaemonState;
 
 /// Characters of a token's name.
 const NAME_CHARS: usize = 60;
@@ -86,23 +86,27 @@ struct MadeToken {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/tokens", Role::Owner, "Lists the tokens.").query::<PageQuery>();
-    api.add(list.ok::<Page<TokenRow>>("Oldest first, those that hold no more too."), list_tokens);
+    api.add(
+        list.returns_ok::<Page<TokenRow>>("Oldest first, those that hold no more too."),
+        list_tokens,
+    );
     let make = Operation::post("/tokens", Role::Owner, "Makes a token.").body::<NewToken>();
-    let make = make
-        .about("A token has at most the roles, the tools and the time of the one that makes it.");
-    api.add(make.answers::<MadeToken>(201, "The token, shown this once."), make_token);
+    let make = make.description(
+        "A token has at most the roles, the tools and the time of the one that makes it.",
+    );
+    api.add(make.returns::<MadeToken>(201, "The token, shown this once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
-    api.add(show.ok::<TokenRow>("What is kept of it."), show_token);
+    api.add(show.returns_ok::<TokenRow>("What is kept of it."), show_token);
     let revoke = Operation::delete("/tokens/{id}", Role::Owner, "Takes a token back.");
-    let revoke = revoke.about(
+    let revoke = revoke.description(
         "It holds no more once this is answered, and within a second on other daemons of the same store; streams that it reads end.",
     );
-    api.add(revoke.empty(204, "It holds no more."), revoke_token);
+    api.add(revoke.returns_empty(204, "It holds no more."), revoke_token);
 }
 
 impl From<ApiToken> for TokenRow {
     fn from(token: ApiToken) -> Self {
-        let holds = token.holds_at(now());
+        let holds = token.is_valid_at(now());
         let (revoked_by, revoked_at) = token.revoked.map(|by| (by.by, by.at)).unzip();
         Self {
             id: token.id,
@@ -126,70 +130,75 @@ fn now() -> i64 {
 }
 
 /// Those that a principal may see: its own owner's, and all if it is the owner of this daemon.
-async fn visible(daemon: &Daemon, principal: &Principal) -> Result<Vec<ApiToken>, Problem> {
-    let mut tokens = daemon.door().tokens.list().await?;
+async fn visible(daemon: &DaemonState, principal: &Principal) -> Result<Vec<ApiToken>, Problem> {
+    let mut tokens = daemon.middleware().tokens.list().await?;
     tokens.retain(|token| principal.owner.is_empty() || token.owner == principal.owner);
     Ok(tokens)
 }
 
 async fn list_tokens(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Query(query): Query<PageQuery>,
 ) -> Result<Json<Page<TokenRow>>, Problem> {
-    let limit = PageQuery::rows(query.limit)?;
-    let after: Option<TokenId> = of_cursor(LIST, query.cursor.as_deref())?;
+    let limit = PageQuery::page_size(query.limit)?;
+    let after: Option<TokenId> = parse_cursor(LIST, query.cursor.as_deref())?;
     let tokens = visible(&daemon, &principal).await?.into_iter();
     let tokens = tokens.filter(|token| after.is_none_or(|after| token.id > after));
     let rows: Vec<TokenRow> = tokens.take(limit + 1).map(TokenRow::from).collect();
-    Ok(Json(Page::first(rows, limit, LIST, |last| last.id)))
+    Ok(Json(Page::from_rows(rows, limit, LIST, |last| last.id)))
 }
 
 async fn show_token(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<TokenId>,
 ) -> Result<Json<TokenRow>, Problem> {
     find(&daemon, &principal, id).await.map(|token| Json(token.into()))
 }
 
-async fn find(daemon: &Daemon, principal: &Principal, id: TokenId) -> Result<ApiToken, Problem> {
+async fn find(
+    daemon: &DaemonState,
+    principal: &Principal,
+    id: TokenId,
+) -> Result<ApiToken, Problem> {
     let found = visible(daemon, principal).await?.into_iter().find(|token| token.id == id);
     found.ok_or_else(|| Problem::not_found(format!("there is no token {id}")))
 }
 
 async fn make_token(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Json(wanted): Json<NewToken>,
 ) -> Result<(StatusCode, Json<MadeToken>), Problem> {
-    let failed = |error: token_text::NoRandom| Problem::new(Code::Internal, error.to_string());
-    let token = token_text::fresh().map_err(failed)?;
-    let row = checked(&principal, wanted, TokenHash::of(&token), now())?;
-    daemon.door().tokens.add(&token, row.clone()).await?;
-    daemon.record(&principal, "token.add", said_of(&row)).await?;
+    let failed =
+        |error: token_format::RandomUnavailable| Problem::new(Code::Internal, error.to_string());
+    let token = token_format::generate().map_err(failed)?;
+    let row = validate(&principal, wanted, TokenHash::from_token(&token), now())?;
+    daemon.middleware().tokens.add(&token, row.clone()).await?;
+    daemon.admin_audit().record(&principal, "token.add", audit_text(&row)).await?;
     Ok((StatusCode::CREATED, Json(MadeToken { token, row: row.into() })))
 }
 
 async fn revoke_token(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<TokenId>,
 ) -> Result<StatusCode, Problem> {
     let token = find(&daemon, &principal, id).await?;
     // Twice is as good as once.
-    if daemon.door().tokens.revoke(id, &token.hash, &principal.name).await? {
-        daemon.record(&principal, "token.revoke", said_of(&token)).await?;
+    if daemon.middleware().tokens.revoke(id, &token.hash, &principal.name).await? {
+        daemon.admin_audit().record(&principal, "token.revoke", audit_text(&token)).await?;
     }
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn said_of(token: &ApiToken) -> String {
+fn audit_text(token: &ApiToken) -> String {
     format!("{} \"{}\" ({})", token.id, token.name, token.roles.join(", "))
 }
 
 /// The row of a token that may be made: nothing in it is beyond whoever makes it.
-fn checked(
+fn validate(
     maker: &Principal,
     wanted: NewToken,
     hash: TokenHash,
@@ -204,7 +213,7 @@ fn checked(
     if owner != maker.owner && !maker.owner.is_empty() {
         return Err(beyond("the rows of another owner"));
     }
-    let expires_at = end(expires_in_seconds, now)?;
+    let expires_at = expiry(expires_in_seconds, now)?;
     if maker.expires_at.is_some_and(|own| expires_at.is_none_or(|end| end > own)) {
         return Err(beyond("a time that is longer than its own"));
     }
@@ -236,8 +245,8 @@ fn roles_of(maker: &Principal, roles: &[Role]) -> Result<Vec<String>, Problem> {
     if roles.is_empty() {
         return Err(Problem::invalid("roles names at least one role"));
     }
-    let wanted = Roles::of(roles);
-    if !wanted.within(maker.roles) {
+    let wanted = Roles::from_roles(roles);
+    if !wanted.is_subset_of(maker.roles) {
         return Err(beyond("one of these roles"));
     }
     Ok(wanted.list().into_iter().map(|role| role.as_str().to_owned()).collect())
@@ -261,7 +270,7 @@ fn tools_of(maker: &Principal, tools: Option<Vec<String>>) -> Result<Option<Vec<
     if tools.iter().all(has) { Ok(Some(tools)) } else { Err(beyond("one of these tools")) }
 }
 
-fn end(seconds: Option<u64>, now: i64) -> Result<Option<i64>, Problem> {
+fn expiry(seconds: Option<u64>, now: i64) -> Result<Option<i64>, Problem> {
     match seconds {
         None => Ok(None),
         Some(seconds @ 1..=LONGEST_SECONDS) => {
@@ -281,7 +290,7 @@ mod tests {
         Principal {
             name: "token maker".into(),
             owner: String::new(),
-            roles: Roles::of(roles),
+            roles: Roles::from_roles(roles),
             client: "x".into(),
             tools: None,
             expires_at: None,
@@ -299,7 +308,7 @@ mod tests {
     /// What comes of asking for a token with these fields.
     fn check(maker: &Principal, json: serde_json::Value, expected: Result<(), Code>) {
         let said = json.to_string();
-        let found = checked(maker, wanted(json), TokenHash::of("t"), 1_000);
+        let found = validate(maker, wanted(json), TokenHash::from_token("t"), 1_000);
         assert_eq!(found.map(|_| ()).map_err(|problem| problem.code), expected, "{said}");
     }
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
 use toolcrib_app::core::{Effect, Risk};
-use toolcrib_testkit::{ScriptedTool, source_of};
+use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::runs::{Gate, begun, stands};
 use crate::support::{Client, Events, Plan, TestDaemon};
@@ -22,12 +22,14 @@ pub(crate) fn plan(tool: &std::sync::Arc<ScriptedTool>, script: &str) -> Plan {
 }
 
 pub(crate) fn plan_of(tools: &[&std::sync::Arc<ScriptedTool>], script: &str) -> Plan {
-    let source = source_of("test", tools);
+    let source = fixed_source("test", tools);
     Plan {
         script: script.to_owned(),
         toolcrib: Box::new(|settings| settings.engine.preset = Preset::AskRisky),
         builder: Box::new(move |builder| builder.source(source)),
-        daemon: Box::new(|settings| settings.look = std::time::Duration::from_millis(50)),
+        daemon: Box::new(|settings| {
+            settings.recovery_interval = std::time::Duration::from_millis(50);
+        }),
         durable: true,
         ..Plan::default()
     }
@@ -254,7 +256,7 @@ async fn what_is_decided_while_the_run_works_counts() {
 ";
     let mut plan = plan(&tool, script);
     let (one, two) = (std::sync::Arc::clone(&tool), std::sync::Arc::clone(&gate.tool));
-    plan.builder = Box::new(move |builder| builder.source(source_of("test", &[&one, &two])));
+    plan.builder = Box::new(move |builder| builder.source(fixed_source("test", &[&one, &two])));
     let daemon = TestDaemon::with(plan).await;
     let client = daemon.client();
     let run = begun(&client, &json!({"text": "go"})).await;

@@ -7,7 +7,7 @@ use hyper::Method;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolcrib_app::core::{Effect, ErrorType, Risk, ToolError, ToolOutput};
-use toolcrib_testkit::{ScriptedTool, source_of};
+use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::support::{Plan, TestDaemon};
 
@@ -50,7 +50,7 @@ impl Gate {
 }
 
 pub(crate) fn with_tools(tools: &[&Arc<ScriptedTool>]) -> Plan {
-    let source = source_of("test", tools);
+    let source = fixed_source("test", tools);
     Plan {
         builder: Box::new(move |builder| builder.source(source)),
         daemon: Box::new(|settings| settings.requests_per_minute = 1_000_000),

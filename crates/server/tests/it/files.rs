@@ -204,9 +204,9 @@ async fn a_download_breaks_off_with_its_token() {
     let line = format!("GET /api/v1/artifacts/{}/content", meta.artifact);
     let headers = format!("Authorization: Bearer {token}\r\n");
     let mut stream = tokio::net::TcpStream::connect(daemon.address).await.unwrap();
-    let sent = crate::raw::request(daemon.address, &line, &headers);
+    let sent = crate::raw_http::request(daemon.address, &line, &headers);
     tokio::io::AsyncWriteExt::write_all(&mut stream, sent.as_bytes()).await.unwrap();
-    let begin = crate::raw::until(&mut stream, "\r\n\r\n").await;
+    let begin = crate::raw_http::until(&mut stream, "\r\n\r\n").await;
     assert!(begin.starts_with("HTTP/1.1 200"), "{begin:.200}");
     assert_eq!(daemon.client().delete(&format!("/api/v1/tokens/{id}")).await.status, 204);
     let (mut came, mut piece) = (begin.len(), vec![0; 64 * 1024]);
@@ -234,7 +234,7 @@ fn large() -> NewArtifact {
 #[tokio::test]
 async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
     let daemon = TestDaemon::start().await;
-    daemon.toolcrib.engine().sealing().secrets.learn(["s3cr3t-value-9"]);
+    daemon.toolcrib.engine().sealing().secrets.add(["s3cr3t-value-9"]);
     let file = daemon.workspace().join("env");
     let held = "key = s3cr3t-value-9\nname = a\n";
     std::fs::write(&file, held).unwrap();

@@ -17,7 +17,7 @@ use prost::Message as _;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use toolcrib_server::{Observe, Otlp, OtlpSettings};
+use toolcrib_server::{Otlp, OtlpSettings, Telemetry};
 
 use crate::support::{Plan, TestDaemon};
 
@@ -90,7 +90,7 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
     let (address, mut collected) = collector().await;
     let otlp =
         Arc::new(Otlp::start(&settings(address), tokio::runtime::Handle::current()).unwrap());
-    let observe = Observe::with_spans(Arc::clone(&otlp) as _);
+    let observe = Telemetry::with_spans(Arc::clone(&otlp) as _);
     let script =
         "turns:\n  - calls: [{tool: get_current_time, args: {}}]\n  - say: Done.\n".to_owned();
     let daemon = TestDaemon::with(Plan { observe, script, ..Plan::default() }).await;
@@ -103,7 +103,7 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
     unsampled.get("/api/v1/status").await.expect(200);
     daemon.client().post("/api/v1/runs", &json!({"text": "What time is it?", "wait": true})).await;
     daemon.stop().await;
-    tokio::task::spawn_blocking(move || otlp.end()).await.unwrap();
+    tokio::task::spawn_blocking(move || otlp.shutdown()).await.unwrap();
 
     let mut spans = Vec::new();
     while let Ok(Collected { path, key, request }) = collected.try_recv() {
@@ -157,7 +157,7 @@ async fn a_collector_that_does_not_answer_delays_no_call() {
         ..settings(listener.local_addr().unwrap())
     };
     let otlp = Arc::new(Otlp::start(&settings, tokio::runtime::Handle::current()).unwrap());
-    let observe = Observe::with_spans(Arc::clone(&otlp) as _);
+    let observe = Telemetry::with_spans(Arc::clone(&otlp) as _);
     let daemon = TestDaemon::with(Plan { observe, ..Plan::default() }).await;
     let client = daemon.client();
     let calls = async {

@@ -143,7 +143,7 @@ async fn a_run_is_stopped_from_another_daemon() {
     assert_eq!(stopped["status"], "stopped");
     gate.open(1);
     // The first daemon finds that the run is not its own any more, and asks no model again.
-    while one.daemon.runs_at_work() > 0 {
+    while one.daemon.active_runs() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let view = one.client().get(&format!("/api/v1/runs/{run}")).await.expect(200);
@@ -170,7 +170,7 @@ async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
     {
         let stores = Stores::open(Some(&folder.path().join("state/toolcrib.db"))).unwrap();
         let epoch = stores.calls.claim().await.unwrap();
-        let found = stores.approvals.of_call(call.parse().unwrap()).await.unwrap();
+        let found = stores.approvals.for_call(call.parse().unwrap()).await.unwrap();
         let (waiting, _) = found.unwrap();
         let (id, accepted_at) = (BatchId::fresh(), 1);
         let batch = AcceptedBatch { id, key: None, batch: waiting.batch, accepted_at, epoch };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use toolcrib_app::core::{Context, Effect, ToolOutput};
 use toolcrib_testkit::conformance::question;
-use toolcrib_testkit::{ScriptedTool, source_of};
+use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::support::{Client, Plan, TestDaemon};
 
@@ -46,8 +46,10 @@ impl Gate {
         let tool = Arc::clone(&self.tool);
         Plan {
             script: script.to_owned(),
-            builder: Box::new(move |builder| builder.source(source_of("test", &[&tool]))),
-            daemon: Box::new(|settings| settings.look = std::time::Duration::from_millis(50)),
+            builder: Box::new(move |builder| builder.source(fixed_source("test", &[&tool]))),
+            daemon: Box::new(|settings| {
+                settings.recovery_interval = std::time::Duration::from_millis(50);
+            }),
             durable: true,
             ..Plan::default()
         }

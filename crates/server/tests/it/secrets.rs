@@ -9,7 +9,7 @@ const VALUE: &str = "hunter2-hunter2";
 
 async fn daemon() -> TestDaemon {
     let toolcrib = Box::new(|settings: &mut toolcrib_app::Settings| {
-        settings.vault = Some(Vault::at(settings.state.join("vault")));
+        settings.vault = Some(Vault::in_folder(settings.state.join("vault")));
     });
     TestDaemon::with(Plan { toolcrib, ..Plan::default() }).await
 }

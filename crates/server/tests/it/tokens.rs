@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
 use toolcrib_server::{Access, Operation, Role, Roles, operations};
 
-use crate::raw::PATIENCE;
+use crate::raw_http::PATIENCE;
 use crate::support::{Client, Plan, TestDaemon};
 
 /// A new token with these roles, and its id.
@@ -46,8 +46,8 @@ async fn check_access(client: &Client, role: Role, operation: &Operation) {
     let answered = tokio::time::timeout(PATIENCE, client.open(method, &path, body)).await;
     let Ok(answer) = answered else { panic!("{words}: no answer") };
     let may = match operation.access {
-        Access::Anybody => true,
-        Access::Role(needed) => Roles::of(&[role]).may(needed),
+        Access::Public => true,
+        Access::Role(needed) => Roles::from_roles(&[role]).allows(needed),
     };
     let status = answer.status();
     assert_ne!(status, StatusCode::UNAUTHORIZED, "{words}");
@@ -165,7 +165,7 @@ async fn a_list_of_tokens_comes_in_pages() {
 #[tokio::test]
 async fn what_does_not_hold_is_nobody() {
     let plan = Plan {
-        daemon: Box::new(|settings| settings.failures_per_minute = 1_000),
+        daemon: Box::new(|settings| settings.failed_logins_per_minute = 1_000),
         ..Plan::default()
     };
     let (daemon, other) = (TestDaemon::with(plan).await, TestDaemon::start().await);
@@ -186,7 +186,7 @@ async fn what_does_not_hold_is_nobody() {
         let answer = daemon.anybody().with_token(token).get("/api/v1/tools").await;
         assert_eq!(answer.problem(), "unauthorized", "{token}");
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
-        assert!(answer.text.contains("does not hold"), "{}", answer.text);
+        assert!(answer.text.contains("is not valid"), "{}", answer.text);
     }
     daemon.stop().await;
     other.stop().await;
@@ -195,7 +195,7 @@ async fn what_does_not_hold_is_nobody() {
 /// Takes a token back in the store, as another program would.
 async fn ended_elsewhere(daemon: &TestDaemon, token: &str) {
     let store = &daemon.toolcrib.stores().tokens;
-    let row = store.token_by_hash(&TokenHash::of(token)).await.unwrap().unwrap();
+    let row = store.token_by_hash(&TokenHash::from_token(token)).await.unwrap().unwrap();
     assert!(store.revoke_token(row.id, "test", 1).await.unwrap());
 }
 
@@ -205,8 +205,8 @@ async fn a_token_ends_by_itself() {
     let (fresh, _) =
         made(&daemon, json!({"name": "x", "roles": ["caller"], "expires_in_seconds": 1})).await;
     let store = &daemon.toolcrib.stores().tokens;
-    let row: ApiToken = store.token_by_hash(&TokenHash::of(&fresh)).await.unwrap().unwrap();
-    assert!(row.holds_at(row.created_at) && !row.holds_at(row.created_at + 1_000));
+    let row: ApiToken = store.token_by_hash(&TokenHash::from_token(&fresh)).await.unwrap().unwrap();
+    assert!(row.is_valid_at(row.created_at) && !row.is_valid_at(row.created_at + 1_000));
     let client = daemon.anybody().with_token(&fresh);
     let until = Instant::now() + PATIENCE;
     while client.get("/api/v1/tools").await.status == 200 {

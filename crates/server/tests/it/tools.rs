@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ConfigKey, Risk, ToolOutput};
-use toolcrib_server::Host as _;
+use toolcrib_server::DaemonHost as _;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
@@ -160,7 +160,7 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     let weather = needs_keys();
     let plan = Plan {
         toolcrib: Box::new(|settings| {
-            let vault = toolcrib_app::store::vault::Vault::at(settings.state.join("vault"));
+            let vault = toolcrib_app::store::vault::Vault::in_folder(settings.state.join("vault"));
             settings.vault = Some(vault);
         }),
         ..with_tools(&[&weather])
@@ -189,7 +189,7 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     let refused = operator.put(&place("KEY"), &json!({"value": "another secret key"})).await;
     assert_eq!(refused.problem(), "forbidden");
     // One that stood in the configuration in plain text is taken out, and that is on record.
-    daemon.host.set("tools.weather.config.KEY", Some("written by hand")).unwrap();
+    daemon.host.set_setting("tools.weather.config.KEY", Some("written by hand")).unwrap();
     client.put(&place("KEY"), &json!({"value": "one more secret key"})).await.expect(200);
     assert!(!client.get("/api/v1/settings").await.text.contains("weather.config.KEY"));
     let audit = client.get("/api/v1/audit?kind=administered").await.text;

@@ -1,9 +1,10 @@
-//! Artifacts: files that are named by what they hold, with a row for each.
+//! Artifacts: files named by the hash of their content, with a row for each.
 //!
-//! A file appears under its name, and goes, only while the database's write lock is in hand: whoever looks at a row inside a transaction knows
-//! whether the file is there. The file comes before its row, and the row before the outcome that refers to it.
+//! A file gets its name, and is removed, only under the database's write lock, so a transaction
+//! that reads a row knows whether the file exists. The file comes before its row, and the row
+//! before the outcome that refers to it.
 
-mod sweep;
+mod garbage_collection;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -13,29 +14,30 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use toolcrib_core::artifact::NewArtifact;
-use toolcrib_core::spill::{self, Spill};
+use toolcrib_core::artifact_builder::{self, ArtifactBuilder};
 use toolcrib_core::{
     ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter, Clock, StoreError, SystemClock,
     defaults,
 };
 
-use self::sweep::Sweeper;
+use self::garbage_collection::GarbageCollector;
 use crate::error::Failure;
-use crate::rows::artifacts as rows;
-use crate::store::SqliteStore;
-use crate::writer::Survives;
+use crate::sqlite::SqliteStore;
+use crate::tables::artifacts as rows;
+use crate::writer::Durability;
 
-/// What files begin with that are not finished.
+/// Name prefix of files that are still being written.
 const PARTIAL: &str = "partial-";
 
-/// How much is kept, and for how long.
+/// Quotas and lifetime of artifacts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ArtifactLimits {
-    /// Bytes of one owner.
+    /// Bytes per owner.
     pub owner_bytes: u64,
-    /// Bytes that one run made.
+    /// Bytes made by one run.
     pub run_bytes: u64,
-    /// How long an artifact is kept after it was made; longer while a run that made it goes on or waits (SPEC 4.5, pinned).
+    /// How long an artifact is kept after it was made; longer while a run that made it goes on or
+    /// waits.
     pub ttl: Duration,
 }
 
@@ -49,20 +51,22 @@ impl Default for ArtifactLimits {
     }
 }
 
-/// An [`ArtifactStore`]: files in a folder, rows in a database. Several processes may use both at once. Clones are the same store.
+/// An [`ArtifactStore`] with files in a folder and rows in a database. Several processes may use
+/// both at once. Clones are the same store.
 ///
-/// Equal content of one owner is stored once. What is stored survives the death of the process. Its methods block for the time of a local
-/// disk and, when something is written, of a commit.
+/// Equal content of one owner is stored once. Stored content survives the death of the process.
+/// Methods block for the time of a local disk access and, when writing, of a commit.
 #[derive(Clone)]
 pub struct Artifacts {
-    /// Goes first, so that nothing holds the store after the last handle.
-    _sweeper: Option<Arc<Sweeper>>,
+    /// Dropped first: the collector thread must not keep the store open after the last handle.
+    _sweeper: Option<Arc<GarbageCollector>>,
     store: SqliteStore,
     files: Files,
     clock: Arc<dyn Clock>,
 }
 
-/// What is done with files while the write lock is in hand. It holds no store: the thread that writes must not be its last user.
+/// File operations that run under the write lock. Contains no store: otherwise the writer thread
+/// could drop the last handle of its own store.
 #[derive(Clone)]
 struct Files {
     folder: Arc<Path>,
@@ -70,24 +74,27 @@ struct Files {
 }
 
 impl Artifacts {
-    /// Artifacts in this folder, which is made when the first one is stored. It has to be the database's own: files without a row go.
+    /// Artifacts in this folder, which is created when the first one is stored. Use one folder per
+    /// database: files without a row are removed.
     #[must_use]
     pub fn new(store: SqliteStore, folder: PathBuf, limits: ArtifactLimits) -> Self {
         let files = Files { folder: folder.into(), limits };
         Self { _sweeper: None, store, files, clock: Arc::new(SystemClock) }
     }
 
-    /// The same by another clock.
+    /// With another clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
     }
 
-    /// Removes what nothing keeps any more.
+    /// Removes expired artifacts.
     fn expire(&self) -> Result<(), StoreError> {
         let now = self.clock.now_ms();
         if self.store.read_now(move |conn| rows::any_expired(conn, now))? {
-            let gone = self.store.write_now(Survives::Kill, move |conn| rows::expire(conn, now))?;
+            let gone = self
+                .store
+                .write_now(Durability::ProcessCrash, move |conn| rows::expire(conn, now))?;
             self.unlink(gone)?;
         }
         Ok(())
@@ -96,10 +103,10 @@ impl Artifacts {
     /// Removes files that have no row.
     fn unlink(&self, files: Vec<ArtifactRef>) -> Result<(), StoreError> {
         let there = self.files.clone();
-        self.store.write_now(Survives::Kill, move |conn| {
+        self.store.write_now(Durability::ProcessCrash, move |conn| {
             for artifact in files {
                 if rows::trust(conn, &artifact)?.is_none() {
-                    // What cannot be removed now is found by the next sweep.
+                    // The next garbage collection finds a file that cannot be removed now.
                     let _ = fs::remove_file(there.path(&artifact));
                 }
             }
@@ -126,25 +133,26 @@ impl Files {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(damaged("its file is gone".to_owned()));
             }
-            opened => opened.map_err(spill::failed)?,
+            opened => opened.map_err(artifact_builder::store_error)?,
         };
-        let there = file.metadata().map_err(spill::failed)?.len();
+        let there = file.metadata().map_err(artifact_builder::store_error)?.len();
         if there != meta.bytes {
             return Err(damaged(format!("its file has {there} bytes, not {}", meta.bytes)));
         }
         if offset >= meta.bytes && offset > 0 {
             return Ok(Vec::new());
         }
-        file.seek(SeekFrom::Start(offset)).map_err(spill::failed)?;
+        file.seek(SeekFrom::Start(offset)).map_err(artifact_builder::store_error)?;
         let mut bytes = Vec::new();
-        file.take(length as u64).read_to_end(&mut bytes).map_err(spill::failed)?;
-        if bytes.len() as u64 == meta.bytes && !spill::is_whole(meta, &bytes) {
+        file.take(length as u64).read_to_end(&mut bytes).map_err(artifact_builder::store_error)?;
+        if bytes.len() as u64 == meta.bytes && !artifact_builder::matches_hash(meta, &bytes) {
             return Err(damaged("its bytes are not those that were stored".to_owned()));
         }
         Ok(bytes)
     }
 
-    /// Gives a file its name, and a row. A quota that is used up is an answer, and no failure of the disk.
+    /// Renames a file to its final name and adds its row. An exhausted quota is a refusal, not a
+    /// disk failure.
     fn keep(
         &self,
         conn: &Connection,
@@ -154,11 +162,11 @@ impl Files {
         if let Some(full) = self.refusal(conn, &meta)? {
             return Ok(Err(full));
         }
-        // The same bytes from a trusted place do not make those from outside trusted.
+        // The same bytes from a trusted source do not make untrusted content trusted.
         if let Some(known) = rows::trust(conn, &meta.artifact)? {
             meta.trust = meta.trust.max(known);
         }
-        fs::rename(&partial.0, self.path(&meta.artifact)).map_err(spill::failed)?;
+        fs::rename(&partial.0, self.path(&meta.artifact)).map_err(artifact_builder::store_error)?;
         rows::put(conn, &meta)?;
         Ok(Ok(meta))
     }
@@ -188,14 +196,19 @@ impl Files {
 
 impl ArtifactStore for Artifacts {
     fn create(&self, new: NewArtifact) -> Result<Box<dyn ArtifactWriter>, StoreError> {
-        create_private_folder(&self.files.folder).map_err(spill::failed)?;
+        create_private_folder(&self.files.folder).map_err(artifact_builder::store_error)?;
         let random: [u64; 2] = std::array::from_fn(|_| random());
         let path = self.files.folder.join(format!("{PARTIAL}{:016x}{:016x}", random[0], random[1]));
-        let file = create_private_file(&path).map_err(spill::failed)?;
+        let file = create_private_file(&path).map_err(artifact_builder::store_error)?;
         let partial = Partial(path);
-        // Tells a sweep that somebody works on it. Where files cannot be locked, none of these is ever swept.
+        // The lock tells the garbage collection that a writer is alive. Without file locks no
+        // partial file is ever collected.
         let _ = file.try_lock();
-        Ok(Box::new(FileWriter { spill: Spill::new(new, file), partial, artifacts: self.clone() }))
+        Ok(Box::new(FileWriter {
+            spill: ArtifactBuilder::new(new, file),
+            partial,
+            artifacts: self.clone(),
+        }))
     }
 
     fn meta(
@@ -214,25 +227,25 @@ impl ArtifactStore for Artifacts {
         offset: u64,
         length: usize,
     ) -> Result<Option<Vec<u8>>, StoreError> {
-        // A name in the form of a path has no row, so no file is opened for it.
+        // A path-like reference has no row, so it never opens a file.
         let Some(meta) = self.meta(artifact, owner)? else { return Ok(None) };
         match self.files.bytes(&meta, offset, length) {
             Ok(bytes) => Ok(Some(bytes)),
-            // It may have been removed in between.
+            // The artifact may have been removed in between.
             Err(error) => self.meta(artifact, owner)?.map_or(Ok(None), |_| Err(error)),
         }
     }
 
     fn list(&self, owner: &str, limit: usize) -> Result<Vec<ArtifactMeta>, StoreError> {
         let owner = owner.to_owned();
-        self.store.read_now(move |conn| rows::of_owner(conn, &owner, limit))
+        self.store.read_now(move |conn| rows::list_of_owner(conn, &owner, limit))
     }
 
     fn remove(&self, artifact: &ArtifactRef, owner: &str) -> Result<bool, StoreError> {
         let (row, owner) = (artifact.clone(), owner.to_owned());
-        let was_there = self
-            .store
-            .write_now(Survives::Kill, move |conn| rows::remove(conn, &row, Some(&owner)))?;
+        let was_there = self.store.write_now(Durability::ProcessCrash, move |conn| {
+            rows::remove(conn, &row, Some(&owner))
+        })?;
         if was_there {
             self.unlink(vec![artifact.clone()])?;
         }
@@ -240,7 +253,7 @@ impl ArtifactStore for Artifacts {
     }
 }
 
-/// 64 bits that nobody else draws.
+/// 64 random bits for the name of a partial file.
 fn random() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::time::SystemTime::now())
@@ -260,18 +273,18 @@ fn create_private_file(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// A file that is not finished yet; dropped, it goes.
+/// A partial file, removed on drop.
 struct Partial(PathBuf);
 
 impl Drop for Partial {
     fn drop(&mut self) {
-        // Once it has its name there is nothing of this one, which is just as well.
+        // Fails harmlessly once the file has its final name.
         let _ = fs::remove_file(&self.0);
     }
 }
 
 struct FileWriter {
-    spill: Spill<File>,
+    spill: ArtifactBuilder<File>,
     partial: Partial,
     artifacts: Artifacts,
 }
@@ -287,10 +300,10 @@ impl ArtifactWriter for FileWriter {
         let (mut meta, file) = spill.finish(now);
         let ttl = i64::try_from(artifacts.files.limits.ttl.as_millis()).unwrap_or(i64::MAX);
         meta.expires_at = Some(now.saturating_add(ttl));
-        // Also makes room, where a quota is used up.
+        // Also frees space when a quota is exhausted.
         artifacts.expire()?;
         let files = artifacts.files.clone();
-        let (kept, partial) = artifacts.store.write_now(Survives::Kill, move |conn| {
+        let (kept, partial) = artifacts.store.write_now(Durability::ProcessCrash, move |conn| {
             let kept = files.keep(conn, meta, &partial)?;
             Ok((kept, partial))
         })?;

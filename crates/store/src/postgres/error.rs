@@ -1,29 +1,29 @@
-//! What goes wrong: when a database is opened, and inside a transaction.
+//! Errors of the Postgres store: connecting, and a write inside a transaction.
 
 use tokio_postgres::Error;
 use tokio_postgres::error::{Severity, SqlState};
 use toolcrib_core::StoreError;
 
-/// Why a database was not opened. It is as it was before. No words of this hold a password.
+/// Error of opening a database, which is unchanged. No message contains a password.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConnectError {
-    /// The address cannot be read.
+    /// The URL is invalid.
     #[error(
         "the address of the database cannot be read: {0}; it looks like postgres://USER@HOST/DATABASE"
     )]
     BadUrl(&'static str),
-    /// The certificates to check the server with cannot be read.
+    /// The CA certificates cannot be read.
     #[error("cannot set up TLS for the database: {0}")]
     Tls(String),
-    /// The server cannot be reached, or does not let us in.
+    /// The server cannot be reached or refuses the login.
     #[error("cannot connect to the database {place}: {reason}")]
     Unreachable {
         /// Host and database.
         place: String,
-        /// What the system or the server said.
+        /// The error of the system or the server.
         reason: String,
     },
-    /// The database keeps text in another encoding.
+    /// The database has another encoding than UTF8.
     #[error(
         "the database {place} keeps text as {encoding}; Toolcrib needs one with the encoding UTF8"
     )]
@@ -33,13 +33,13 @@ pub enum ConnectError {
         /// Its encoding.
         encoding: String,
     },
-    /// The database holds tables that are not ours.
+    /// The database has tables of another application.
     #[error("the database {place} is not a Toolcrib store: it has tables of another application")]
     OtherApplication {
         /// Host and database.
         place: String,
     },
-    /// The database was written by a newer Toolcrib, whose tables this one does not know.
+    /// The database was written by a newer Toolcrib, whose tables this build does not know.
     #[error(
         "the store in the database {place} has version {found}, this Toolcrib knows versions up to {known}: use a newer Toolcrib"
     )]
@@ -51,22 +51,22 @@ pub enum ConnectError {
         /// Newest version that this build knows.
         known: i32,
     },
-    /// The tables could not be made or brought up to date.
+    /// The tables could not be created or migrated.
     #[error("cannot open the store in the database {place}: {reason}")]
     Failed {
         /// Host and database.
         place: String,
-        /// What the server said.
+        /// The server's error.
         reason: String,
     },
 }
 
-/// What stops a piece of work inside a transaction.
+/// Error of one write inside a transaction.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// It is answered with this, and wrote nothing.
+    /// A refusal, returned to the caller as it is; nothing was written.
     Answer(StoreError),
-    /// The database failed: so does the transaction.
+    /// The database failed, and with it the transaction.
     Database(Error),
 }
 
@@ -109,10 +109,10 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// An error of the database as its users see it.
+/// Maps a database error to a store error.
 pub(super) fn store_error(error: &Error) -> StoreError {
-    let words = words(error);
-    if is_lost(error) || is_passing(error) {
+    let words = message(error);
+    if is_connection_lost(error) || is_transient(error) {
         return StoreError::Busy(words);
     }
     match error.code() {
@@ -121,8 +121,9 @@ pub(super) fn store_error(error: &Error) -> StoreError {
     }
 }
 
-/// What the server or the system said, without the values of rows (which the server's own details may quote).
-pub(super) fn words(error: &Error) -> String {
+/// The message of the server or the system, without row values (which the server's details may
+/// quote).
+pub(super) fn message(error: &Error) -> String {
     if let Some(said) = error.as_db_error() {
         return format!("{} ({})", said.message(), said.code().code());
     }
@@ -138,19 +139,21 @@ pub(super) fn words(error: &Error) -> String {
     words
 }
 
-/// Whether the connection is gone: whatever was in progress on it has to be looked at again on another.
-pub(super) fn is_lost(error: &Error) -> bool {
+/// Whether the connection is lost: the state of its transaction must be read back on another
+/// connection.
+pub(super) fn is_connection_lost(error: &Error) -> bool {
     let Some(said) = error.as_db_error() else {
         let source = std::error::Error::source(error);
         return error.is_closed() || source.is_some_and(|cause| cause.is::<std::io::Error>());
     };
     let ends = matches!(said.parsed_severity(), Some(Severity::Fatal | Severity::Panic));
-    // Class 08: connection exceptions; 57P: the server stops, or an operator stopped us (Postgres manual, appendix A).
+    // Class 08: connection exceptions; 57P: server shutdown or session termination (PostgreSQL
+    // manual, appendix A).
     ends || said.code().code().starts_with("08") || said.code().code().starts_with("57P")
 }
 
-/// Whether trying again can help.
-pub(super) fn is_passing(error: &Error) -> bool {
+/// Whether a retry can succeed.
+pub(super) fn is_transient(error: &Error) -> bool {
     let Some(code) = error.code() else { return false };
     [
         SqlState::T_R_SERIALIZATION_FAILURE,

@@ -1,115 +1,119 @@
-//! Writes, as they wait in the queue. Each can be done again from the start, on another connection, when a transaction came to nothing.
+//! Queued writes. Each can run again from the start, on another connection, when a transaction is
+//! rolled back.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use toolcrib_core::{AuditEvent, BoxFuture, StoreError};
 
+use super::connection::Connection;
 use super::error::{Failure, stopped};
-use super::link::Link;
-use crate::writer::Survives;
+use crate::writer::Durability;
 
-/// The transaction that a write is part of.
+/// The transaction that runs a job.
 pub(super) struct Tx<'a> {
-    pub(super) link: &'a Link,
-    /// The chain of the audit that this store writes; nobody has claimed its number yet, if this is set.
+    pub(super) link: &'a Connection,
+    /// Number of this store's audit chain, and whether no claim has used that number yet.
     chain: i64,
     is_free: AtomicBool,
 }
 
 impl<'a> Tx<'a> {
-    pub(super) fn new(link: &'a Link, chain: i64, is_free: bool) -> Self {
+    pub(super) fn new(link: &'a Connection, chain: i64, is_free: bool) -> Self {
         Self { link, chain, is_free: AtomicBool::new(is_free) }
     }
 
-    /// The number of the chain, for the first who claims one right after it was drawn: then epoch and chain are the same.
+    /// The chain number, for the first claim after it was drawn: epoch and chain then have the same
+    /// number.
     pub(super) fn fresh_number(&self) -> Option<i64> {
         self.is_free.swap(false, Ordering::Relaxed).then_some(self.chain)
     }
 }
 
-/// What a write gives: an answer, and what the audit says of it.
-pub(super) struct Done<T> {
+/// The answer of a job, and its audit events.
+pub(super) struct JobOutput<T> {
     pub(super) answer: T,
     pub(super) events: Vec<AuditEvent>,
 }
 
-impl<T> Done<T> {
-    pub(super) fn quiet(answer: T) -> Self {
+impl<T> JobOutput<T> {
+    pub(super) fn unaudited(answer: T) -> Self {
         Self { answer, events: Vec::new() }
     }
 
-    pub(super) fn with(answer: T, event: AuditEvent) -> Self {
+    pub(super) fn audited(answer: T, event: AuditEvent) -> Self {
         Self { answer, events: vec![event] }
     }
 }
 
 /// One write.
 pub(super) trait Job: Send + Sync + 'static {
-    /// What whoever asked is told.
+    /// The result sent to the caller.
     type Answer: Send + 'static;
 
     /// What its commit survives.
-    fn survives(&self) -> Survives {
-        Survives::PowerLoss
+    fn durability(&self) -> Durability {
+        Durability::PowerLoss
     }
 
-    /// The claim under which it is done; without one that holds, it is refused.
+    /// The claim that the job needs; if the claim has ended, the job is refused.
     fn epoch(&self) -> Option<u64> {
         None
     }
 
-    /// The statement it begins with, if it writes with that one alone and writes nothing when it is refused: such jobs are sent to the server
-    /// one after the other without waiting. `None` = it is done by itself, and taken back when it is refused.
-    fn begins_with(&self) -> Option<&'static str>;
+    /// The first statement, if the job writes with that statement alone and writes nothing when it
+    /// is refused: such jobs are pipelined. `None` means that the job runs in its own savepoint.
+    fn pipelined_statement(&self) -> Option<&'static str>;
 
-    /// Does it. Its first statement must be sent when the future is polled first.
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<Done<Self::Answer>, Failure>>;
+    /// Runs the job. Its first statement must be sent at the first poll.
+    fn run<'a>(&'a self, tx: &'a Tx<'_>)
+    -> BoxFuture<'a, Result<JobOutput<Self::Answer>, Failure>>;
 }
 
-/// Tells whoever asked.
-pub(super) type Tell<T> = Box<dyn FnOnce(Result<T, StoreError>) + Send>;
+/// Callback with the result.
+pub(super) type Reply<T> = Box<dyn FnOnce(Result<T, StoreError>) + Send>;
 
-/// A job in the queue with whoever asked.
-pub(super) struct Asked<J: Job> {
+/// A job in the queue with its callback.
+pub(super) struct PendingJob<J: Job> {
     job: J,
     result: Option<Result<J::Answer, StoreError>>,
-    tell: Tell<J::Answer>,
+    tell: Reply<J::Answer>,
 }
 
-/// [`Asked`], whatever it is about.
-pub(super) trait Queued: Send {
-    fn survives(&self) -> Survives;
+/// [`PendingJob`] with its type erased.
+pub(super) trait QueuedJob: Send {
+    fn durability(&self) -> Durability;
     fn epoch(&self) -> Option<u64>;
-    fn begins_with(&self) -> Option<&'static str>;
+    fn pipelined_statement(&self) -> Option<&'static str>;
 
-    /// Does it and keeps its answer; `true` = it was done, `false` = it was refused. The error is the transaction's.
+    /// Runs the job and keeps its answer; `true` if it succeeded, `false` if it was refused. An
+    /// error is the transaction's.
     fn run<'a>(
         &'a mut self,
         tx: &'a Tx<'_>,
     ) -> BoxFuture<'a, Result<Option<Vec<AuditEvent>>, tokio_postgres::Error>>;
 
-    /// Keeps a refusal.
+    /// Keeps a refusal as the answer.
     fn refuse(&mut self, error: StoreError);
 
-    /// Tells whoever asked, once it is known what became of the transaction.
+    /// Sends the answer, once the end of the transaction is known.
     fn answer(self: Box<Self>, committed: Result<(), StoreError>);
 }
 
-pub(super) fn queued<J: Job>(job: J, tell: Tell<J::Answer>) -> Box<dyn Queued> {
-    Box::new(Asked { job, result: None, tell })
+pub(super) fn boxed<J: Job>(job: J, tell: Reply<J::Answer>) -> Box<dyn QueuedJob> {
+    Box::new(PendingJob { job, result: None, tell })
 }
 
-impl<J: Job> Queued for Asked<J> {
-    fn survives(&self) -> Survives {
-        self.job.survives()
+impl<J: Job> QueuedJob for PendingJob<J> {
+    fn durability(&self) -> Durability {
+        self.job.durability()
     }
 
     fn epoch(&self) -> Option<u64> {
         self.job.epoch()
     }
 
-    fn begins_with(&self) -> Option<&'static str> {
-        self.job.begins_with()
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        self.job.pipelined_statement()
     }
 
     fn run<'a>(
@@ -118,7 +122,7 @@ impl<J: Job> Queued for Asked<J> {
     ) -> BoxFuture<'a, Result<Option<Vec<AuditEvent>>, tokio_postgres::Error>> {
         Box::pin(async move {
             match self.job.run(tx).await {
-                Ok(Done { answer, events }) => {
+                Ok(JobOutput { answer, events }) => {
                     self.result = Some(Ok(answer));
                     Ok(Some(events))
                 }

@@ -1,4 +1,4 @@
-//! The claims of one store: leases by the server's clock, renewed while the process lives.
+//! Claims as leases on the server's clock, renewed while the process lives.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -6,33 +6,34 @@ use std::time::Duration;
 use tokio::time::sleep;
 use tokio_postgres::Error;
 
-use super::link::{Connector, Link};
+use super::connection::{Connection, Connector};
 
-/// How long a claim holds without being renewed (reliability A3: nothing is stuck for longer than 30 s).
+/// How long a claim holds without renewal. Half of the 30 s within which the calls of a dead
+/// process must be recovered.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
-/// Renewals in the time of one lease.
+/// Renewals per lease.
 const RENEWALS: u32 = 3;
-/// Between tries when the server cannot be reached, at most.
+/// Longest pause between attempts while the server is unreachable.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// One that was fenced off stays so; one that ran out and that nobody has taken over goes on.
+/// A fenced claim stays fenced; an expired claim that nobody took over is renewed.
 const RENEW: &str = "UPDATE workers
     SET expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
     WHERE epoch = ANY($1) AND state = 'working' RETURNING epoch";
 const RELEASE: &str =
     "UPDATE workers SET state = 'released' WHERE epoch = ANY($1) AND state = 'working'";
 
-/// Claims of this store that are not released.
+/// Unreleased claims of this store.
 #[derive(Clone)]
 pub(super) struct Leases {
     held: Arc<Mutex<Vec<i64>>>,
     lease: Duration,
 }
 
-/// A lease that a power cut takes away runs out, as it should: its renewals wait for no disk and no standby.
-async fn connect(connector: &Connector) -> Result<Link, Error> {
-    let link = connector.link().await?;
-    link.run("SET synchronous_commit = off").await?;
+/// Renewals use an asynchronous commit: a lease lost on power loss expires, as it should.
+async fn connect(connector: &Connector) -> Result<Connection, Error> {
+    let link = connector.open().await?;
+    link.batch_execute("SET synchronous_commit = off").await?;
     Ok(link)
 }
 
@@ -58,10 +59,11 @@ impl Leases {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Renews for as long as the store is open, on a connection of its own: writes that wait do not hold it up.
-    pub(super) async fn keep(self, connector: Connector) {
+    /// Renews while the store is open, on its own connection, so that waiting writes do not delay
+    /// it.
+    pub(super) async fn renew_until_closed(self, connector: Connector) {
         let every = self.lease / RENEWALS;
-        let mut link: Option<Link> = None;
+        let mut link: Option<Connection> = None;
         loop {
             sleep(if link.is_some() { every } else { every.min(PAUSE) }).await;
             let held = self.lock().clone();
@@ -80,25 +82,25 @@ impl Leases {
         }
     }
 
-    async fn renew(&self, link: &Link, held: &[i64]) -> Result<(), Error> {
+    async fn renew(&self, link: &Connection, held: &[i64]) -> Result<(), Error> {
         let rows = link.query(RENEW, &[&held, &self.seconds()]).await?;
         let mut renewed = Vec::with_capacity(rows.len());
         for row in rows {
             renewed.push(row.try_get::<_, i64>(0)?);
         }
-        // What was taken over is gone for good.
+        // Drops claims that were taken over.
         self.lock().retain(|epoch| renewed.contains(epoch) || !held.contains(epoch));
         Ok(())
     }
 
-    /// Gives back everything, when the store is closed.
+    /// Releases all claims when the store is closed.
     pub(super) async fn release_all(&self, connector: &Connector) {
         let held = std::mem::take(&mut *self.lock());
         if held.is_empty() {
             return;
         }
-        // Without the server they run out by themselves.
-        if let Ok(link) = connector.link().await {
+        // Without the server the leases expire by themselves.
+        if let Ok(link) = connector.open().await {
             let _ = link.execute(RELEASE, &[&held]).await;
         }
     }

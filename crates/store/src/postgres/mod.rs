@@ -1,28 +1,34 @@
-//! Postgres behind the store traits of `core`: one database that several processes, on several machines, share.
+//! The Postgres store: one database shared by several processes on several machines.
 //!
 //! Invariants
-//! - One task per store writes, on a thread of its own. What is queued while it works goes into its next transaction, which survives the loss
-//!   of power (`synchronous_commit` as the server has it, at least `on`) if any of it has to; nothing is answered before it is committed.
-//! - A claim is a lease by the server's clock. A transaction that writes under it holds its row, so that taking over and writing exclude each
-//!   other; whoever was taken over is fenced off for good, however late it wakes up.
-//! - Each store writes an audit chain of its own, in the transaction of what it is about. The row that says how far it has grown counts
-//!   its commits too: when a connection is cut during one, that row says what became of it, and only then is anything done again.
-//! - A database that is not ours, or is newer than this build, is refused before anything in it is touched. No error holds a password.
+//! - One task per store writes, on its own thread. Jobs that are queued while it works go into its
+//!   next transaction. The transaction survives a power loss if any of its jobs requires that
+//!   (`synchronous_commit` as set on the server, at least `on`). Nothing is acknowledged before its
+//!   commit.
+//! - A claim is a lease on the server's clock. A transaction that writes under a claim locks the
+//!   claim's row, so that taking over and writing exclude each other; a worker that was taken over
+//!   is fenced off for good, however late it resumes.
+//! - Each store writes its own audit chain, in the transaction of the change that is recorded. The
+//!   chain's row also counts the store's commits: if the connection is lost during a commit, that
+//!   row tells whether it succeeded, and only then is anything retried.
+//! - A foreign database or one of a newer build is refused before anything in it is changed. No
+//!   error contains a password.
 //!
-//! Absent on purpose: artifacts (content belongs in files, or in an object store, not in rows of a database that several share), deletion,
-//! and poolers that hand each transaction to another session: prepared statements belong to one.
+//! Out of scope on purpose: artifacts (content belongs in files or an object store, not in rows of
+//! a shared database), deletion, and transaction poolers: prepared statements belong to one
+//! session.
 
-mod address;
-mod chain;
+mod audit_chain;
+mod audit_checkpoints;
+mod connection;
+mod connection_url;
 mod error;
 mod job;
 mod leases;
-mod link;
-mod readers;
-mod rows;
+mod read_pool;
 mod schema;
-mod signing;
-mod text;
+mod tables;
+mod text_escape;
 mod tls;
 mod transaction;
 mod writer;
@@ -39,50 +45,56 @@ use tokio_postgres::Row;
 use toolcrib_core::{AuditCheckpoint, BoxFuture, RunId, StoreError};
 
 use crate::StoreOptions;
-use address::Address;
+use connection::{Connector, Params};
+use connection_url::ConnectionUrl;
 pub use error::ConnectError;
-use error::{stopped, words};
-use job::{Job, Tell, queued};
+use error::{message, stopped};
+use job::{Job, Reply, boxed};
 use leases::{LEASE, Leases};
-use link::{Connector, Params};
-use readers::Readers;
+use read_pool::ReadPool;
 use writer::{Command, Writer};
 
-/// Everything that is kept but artifacts, in one Postgres database. Clones are handles of the same store; when the last one goes, what is
-/// queued is written, its claims are given back, and its connections are closed. That blocks for some milliseconds, or for a few seconds
-/// when the server cannot be reached.
+/// Every row type except artifacts, in one Postgres database. Clones are handles of the same store.
+/// Dropping the last one writes everything that is queued, releases the claims and closes the
+/// connections; this blocks for some milliseconds, or for a few seconds if the server is
+/// unreachable.
 ///
-/// Writes are queued when a method is called, in that order, whether or not the future is awaited; the future waits for the commit. Reads see
-/// what is committed. Futures may be awaited on any runtime, or none.
+/// Writes are queued in call order when a method is called, whether or not its future is awaited;
+/// the future waits for the commit. Reads see committed data. Futures may be awaited on any
+/// runtime, or without one.
 #[derive(Clone)]
 pub struct PostgresStore {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// `None` = it is being closed.
+    /// `None` while the store is being closed.
     queue: Option<mpsc::UnboundedSender<Command>>,
-    readers: Readers,
+    readers: ReadPool,
     leases: Leases,
-    faults: Faults,
+    faults: QueuedErrors,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl PostgresStore {
-    /// Connects to `postgres://USER:PASSWORD@HOST:PORT/DATABASE` (libpq's form) and makes the tables in an empty database. The host may be
-    /// a folder with the server's socket, percent-encoded. Connections that leave this machine are encrypted, and the server's certificate
-    /// is checked (`sslrootcert=FILE` names whom to trust), unless the URL says `sslmode=disable`. A write waits for a server that cannot
-    /// be reached for [`StoreOptions::busy`], or 30 s.
+    /// Connects to `postgres://USER:PASSWORD@HOST:PORT/DATABASE` (libpq's format) and creates the
+    /// tables in an empty database. The host may be the folder of the server's socket,
+    /// percent-encoded. Connections that leave this machine are encrypted and the server's
+    /// certificate is verified (`sslrootcert=FILE` names the trusted certificates), unless the URL
+    /// says `sslmode=disable`. A write waits for an unreachable server for [`StoreOptions::busy`],
+    /// or 30 s.
     ///
     /// # Errors
-    /// [`ConnectError`] in words for people, without the password: a database of another application or of a newer Toolcrib is left untouched.
+    /// [`ConnectError`] with a message for users, without the password. A database of another
+    /// application or of a newer Toolcrib stays unchanged.
     pub async fn connect(url: &str, options: StoreOptions) -> Result<Self, ConnectError> {
         Self::connect_for(url, options, LEASE).await
     }
 
-    /// The same with another time that claims hold without being renewed (15 s otherwise): the time after which the calls of a process that
-    /// died are dealt with by others. It is renewed three times in that.
+    /// Like [`connect`](Self::connect), with another lease: the time that a claim holds without
+    /// renewal (15 s by default), after which other processes recover the calls of a dead one. A
+    /// claim is renewed three times per lease.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).
@@ -91,14 +103,18 @@ impl PostgresStore {
         options: StoreOptions,
         lease: Duration,
     ) -> Result<Self, ConnectError> {
-        let address = Address::read(url)?;
+        let address = ConnectionUrl::parse(url)?;
         let place = address.place.clone();
         let (queue, commands) = mpsc::unbounded_channel();
         let (tell, told) = oneshot::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
         let leases = Leases::new(lease);
-        let side =
-            Side { address, options, leases: leases.clone(), is_closing: Arc::clone(&is_closing) };
+        let side = WriterThread {
+            address,
+            options,
+            leases: leases.clone(),
+            is_closing: Arc::clone(&is_closing),
+        };
         let thread = std::thread::Builder::new()
             .name("toolcrib-postgres".into())
             .spawn(move || side.run(commands, tell))
@@ -110,25 +126,25 @@ impl PostgresStore {
         let connector = told.await.unwrap_or_else(|_| Err(failed()))?;
         let inner = Inner {
             queue: Some(queue),
-            readers: Readers::new(connector),
+            readers: ReadPool::new(connector),
             leases,
-            faults: Faults::default(),
+            faults: QueuedErrors::default(),
             is_closing,
             thread: Some(thread),
         };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Queues a write; the future waits for its commit.
+    /// Queues a job; the future waits for its commit.
     fn write<J: Job>(&self, job: J) -> BoxFuture<'static, Result<J::Answer, StoreError>> {
         let (tell, told) = oneshot::channel();
-        // Nobody listens any more: the work is done all the same.
+        // The caller dropped its future; the job is done anyway.
         self.queue(job, Box::new(move |result| drop(tell.send(result))));
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    fn queue<J: Job>(&self, job: J, tell: Tell<J::Answer>) {
-        self.send(Command::Write(queued(job, tell)));
+    fn queue<J: Job>(&self, job: J, tell: Reply<J::Answer>) {
+        self.send(Command::Write(boxed(job, tell)));
     }
 
     fn send(&self, command: Command) {
@@ -143,14 +159,14 @@ impl PostgresStore {
         }
     }
 
-    /// Signs what is new, after everything that is queued.
-    fn seal(&self) -> BoxFuture<'static, Result<Option<AuditCheckpoint>, StoreError>> {
+    /// Signs new records, after everything that is queued.
+    fn sign_checkpoint(&self) -> BoxFuture<'static, Result<Option<AuditCheckpoint>, StoreError>> {
         let (tell, told) = oneshot::channel();
         self.send(Command::Checkpoint(Box::new(move |result| drop(tell.send(result)))));
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Queues a write whose error is kept for the next [`flushed`](Self::flushed) of the run.
+    /// Queues a job whose error is kept for the next [`flush_run`](Self::flush_run) of the run.
     fn queue_for(&self, run: RunId, job: impl Job<Answer = ()>) {
         let faults = self.inner.faults.clone();
         self.queue(
@@ -163,27 +179,28 @@ impl PostgresStore {
         );
     }
 
-    /// Waits until everything that is queued now is committed; the first error that was kept for the run.
-    fn flushed(&self, run: RunId) -> BoxFuture<'static, Result<(), StoreError>> {
+    /// Waits until everything that is queued now is committed; returns the first error kept for the
+    /// run.
+    fn flush_run(&self, run: RunId) -> BoxFuture<'static, Result<(), StoreError>> {
         let faults = self.inner.faults.clone();
         let (tell, told) = oneshot::channel();
-        // Answers come in the order of the queue, so the faults of all earlier checkpoints are there.
+        // Answers come in queue order, so the errors of all earlier checkpoints are recorded.
         let answer = move |committed: Result<(), StoreError>| {
             let fault = faults.lock().remove(&run);
             let _ = tell.send(fault.map_or(committed, Err));
         };
-        self.queue(rows::Nothing, Box::new(answer));
+        self.queue(tables::NoOp, Box::new(answer));
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Waits until what was queued before is written, or was given up: for reads of what nobody waits for.
-    fn queued(&self) -> BoxFuture<'static, ()> {
-        let written = self.write(rows::Nothing);
+    /// Waits until earlier jobs are written or refused, so that a read sees unawaited writes.
+    fn wait_for_queue(&self) -> BoxFuture<'static, ()> {
+        let written = self.write(tables::NoOp);
         Box::pin(async move { drop(written.await) })
     }
 
-    /// The rows of a statement, each read by `read`.
-    async fn all<T>(
+    /// All rows of a statement, mapped by `read`.
+    async fn fetch_all<T>(
         &self,
         sql: &'static str,
         params: Params<'_>,
@@ -193,8 +210,8 @@ impl PostgresStore {
         rows.iter().map(|row| Ok(read(row)?)).collect()
     }
 
-    /// The first row of a statement.
-    async fn one<T>(
+    /// The first row of a statement, mapped by `read`.
+    async fn fetch_optional<T>(
         &self,
         sql: &'static str,
         params: Params<'_>,
@@ -210,21 +227,21 @@ impl Drop for Inner {
         self.is_closing.store(true, Ordering::Relaxed);
         drop(self.queue.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been reported, and every later write was refused.
+            // The panic was reported, and every later write refused.
             let _ = thread.join();
         }
     }
 }
 
-/// The side of the thread.
-struct Side {
-    address: Address,
+/// State of the writer thread.
+struct WriterThread {
+    address: ConnectionUrl,
     options: StoreOptions,
     leases: Leases,
     is_closing: Arc<AtomicBool>,
 }
 
-impl Side {
+impl WriterThread {
     fn run(
         self,
         commands: mpsc::UnboundedReceiver<Command>,
@@ -249,9 +266,9 @@ impl Side {
         let idle = Duration::from_secs_f64(leases.seconds());
         let connector = Connector::new(address, Handle::current(), idle);
         let opened = async {
-            let link = connector.link().await.map_err(|error| ConnectError::Unreachable {
+            let link = connector.open().await.map_err(|error| ConnectError::Unreachable {
                 place: place.clone(),
-                reason: words(&error),
+                reason: message(&error),
             })?;
             schema::migrate(&link, &place).await?;
             Ok(link)
@@ -263,20 +280,20 @@ impl Side {
         if tell.send(Ok(connector.clone())).is_err() {
             return;
         }
-        let keeper = tokio::spawn(leases.clone().keep(connector.clone()));
+        let keeper = tokio::spawn(leases.clone().renew_until_closed(connector.clone()));
         Writer::new(connector.clone(), link, options, is_closing).run(commands).await;
         keeper.abort();
         leases.release_all(&connector).await;
     }
 }
 
-/// Errors of checkpoints that nobody waited for, by run; the first of each.
+/// The first error of each run's unawaited checkpoints.
 #[derive(Clone, Default)]
-struct Faults {
+struct QueuedErrors {
     by_run: Arc<Mutex<HashMap<RunId, StoreError>>>,
 }
 
-impl Faults {
+impl QueuedErrors {
     fn lock(&self) -> MutexGuard<'_, HashMap<RunId, StoreError>> {
         self.by_run.lock().unwrap_or_else(PoisonError::into_inner)
     }

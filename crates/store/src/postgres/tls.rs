@@ -1,4 +1,5 @@
-//! TLS to the server: rustls with ring, as everywhere. The server's certificate is always checked, with its name.
+//! TLS to the Postgres server: rustls with ring, as in the other crates. The server's certificate
+//! and its name are always verified.
 
 use std::future::Future;
 use std::io;
@@ -17,14 +18,15 @@ use tokio_rustls::{TlsConnector, client};
 
 use super::error::ConnectError;
 
-/// How to speak TLS with a server.
+/// TLS settings for one server.
 #[derive(Clone)]
 pub(super) struct Tls {
     config: Arc<ClientConfig>,
 }
 
 impl Tls {
-    /// One that trusts the certificates in this PEM file, or without it those of the system (of Mozilla, where it has none).
+    /// Trusts the certificates in this PEM file, or else those of the system (Mozilla's if the
+    /// system has none).
     pub(super) fn new(roots: Option<&Path>) -> Result<Self, ConnectError> {
         let roots = match roots {
             Some(path) => read_roots(path)?,
@@ -101,7 +103,7 @@ where
 pub(super) struct Encrypted<S>(client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
-    /// The certificate's name is checked, which binds the channel to the server; SCRAM needs no binding of its own.
+    /// No channel binding: the verified certificate name identifies the server.
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }

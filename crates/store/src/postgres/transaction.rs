@@ -1,4 +1,5 @@
-//! One transaction: the writes that are queued, their audit records, and the mark by which its result can be read back.
+//! One transaction: the queued jobs, their audit records, and the commit counter by which its
+//! result can be read back.
 
 use std::collections::HashMap;
 use std::task::Poll;
@@ -9,16 +10,17 @@ use tokio::time::sleep;
 use tokio_postgres::Error;
 use toolcrib_core::{AuditEvent, StoreError};
 
-use super::chain::{Chain, Links};
-use super::error::is_lost;
-use super::job::{Queued, Tx};
-use super::link::Link;
-use crate::writer::Survives;
+use super::audit_chain::{AuditChain, ChainedRecords};
+use super::connection::Connection;
+use super::error::is_connection_lost;
+use super::job::{QueuedJob, Tx};
+use crate::writer::Durability;
 
 const BEGIN: &str = "BEGIN";
-/// The newest commits may be lost with the power then, never their order.
+/// Asynchronous commit: a power loss may lose the newest commits, never their order.
 const BEGIN_QUICK: &str = "BEGIN; SET LOCAL synchronous_commit = off";
-/// Held until the end: nobody can take over the calls of a claim while a transaction writes under it.
+/// Locks the claims until the transaction ends, so that no worker can take over calls of a claim
+/// that is being written under.
 const GUARD: &str =
     "SELECT epoch, state FROM workers WHERE epoch = ANY($1) ORDER BY epoch FOR KEY SHARE";
 const NEWEST: &str = "SELECT coalesce(max(epoch), 0) FROM workers";
@@ -27,63 +29,63 @@ const APPEND: &str = "INSERT INTO audit (chain, seq, call, text, hash)
 const MARK: &str =
     "UPDATE chains SET turn = $2, seq = $3, head = $4 WHERE chain = $1 AND turn = $2::bigint - 1";
 
-/// How far a transaction came.
-pub(super) enum Ended {
-    /// It is committed, and this is how its chain stands.
-    Committed(Chain),
-    /// Nothing of it was written.
+/// How a transaction ended.
+pub(super) enum TransactionResult {
+    /// Committed, with the new state of the chain.
+    Committed(AuditChain),
+    /// Rolled back.
     Nothing(Error),
-    /// The connection went while the server committed.
+    /// The connection was lost during COMMIT.
     Unknown,
-    /// The database is not as this store left it.
+    /// The chain in the database differs from the one that this store wrote.
     Broken(StoreError),
 }
 
-/// Does these jobs in one transaction.
+/// Runs the jobs in one transaction.
 pub(super) async fn transact(
-    link: &Link,
-    chain: &Chain,
+    link: &Connection,
+    chain: &AuditChain,
     is_new: bool,
-    jobs: &mut [Box<dyn Queued>],
+    jobs: &mut [Box<dyn QueuedJob>],
     full_delay: Duration,
-) -> Ended {
+) -> TransactionResult {
     match prepare(link, chain, is_new, jobs).await {
         Ok(Some(next)) => {
             if !full_delay.is_zero() && is_full(jobs) {
                 sleep(full_delay).await;
             }
             crate::failpoint::hit("commit");
-            match link.run("COMMIT").await {
-                Ok(()) => Ended::Committed(next),
-                Err(error) if is_lost(&error) => Ended::Unknown,
-                Err(error) => Ended::Nothing(error),
+            match link.batch_execute("COMMIT").await {
+                Ok(()) => TransactionResult::Committed(next),
+                Err(error) if is_connection_lost(&error) => TransactionResult::Unknown,
+                Err(error) => TransactionResult::Nothing(error),
             }
         }
-        Ok(None) => Ended::Broken(StoreError::Failed(
+        Ok(None) => TransactionResult::Broken(StoreError::Failed(
             "another process wrote under the number of this one; the store is stopped".into(),
         )),
-        Err(error) => Ended::Nothing(error),
+        Err(error) => TransactionResult::Nothing(error),
     }
 }
 
-/// All but the commit; `None` = the mark is not where this store left it.
+/// Everything before COMMIT; `None` if the commit counter differs from this store's.
 async fn prepare(
-    link: &Link,
-    chain: &Chain,
+    link: &Connection,
+    chain: &AuditChain,
     is_new: bool,
-    jobs: &mut [Box<dyn Queued>],
-) -> Result<Option<Chain>, Error> {
-    for sql in jobs.iter().filter_map(|job| job.begins_with()) {
+    jobs: &mut [Box<dyn QueuedJob>],
+) -> Result<Option<AuditChain>, Error> {
+    for sql in jobs.iter().filter_map(|job| job.pipelined_statement()) {
         link.prepare(sql).await?;
     }
     let full = is_full(jobs);
     let claims: Vec<i64> = jobs.iter().filter_map(|job| epoch(&**job)).collect();
     let fenced = if claims.is_empty() {
-        link.run(if full { BEGIN } else { BEGIN_QUICK }).await?;
+        link.batch_execute(if full { BEGIN } else { BEGIN_QUICK }).await?;
         HashMap::new()
     } else {
         link.prepare(GUARD).await?;
-        let begin = link.run(if full { BEGIN } else { BEGIN_QUICK });
+        let begin = link.batch_execute(if full { BEGIN } else { BEGIN_QUICK });
         let (begun, fenced) = futures_util::future::join(begin, fenced(link, claims)).await;
         begun?;
         fenced?
@@ -92,31 +94,34 @@ async fn prepare(
     let mut events = Vec::new();
     let mut rest = jobs;
     while let Some(first) = rest.first() {
-        let alone = first.begins_with().is_none();
-        let length =
-            if alone { 1 } else { rest.iter().take_while(|j| j.begins_with().is_some()).count() };
+        let alone = first.pipelined_statement().is_none();
+        let length = if alone {
+            1
+        } else {
+            rest.iter().take_while(|j| j.pipelined_statement().is_some()).count()
+        };
         let (group, later) = rest.split_at_mut(length);
         match group {
-            [job] if alone => events.extend(by_itself(&tx, job, &fenced).await?),
-            group => together(&tx, group, &fenced, &mut events).await?,
+            [job] if alone => events.extend(run_in_savepoint(&tx, job, &fenced).await?),
+            group => run_pipelined(&tx, group, &fenced, &mut events).await?,
         }
         rest = later;
     }
     append(link, chain, &events).await
 }
 
-fn is_full(jobs: &[Box<dyn Queued>]) -> bool {
-    jobs.iter().any(|job| job.survives() == Survives::PowerLoss)
+fn is_full(jobs: &[Box<dyn QueuedJob>]) -> bool {
+    jobs.iter().any(|job| job.durability() == Durability::PowerLoss)
 }
 
-/// The number of the claim that a job is done under.
-fn epoch(job: &dyn Queued) -> Option<i64> {
-    // Number 0 is that of an engine that never claimed any.
+/// The claim of a job.
+fn epoch(job: &dyn QueuedJob) -> Option<i64> {
+    // Epoch 0 belongs to an engine without a claim.
     job.epoch().filter(|epoch| *epoch != 0).map(|epoch| i64::try_from(epoch).unwrap_or(i64::MAX))
 }
 
-/// Claims that do not hold, with the newest that anybody has.
-async fn fenced(link: &Link, claims: Vec<i64>) -> Result<HashMap<i64, StoreError>, Error> {
+/// Claims that have ended, with the newest epoch.
+async fn fenced(link: &Connection, claims: Vec<i64>) -> Result<HashMap<i64, StoreError>, Error> {
     let rows = link.query(GUARD, &[&claims]).await?;
     let mut held = Vec::with_capacity(rows.len());
     for row in rows {
@@ -127,7 +132,7 @@ async fn fenced(link: &Link, claims: Vec<i64>) -> Result<HashMap<i64, StoreError
     }
     let mut fenced = HashMap::new();
     for claimed in claims.into_iter().filter(|claim| !held.contains(claim)) {
-        let newest = link.first(NEWEST, &[]).await?;
+        let newest = link.query_optional(NEWEST, &[]).await?;
         let current: i64 = newest.map_or(Ok(0), |row| row.try_get(0))?;
         let (current, number) = (current.unsigned_abs(), claimed.unsigned_abs());
         fenced.insert(claimed, StoreError::Fenced { current, claimed: number });
@@ -135,14 +140,14 @@ async fn fenced(link: &Link, claims: Vec<i64>) -> Result<HashMap<i64, StoreError
     Ok(fenced)
 }
 
-fn refusal(job: &dyn Queued, fenced: &HashMap<i64, StoreError>) -> Option<StoreError> {
+fn refusal(job: &dyn QueuedJob, fenced: &HashMap<i64, StoreError>) -> Option<StoreError> {
     epoch(job).and_then(|epoch| fenced.get(&epoch)).cloned()
 }
 
-/// Jobs whose statements go to the server one after the other, without waiting for answers in between.
-async fn together(
+/// Pipelined jobs: their statements are sent without waiting for answers in between.
+async fn run_pipelined(
     tx: &Tx<'_>,
-    jobs: &mut [Box<dyn Queued>],
+    jobs: &mut [Box<dyn QueuedJob>],
     fenced: &HashMap<i64, StoreError>,
     events: &mut Vec<AuditEvent>,
 ) -> Result<(), Error> {
@@ -153,7 +158,7 @@ async fn together(
             None => running.push((job.run(tx), None)),
         }
     }
-    // Polled in order first: this sends the first statement of each.
+    // The first poll sends the first statement of each job, in order.
     for (job, ended) in &mut running {
         if let Poll::Ready(result) = poll!(job.as_mut()) {
             *ended = Some(result);
@@ -169,27 +174,31 @@ async fn together(
     Ok(())
 }
 
-/// A job of several statements: taken back when it is refused.
-async fn by_itself(
+/// A job of several statements: rolled back to its savepoint when it is refused.
+async fn run_in_savepoint(
     tx: &Tx<'_>,
-    job: &mut Box<dyn Queued>,
+    job: &mut Box<dyn QueuedJob>,
     fenced: &HashMap<i64, StoreError>,
 ) -> Result<Vec<AuditEvent>, Error> {
     if let Some(error) = refusal(&**job, fenced) {
         job.refuse(error);
         return Ok(Vec::new());
     }
-    tx.link.run("SAVEPOINT job").await?;
+    tx.link.batch_execute("SAVEPOINT job").await?;
     let done = job.run(tx).await?;
     let end = if done.is_some() { "RELEASE job" } else { "ROLLBACK TO job; RELEASE job" };
-    tx.link.run(end).await?;
+    tx.link.batch_execute(end).await?;
     Ok(done.unwrap_or_default())
 }
 
-/// Writes the records and the mark.
-async fn append(link: &Link, chain: &Chain, events: &[AuditEvent]) -> Result<Option<Chain>, Error> {
-    let (next, links) = chain.grown(events);
-    let Links { seqs, calls, texts, hashes } = &links;
+/// Writes the audit records and the commit counter.
+async fn append(
+    link: &Connection,
+    chain: &AuditChain,
+    events: &[AuditEvent],
+) -> Result<Option<AuditChain>, Error> {
+    let (next, links) = chain.extended(events);
+    let ChainedRecords { seqs, calls, texts, hashes } = &links;
     if !events.is_empty() {
         link.prepare(MARK).await?;
         link.execute(APPEND, &[&chain.number, seqs, calls, texts, hashes]).await?;

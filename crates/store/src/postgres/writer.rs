@@ -1,5 +1,5 @@
-//! The one task that writes: takes what is queued, commits it together, then answers. It reconnects, and finds out what became of a commit
-//! whose connection was cut, before anything is done again.
+//! The writer task: takes queued jobs, commits them together, then answers. It reconnects, and
+//! finds out whether a commit with a lost connection succeeded before it retries anything.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,83 +11,83 @@ use tokio_postgres::{Error, Row};
 use toolcrib_core::audit::{CHECKPOINT_RECORDS, CHECKPOINT_SECONDS};
 use toolcrib_core::{AuditCheckpoint, StoreError};
 
-use super::chain::Chain;
-use super::error::{is_lost, is_passing, stopped, store_error, words};
-use super::job::{Queued, Tell, queued};
-use super::link::{Connector, Link, Params};
-use super::rows::audit::PutCheckpoint;
-use super::signing::Signing;
-use super::transaction::{Ended, transact};
+use super::audit_chain::AuditChain;
+use super::audit_checkpoints::CheckpointSigner;
+use super::connection::{Connection, Connector, Params};
+use super::error::{is_connection_lost, is_transient, message, stopped, store_error};
+use super::job::{QueuedJob, Reply, boxed};
+use super::tables::audit::PutCheckpoint;
+use super::transaction::{TransactionResult, transact};
 use crate::StoreOptions;
 
-/// Writes that share one commit.
+/// Jobs per commit.
 const BATCH: usize = 256;
-/// How long a write waits for a server that cannot be reached, such as one that starts again.
+/// How long a write waits for an unreachable server, such as one that restarts.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The same when the store is being closed.
+/// The same while the store is being closed.
 const LAST_PATIENCE: Duration = Duration::from_secs(3);
-/// How long one transaction may take before its connection counts as cut.
+/// Time limit of a transaction, after which its connection counts as lost.
 const TRANSACTION: Duration = Duration::from_secs(90);
-/// How long a commit waits for more to do, at most.
+/// Longest wait of a commit for more jobs.
 const LONGEST_WAIT: Duration = Duration::from_millis(2);
-/// Between tries to connect, the first and the longest.
+/// First and longest pause between connection attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
 const DRAW: &str = "INSERT INTO chains (chain) VALUES (nextval('epochs')) RETURNING chain";
-/// Waits until the transaction that is looked for has ended, whichever way: it holds this row.
+/// Waits until the transaction in doubt has ended: it holds a lock on this row.
 const READ_BACK: &str = "SELECT seq, head, turn FROM chains WHERE chain = $1 FOR UPDATE";
 
-/// What the writer is asked for.
+/// A request to the writer.
 pub(super) enum Command {
-    Write(Box<dyn Queued>),
-    Checkpoint(Tell<Option<AuditCheckpoint>>),
+    Write(Box<dyn QueuedJob>),
+    Checkpoint(Reply<Option<AuditCheckpoint>>),
 }
 
-/// The writer's side.
+/// State of the writer task.
 pub(super) struct Writer {
     connector: Connector,
-    link: Option<Link>,
-    chain: Option<Chain>,
-    /// The connection went during a commit: how the chain stands has to be read back before anything else is written.
+    link: Option<Connection>,
+    chain: Option<AuditChain>,
+    /// The connection was lost during a commit: the chain must be read back before the next write.
     is_in_doubt: bool,
-    pace: Pace,
-    signing: Signing,
-    /// Waited before each commit that survives the loss of power, by tests.
+    pace: BatchDelay,
+    signing: CheckpointSigner,
+    /// Delay before each durable commit, for tests.
     full_delay: Duration,
-    /// How long a write waits for a server that cannot be reached.
+    /// How long a write waits for an unreachable server.
     patience: Duration,
-    /// Nothing is written any more.
+    /// Set once writes are refused for good.
     broken: Option<StoreError>,
     is_closing: Arc<AtomicBool>,
 }
 
-/// How the newest commit went. Whoever was answered by it often asks for the next write at once; a commit that takes long is worth waiting
-/// a little for them, so that they share the next one instead of waiting for two.
+/// Statistics of the newest commit. Callers that it answered often write again at once, so after a
+/// slow commit a short wait lets them share the next one instead of waiting for two.
 #[derive(Default)]
-struct Pace {
+struct BatchDelay {
     jobs: usize,
     took: Duration,
 }
 
-impl Pace {
-    /// At most a quarter of what a commit takes. One that was alone is not waited for.
+impl BatchDelay {
+    /// At most a quarter of the duration of the last commit. No wait if it had a single job.
     fn wait(&self) -> Duration {
         if self.jobs > 1 { (self.took / 4).min(LONGEST_WAIT) } else { Duration::ZERO }
     }
 }
 
 /// Why jobs were not done.
-enum NotDone {
-    /// Something in one of them; the others may well be done.
+enum CommitFailure {
+    /// One job failed; the others may succeed.
     One(StoreError),
-    /// Nothing can be done now.
+    /// No job can be done now.
     All(StoreError),
 }
 
 impl Writer {
     pub(super) fn new(
         connector: Connector,
-        link: Link,
+        link: Connection,
         options: StoreOptions,
         is_closing: Arc<AtomicBool>,
     ) -> Self {
@@ -96,8 +96,8 @@ impl Writer {
             link: Some(link),
             chain: None,
             is_in_doubt: false,
-            pace: Pace::default(),
-            signing: Signing::new(options.signer, options.anchors),
+            pace: BatchDelay::default(),
+            signing: CheckpointSigner::new(options.signer, options.anchors),
             full_delay: options.full_commit_delay,
             patience: options.busy.unwrap_or(PATIENCE),
             broken: None,
@@ -105,7 +105,7 @@ impl Writer {
         }
     }
 
-    /// Works until the queue is closed; then signs what is new.
+    /// Runs until the queue is closed, then signs new records.
     pub(super) async fn run(mut self, mut queue: UnboundedReceiver<Command>) {
         let mut due: Option<Instant> = None;
         loop {
@@ -121,7 +121,7 @@ impl Writer {
                 self.commands(asked, &mut queue).await;
             }
             if is_due || self.unsigned() >= CHECKPOINT_RECORDS {
-                // One that fails is made when the next is due.
+                // If signing fails, the next due time tries again.
                 let _ = self.checkpoint().await;
                 due = None;
             }
@@ -133,7 +133,7 @@ impl Writer {
         let _ = self.checkpoint().await;
     }
 
-    /// Everything that is queued now, in order.
+    /// Runs everything that is queued now, in order.
     async fn commands(&mut self, first: Command, queue: &mut UnboundedReceiver<Command>) {
         let mut next = Some(first);
         let mut jobs = Vec::new();
@@ -158,22 +158,22 @@ impl Writer {
         self.batch(jobs).await;
     }
 
-    /// Does these jobs in one transaction; if something in one of them stops it, each in its own.
-    async fn batch(&mut self, mut jobs: Vec<Box<dyn Queued>>) {
+    /// Runs the jobs in one transaction; if one of them makes it fail, each in its own.
+    async fn batch(&mut self, mut jobs: Vec<Box<dyn QueuedJob>>) {
         if jobs.is_empty() {
             return;
         }
         let (began, count) = (Instant::now(), jobs.len());
         let done = self.commit(&mut jobs).await;
-        self.pace = Pace { jobs: count, took: began.elapsed() };
+        self.pace = BatchDelay { jobs: count, took: began.elapsed() };
         match done {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
-            Err(NotDone::One(_)) if jobs.len() > 1 => {
+            Err(CommitFailure::One(_)) if jobs.len() > 1 => {
                 for job in jobs {
                     let mut alone = [job];
                     let result = self.commit(&mut alone).await;
                     let [job] = alone;
-                    job.answer(result.map_err(NotDone::error));
+                    job.answer(result.map_err(CommitFailure::error));
                 }
             }
             Err(error) => {
@@ -183,40 +183,40 @@ impl Writer {
         }
     }
 
-    async fn commit(&mut self, jobs: &mut [Box<dyn Queued>]) -> Result<(), NotDone> {
+    async fn commit(&mut self, jobs: &mut [Box<dyn QueuedJob>]) -> Result<(), CommitFailure> {
         let since = Instant::now();
         loop {
             match self.attempt(jobs, since).await? {
-                Ended::Committed(chain) => {
+                TransactionResult::Committed(chain) => {
                     self.chain = Some(chain);
                     return Ok(());
                 }
-                Ended::Unknown => {
+                TransactionResult::Unknown => {
                     self.link = None;
                     self.is_in_doubt = true;
                     if self.was_committed(since).await? {
                         return Ok(());
                     }
                 }
-                Ended::Nothing(error) if is_lost(&error) => {
+                TransactionResult::Nothing(error) if is_connection_lost(&error) => {
                     self.link = None;
                     self.check_patience(since, &error)?;
                 }
-                Ended::Nothing(error) => {
-                    self.take_back().await;
-                    if !is_passing(&error) || jobs.len() > 1 {
-                        return Err(NotDone::One(store_error(&error)));
+                TransactionResult::Nothing(error) => {
+                    self.rollback().await;
+                    if !is_transient(&error) || jobs.len() > 1 {
+                        return Err(CommitFailure::One(store_error(&error)));
                     }
                     self.check_patience(since, &error)?;
                     sleep(PAUSE.0).await;
                 }
-                Ended::Broken(error) => {
-                    self.take_back().await;
-                    if self.fell_back(since).await? {
+                TransactionResult::Broken(error) => {
+                    self.rollback().await;
+                    if self.lost_newest_commits(since).await? {
                         continue;
                     }
                     self.broken = Some(error.clone());
-                    return Err(NotDone::All(error));
+                    return Err(CommitFailure::All(error));
                 }
             }
         }
@@ -224,86 +224,91 @@ impl Writer {
 
     async fn attempt(
         &mut self,
-        jobs: &mut [Box<dyn Queued>],
+        jobs: &mut [Box<dyn QueuedJob>],
         since: Instant,
-    ) -> Result<Ended, NotDone> {
+    ) -> Result<TransactionResult, CommitFailure> {
         if let Some(error) = &self.broken {
-            return Err(NotDone::All(error.clone()));
+            return Err(CommitFailure::All(error.clone()));
         }
         if self.is_in_doubt {
-            // These jobs were not part of it.
+            // These jobs were not part of the commit in doubt.
             self.was_committed(since).await?;
         }
         let is_new = self.draw_chain(since).await?;
         self.connect(since).await?;
         let (Some(link), Some(chain)) = (&self.link, &self.chain) else {
-            return Err(NotDone::All(stopped()));
+            return Err(CommitFailure::All(stopped()));
         };
         let work = transact(link, chain, is_new, jobs, self.full_delay);
-        Ok(timeout(TRANSACTION, work).await.unwrap_or(Ended::Unknown))
+        Ok(timeout(TRANSACTION, work).await.unwrap_or(TransactionResult::Unknown))
     }
 
-    /// Takes the transaction back; a connection that cannot even do that is of no more use.
-    async fn take_back(&mut self) {
+    /// Rolls back; drops a connection that cannot even do that.
+    async fn rollback(&mut self) {
         if let Some(link) = &self.link
-            && link.run("ROLLBACK").await.is_err()
+            && link.batch_execute("ROLLBACK").await.is_err()
         {
             self.link = None;
         }
     }
 
-    /// A chain of this store's own, drawn once; `true` = it was drawn now.
-    async fn draw_chain(&mut self, since: Instant) -> Result<bool, NotDone> {
+    /// Draws the number of this store's audit chain, once; `true` if it was drawn now.
+    async fn draw_chain(&mut self, since: Instant) -> Result<bool, CommitFailure> {
         if self.chain.is_some() {
             return Ok(false);
         }
-        // A number that was drawn without our knowing is a chain without records: nobody sees it.
+        // If the answer is lost, the drawn number belongs to a chain without records, which does no
+        // harm.
         let row = self.first(DRAW, &[], since).await?;
-        let number =
-            row.and_then(|row| row.try_get(0).ok()).ok_or_else(|| NotDone::All(unreadable()))?;
-        self.chain = Some(Chain::new(number));
+        let number = row
+            .and_then(|row| row.try_get(0).ok())
+            .ok_or_else(|| CommitFailure::All(unreadable()))?;
+        self.chain = Some(AuditChain::new(number));
         Ok(true)
     }
 
-    /// Whether a commit whose answer did not come was done; the chain stands as it is in the database then.
-    async fn was_committed(&mut self, since: Instant) -> Result<bool, NotDone> {
+    /// Whether a commit without an answer succeeded. Updates the chain to its state in the
+    /// database.
+    async fn was_committed(&mut self, since: Instant) -> Result<bool, CommitFailure> {
         let Some(before) = self.chain.clone() else {
             self.is_in_doubt = false;
             return Ok(false);
         };
         let row = self.first(READ_BACK, &[&before.number], since).await?;
-        let now =
-            row.and_then(|row| before.read_back(&row)).ok_or_else(|| NotDone::All(unreadable()))?;
+        let now = row
+            .and_then(|row| before.read_back(&row))
+            .ok_or_else(|| CommitFailure::All(unreadable()))?;
         self.is_in_doubt = false;
         let committed = now.turn > before.turn;
         self.chain = Some(now);
         Ok(committed)
     }
 
-    /// Whether the server went down and took the newest quick commits with it: the chain goes on from what is left of it then.
-    async fn fell_back(&mut self, since: Instant) -> Result<bool, NotDone> {
+    /// Whether a server crash lost the newest asynchronous commits. The chain continues from the
+    /// remaining ones.
+    async fn lost_newest_commits(&mut self, since: Instant) -> Result<bool, CommitFailure> {
         let before = self.chain.as_ref().map(|chain| chain.turn);
         self.was_committed(since).await?;
         Ok(self.chain.as_ref().map(|chain| chain.turn) < before)
     }
 
-    /// One statement outside of a transaction, as often as it takes.
+    /// Runs one statement outside a transaction, with retries.
     async fn first(
         &mut self,
         sql: &'static str,
         params: Params<'_>,
         since: Instant,
-    ) -> Result<Option<Row>, NotDone> {
+    ) -> Result<Option<Row>, CommitFailure> {
         loop {
             self.connect(since).await?;
             let Some(link) = &self.link else { continue };
-            match link.first(sql, params).await {
+            match link.query_optional(sql, params).await {
                 Ok(row) => return Ok(row),
                 Err(error) => {
-                    if is_lost(&error) {
+                    if is_connection_lost(&error) {
                         self.link = None;
-                    } else if !is_passing(&error) {
-                        return Err(NotDone::All(store_error(&error)));
+                    } else if !is_transient(&error) {
+                        return Err(CommitFailure::All(store_error(&error)));
                     }
                     self.check_patience(since, &error)?;
                 }
@@ -311,13 +316,13 @@ impl Writer {
         }
     }
 
-    async fn connect(&mut self, since: Instant) -> Result<(), NotDone> {
+    async fn connect(&mut self, since: Instant) -> Result<(), CommitFailure> {
         let mut pause = PAUSE.0;
-        if self.link.as_ref().is_some_and(Link::is_closed) {
+        if self.link.as_ref().is_some_and(Connection::is_closed) {
             self.link = None;
         }
         while self.link.is_none() {
-            match self.connector.link().await {
+            match self.connector.open().await {
                 Ok(link) => self.link = Some(link),
                 Err(error) => {
                     self.check_patience(since, &error)?;
@@ -329,37 +334,40 @@ impl Writer {
         Ok(())
     }
 
-    fn check_patience(&self, since: Instant, error: &Error) -> Result<(), NotDone> {
+    fn check_patience(&self, since: Instant, error: &Error) -> Result<(), CommitFailure> {
         let is_closing = self.is_closing.load(Ordering::Relaxed);
         let patience = if is_closing { self.patience.min(LAST_PATIENCE) } else { self.patience };
         if since.elapsed() < patience {
             return Ok(());
         }
-        let words =
-            format!("the database {} is out of reach: {}", self.connector.place(), words(error));
-        Err(NotDone::All(StoreError::Busy(words)))
+        let words = format!(
+            "the database {} is out of reach: {}",
+            self.connector.display_name(),
+            message(error)
+        );
+        Err(CommitFailure::All(StoreError::Busy(words)))
     }
 
-    /// Records that no checkpoint covers; 0 without a key.
+    /// Records without a checkpoint; 0 without a key.
     fn unsigned(&self) -> u64 {
         self.chain.as_ref().map_or(0, |chain| self.signing.uncovered(chain))
     }
 
-    /// Signs the newest record, if it is not signed yet: first a row, then a line in the file outside.
+    /// Signs the newest record if it is unsigned: first a row, then a line in the anchor file.
     async fn checkpoint(&mut self) -> Result<Option<AuditCheckpoint>, StoreError> {
         let Some(made) = self.chain.as_ref().and_then(|chain| self.signing.sign(chain)) else {
             return Ok(None);
         };
         let (tell, told) = std::sync::mpsc::channel();
         let answer = Box::new(move |result| drop(tell.send(result)));
-        self.batch(vec![queued(PutCheckpoint(made.clone()), answer)]).await;
+        self.batch(vec![boxed(PutCheckpoint(made.clone()), answer)]).await;
         told.try_recv().unwrap_or_else(|_| Err(stopped()))?;
-        self.signing.keep(&made)?;
+        self.signing.store_anchor(&made)?;
         Ok(Some(made))
     }
 }
 
-impl NotDone {
+impl CommitFailure {
     fn error(self) -> StoreError {
         match self {
             Self::One(error) | Self::All(error) => error,

@@ -1,22 +1,22 @@
-//! Why the vault cannot be used. The texts say what to do; none holds a value.
+//! Errors of the vault. Messages say what to do and never contain a value.
 
 use std::io;
 use std::path::PathBuf;
 
-/// Why the vault cannot be used. Nothing was overwritten.
+/// Error of the vault. Nothing was overwritten.
 #[derive(Debug, thiserror::Error)]
 pub enum VaultError {
-    /// A file or the folder cannot be made, read or written.
+    /// A file or the folder cannot be created, read or written.
     #[error("cannot use {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Others may read the key, or put another in its place.
+    /// Other users may read or replace the key.
     #[error(
-        "others may get at {} (mode {mode:03o}): close it with `chmod {wanted:03o} {}`; if somebody else may have read it, `toolcrib secret \
+        "other users can access {} (mode {mode:03o}): close it with `chmod {wanted:03o} {}`; if another user may have read it, `toolcrib secret \
          rotate` makes a new key, and set the secrets themselves anew at their services",
         path.display(), path.display()
     )]
@@ -25,34 +25,34 @@ pub enum VaultError {
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
-        /// What they should be.
+        /// The required permission bits.
         wanted: u32,
     },
-    /// The key belongs to somebody else.
+    /// The key belongs to another user.
     #[error(
         "{} belongs to another user (uid {uid}), who may read or replace it: `chown` it to yourself, or move it away", path.display()
     )]
     NotOwned {
         /// The file or folder.
         path: PathBuf,
-        /// Whose it is.
+        /// Its owner.
         uid: u32,
     },
-    /// There are secrets and no key.
+    /// The key is missing, but there are secrets.
     #[error(
-        "the key {} is missing, and without it nobody can read the secrets in {} ({secrets}): put a copy of the key back; if there is \
+        "the key {} is missing, and without it the secrets cannot be read in {} ({secrets}): put a copy of the key back; if there is \
          none, move {} away and set each secret again (`toolcrib secret list` still shows the names)",
         key.display(), file.display(), file.display()
     )]
     KeyMissing {
-        /// Where the key should be.
+        /// Path of the key.
         key: PathBuf,
         /// The file of secrets.
         file: PathBuf,
-        /// How many there are.
+        /// Number of secrets.
         secrets: usize,
     },
-    /// The file of the key holds none.
+    /// The key file is damaged.
     #[error(
         "{} is damaged: put a copy of it back; if there is none, move it and secrets.json away and set each secret again", path.display()
     )]
@@ -65,20 +65,20 @@ pub enum VaultError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// A newer Toolcrib wrote it.
+    /// A newer Toolcrib wrote the file.
     #[error("{} is of version {found}, and this build reads version {known}; update to use it", path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         found: u64,
-        /// The newest that this build reads.
+        /// Newest version that this build reads.
         known: u64,
     },
-    /// A value was sealed with another key, or changed since.
+    /// A value was encrypted with another key, or changed since.
     #[error(
         "the secret {name} in {} does not open: the key beside it is another one, or the file was changed; put the right copies back, or \
          move the file away and set each secret again", path.display()
@@ -89,7 +89,7 @@ pub enum VaultError {
         /// The file of secrets.
         path: PathBuf,
     },
-    /// Two names that differ in upper and lower case alone.
+    /// The name of an existing secret differs only in case.
     #[error(
         "there is a secret {existing} already, which differs in upper and lower case alone; remove it first, or use its name"
     )]
@@ -97,7 +97,7 @@ pub enum VaultError {
         /// Its name.
         existing: String,
     },
-    /// The system gave no random numbers.
+    /// The system's random number generator failed.
     #[error("cannot seal anything: the system gives no random numbers")]
     Random,
 }

@@ -1,21 +1,25 @@
-//! Secrets, encrypted at rest: a folder with a key that only its owner reads and a file of values that are sealed with it.
+//! The vault: secrets encrypted at rest, as a folder with a private key file and a file of
+//! encrypted values.
 //!
 //! Invariants
-//! - A value is on disk only sealed (AES-256-GCM), bound to its name and to when it was set; rows cannot be swapped.
-//! - A key that others may read, that belongs to somebody else, or that does not open what is there, is refused; nothing is overwritten then.
-//! - Files are replaced whole, by one writer at a time; whoever reads needs no lock.
-//! - A rotation that is cut off at any point leaves everything readable.
+//! - A value is on disk only encrypted (AES-256-GCM), bound to its name and the time it was set, so
+//!   rows cannot be swapped.
+//! - A key is refused if other users may read it, if it belongs to another user, or if it does not
+//!   decrypt the existing values; nothing is overwritten then.
+//! - Files are replaced atomically, by one writer at a time; readers need no lock.
+//! - An interrupted rotation leaves every value readable.
 //!
-//! Absent on purpose: the keyring of an operating system (there is none on servers), and passphrases.
+//! Out of scope on purpose: the keyring of the operating system (servers have none), and
+//! passphrases.
 #![deny(clippy::indexing_slicing)]
 
 mod error;
-mod key;
-mod place;
-mod rows;
+mod key_file;
+mod private_files;
+mod secret;
+mod secrets_file;
 #[cfg(test)]
 mod tests;
-mod value;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -25,16 +29,16 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use toolcrib_core::seal::{SEALED, SealError, Sealer};
 use zeroize::Zeroizing;
 
-use self::key::{ID_BYTES, Key, Keys};
-use self::rows::{Row, Rows};
+use self::key_file::{ID_BYTES, Key, Keys};
+use self::secrets_file::{SealedRow, SecretsFile};
 
 pub use error::VaultError;
-pub use value::{LONGEST, NameError, SHORTEST, Secret, SecretName, ValueError};
+pub use secret::{MAX_SECRET_BYTES, MIN_SECRET_BYTES, NameError, Secret, SecretName, ValueError};
 
-/// What a sealed text is bound to: it is no secret of the file, and a secret of the file is none.
+/// Associated data of sealed texts: keeps them apart from the secrets of the file.
 const ABOUT_TEXT: &[u8] = b"toolcrib sealed text 1";
 
-/// The vault in a folder, which is made at first use.
+/// The vault in a folder, which is created at first use.
 #[derive(Debug, Clone)]
 pub struct Vault {
     folder: PathBuf,
@@ -42,17 +46,17 @@ pub struct Vault {
 
 /// A secret without its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct SecretInfo {
     /// Its name.
     pub name: SecretName,
-    /// Milliseconds since 1970 when it was set.
+    /// When it was set, in milliseconds since 1970.
     pub set_at: i64,
 }
 
 impl Vault {
-    /// The vault in this folder. Nothing is read or made yet.
+    /// The vault in this folder. Reads and creates nothing yet.
     #[must_use]
-    pub fn at(folder: impl Into<PathBuf>) -> Self {
+    pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
@@ -65,13 +69,17 @@ impl Vault {
     /// The secrets by name. Needs no key.
     ///
     /// # Errors
-    /// [`VaultError`] when the file cannot be read.
-    pub fn list(&self) -> Result<Vec<Listed>, VaultError> {
-        let rows = Rows::read(&self.file())?;
-        Ok(rows.rows.into_iter().map(|(name, row)| Listed { name, set_at: row.set_at }).collect())
+    /// [`VaultError`] if the file cannot be read.
+    pub fn list(&self) -> Result<Vec<SecretInfo>, VaultError> {
+        let rows = SecretsFile::read(&self.file())?;
+        Ok(rows
+            .rows
+            .into_iter()
+            .map(|(name, row)| SecretInfo { name, set_at: row.set_at })
+            .collect())
     }
 
-    /// Another number when the file is another than before, which it is after each change; for whoever keeps values of it for a while.
+    /// A number that changes with every change of the file, for callers that cache values.
     #[must_use]
     pub fn stamp(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -84,91 +92,96 @@ impl Vault {
         hasher.finish()
     }
 
-    /// Every secret with its value; none where there is no vault.
+    /// All secrets with their values; empty if there is no vault.
     ///
     /// # Errors
-    /// [`VaultError`] when one of them cannot be read.
+    /// [`VaultError`] if one of them cannot be read.
     pub fn read(&self) -> Result<BTreeMap<SecretName, Secret>, VaultError> {
-        // The file before the key: a rotation writes the key first, with the one before it.
-        let rows = Rows::read(&self.file())?;
+        // The file before the key: a rotation writes the key file first, which then also holds the
+        // previous key.
+        let rows = SecretsFile::read(&self.file())?;
         if rows.rows.is_empty() {
             return Ok(BTreeMap::new());
         }
         rows.open(&self.needed_keys(&rows)?, &self.file())
     }
 
-    /// Keeps a secret; whether it replaced one.
+    /// Sets a secret; returns whether it replaced one.
     ///
     /// # Errors
-    /// [`VaultError`]; then nothing was changed.
+    /// [`VaultError`]; nothing was changed.
     pub fn set(&self, name: &SecretName, value: &Secret, now_ms: i64) -> Result<bool, VaultError> {
-        let _alone = place::lock(&self.folder)?;
-        let mut rows = Rows::read(&self.file())?;
+        let _alone = private_files::lock(&self.folder)?;
+        let mut rows = SecretsFile::read(&self.file())?;
         let alike = |other: &&SecretName| other.as_str().eq_ignore_ascii_case(name.as_str());
         if let Some(existing) = rows.rows.keys().filter(|other| *other != name).find(alike) {
             return Err(VaultError::NearlyThere { existing: existing.to_string() });
         }
         let keys = self.keys_or_new(&rows)?;
-        // A key that does not open what is there would leave a file that no key opens.
+        // A key that does not decrypt the existing values would leave a file that no single key
+        // decrypts.
         rows.open(&keys, &self.file())?;
-        let row = Row::seal(&keys.current, name, value, now_ms)?;
+        let row = SealedRow::seal(&keys.current, name, value, now_ms)?;
         let replaced = rows.rows.insert(name.clone(), row).is_some();
-        place::write(&self.file(), rows.text().as_bytes())?;
+        private_files::write(&self.file(), rows.text().as_bytes())?;
         Ok(replaced)
     }
 
-    /// Removes a secret; whether it was there. Needs no key.
+    /// Removes a secret; returns whether it existed. Needs no key.
     ///
     /// # Errors
-    /// [`VaultError`]; then nothing was changed.
+    /// [`VaultError`]; nothing was changed.
     pub fn remove(&self, name: &SecretName) -> Result<bool, VaultError> {
         if !self.file().exists() {
             return Ok(false);
         }
-        let _alone = place::lock(&self.folder)?;
-        let mut rows = Rows::read(&self.file())?;
+        let _alone = private_files::lock(&self.folder)?;
+        let mut rows = SecretsFile::read(&self.file())?;
         if rows.rows.remove(name).is_none() {
             return Ok(false);
         }
-        place::write(&self.file(), rows.text().as_bytes())?;
+        private_files::write(&self.file(), rows.text().as_bytes())?;
         Ok(true)
     }
 
-    /// Seals everything with a new key; how many secrets there are. The key before it is kept, to open what was sealed for calls that
-    /// wait, until the next rotation.
+    /// Encrypts everything with a new key; returns the number of secrets. The previous key is kept
+    /// until the next rotation, to decrypt arguments sealed for waiting calls.
     ///
     /// # Errors
-    /// [`VaultError`]; then everything opens as before.
+    /// [`VaultError`]; everything remains readable.
     pub fn rotate(&self) -> Result<usize, VaultError> {
-        let _alone = place::lock(&self.folder)?;
-        let rows = Rows::read(&self.file())?;
+        let _alone = private_files::lock(&self.folder)?;
+        let rows = SecretsFile::read(&self.file())?;
         let keys = self.keys_or_new(&rows)?;
         let values = rows.open(&keys, &self.file())?;
-        // A rotation that was cut off may have left rows of the key that goes now.
+        // An interrupted rotation may have left rows of the key that is removed now.
         if !values.is_empty() {
-            place::write(
+            private_files::write(
                 &self.file(),
                 rows.sealed_with(&keys.current, &values)?.text().as_bytes(),
             )?;
         }
         let new = Keys { current: Key::fresh()?, previous: Some(keys.current) };
-        place::write(&self.key(), new.text().as_bytes())?;
+        private_files::write(&self.key(), new.text().as_bytes())?;
         if !values.is_empty() {
-            place::write(&self.file(), rows.sealed_with(&new.current, &values)?.text().as_bytes())?;
+            private_files::write(
+                &self.file(),
+                rows.sealed_with(&new.current, &values)?.text().as_bytes(),
+            )?;
         }
         Ok(values.len())
     }
 
     fn file(&self) -> PathBuf {
-        rows::path(&self.folder)
+        secrets_file::path(&self.folder)
     }
 
     fn key(&self) -> PathBuf {
-        key::path(&self.folder)
+        key_file::path(&self.folder)
     }
 
-    /// The keys of secrets that are there.
-    fn needed_keys(&self, rows: &Rows) -> Result<Keys, VaultError> {
+    /// The keys for existing secrets.
+    fn needed_keys(&self, rows: &SecretsFile) -> Result<Keys, VaultError> {
         Keys::read(&self.key())?.ok_or_else(|| VaultError::KeyMissing {
             key: self.key(),
             file: self.file(),
@@ -176,8 +189,8 @@ impl Vault {
         })
     }
 
-    /// The same, or new ones where there is nothing that they would have to open. The lock is held.
-    fn keys_or_new(&self, rows: &Rows) -> Result<Keys, VaultError> {
+    /// The existing keys, or new ones if there are no secrets. The caller holds the lock.
+    fn keys_or_new(&self, rows: &SecretsFile) -> Result<Keys, VaultError> {
         if !rows.rows.is_empty() {
             return self.needed_keys(rows);
         }
@@ -185,17 +198,17 @@ impl Vault {
             return Ok(keys);
         }
         let keys = Keys { current: Key::fresh()?, previous: None };
-        place::write(&self.key(), keys.text().as_bytes())?;
+        private_files::write(&self.key(), keys.text().as_bytes())?;
         Ok(keys)
     }
 
-    /// The key that seals texts, made if there is none.
+    /// The key that seals texts, created if there is none.
     fn sealing_keys(&self) -> Result<Keys, VaultError> {
         if let Some(keys) = Keys::read(&self.key())? {
             return Ok(keys);
         }
-        let _alone = place::lock(&self.folder)?;
-        self.keys_or_new(&Rows::read(&self.file())?)
+        let _alone = private_files::lock(&self.folder)?;
+        self.keys_or_new(&SecretsFile::read(&self.file())?)
     }
 }
 

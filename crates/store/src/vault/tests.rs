@@ -1,4 +1,4 @@
-//! The vault as a whole: what is kept, what is refused, what a cut leaves.
+//! Tests of the vault: round trips, refusals, and interrupted writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn error<T>(result: Result<T, VaultError>) -> VaultError {
 #[test]
 fn secrets_are_kept_sealed_listed_replaced_and_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("state/vault"));
+    let vault = Vault::in_folder(folder.path().join("state/vault"));
     assert!(vault.list().unwrap().is_empty() && vault.read().unwrap().is_empty());
     assert!(!vault.remove(&name("a")).unwrap());
     assert!(!vault.folder().exists(), "looking makes nothing");
@@ -37,7 +37,7 @@ fn secrets_are_kept_sealed_listed_replaced_and_removed() {
     let listed = vault.list().unwrap();
     let listed: Vec<_> = listed.iter().map(|row| (row.name.as_str(), row.set_at)).collect();
     assert_eq!(listed, [("a", 9), ("b.KEY", 7)]);
-    let all = values(&Vault::at(vault.folder()));
+    let all = values(&Vault::in_folder(vault.folder()));
     assert_eq!((&*all["a"], &*all["b.KEY"]), ("value-of-a-2", "value-of-b\nline two"));
     for file in fs::read_dir(vault.folder()).unwrap() {
         let bytes = fs::read(file.unwrap().path()).unwrap();
@@ -54,7 +54,7 @@ fn secrets_are_kept_sealed_listed_replaced_and_removed() {
 #[test]
 fn rows_cannot_be_swapped_dated_or_changed() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     vault.set(&name("two"), &secret("second value"), 1).unwrap();
     let path = vault.file();
@@ -82,7 +82,7 @@ fn rows_cannot_be_swapped_dated_or_changed() {
 #[test]
 fn another_key_no_key_and_a_damaged_one_are_told_apart_and_nothing_is_overwritten() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     let (key, file) = (fs::read(vault.key()).unwrap(), fs::read(vault.file()).unwrap());
     let refused = |wanted: &str| {
@@ -100,7 +100,7 @@ fn another_key_no_key_and_a_damaged_one_are_told_apart_and_nothing_is_overwritte
     refused("secrets.json (1): put a copy of the key back");
     assert!(vault.seal("text").is_err() && !vault.key().exists());
     let other = Keys { current: Key::fresh().unwrap(), previous: None };
-    place::write(&vault.key(), other.text().as_bytes()).unwrap();
+    private_files::write(&vault.key(), other.text().as_bytes()).unwrap();
     refused("the key beside it is another one");
     for damaged in [&b""[..], &key[..key.len() - 2], b"\xff\xfe"] {
         fs::write(vault.key(), damaged).unwrap();
@@ -119,7 +119,7 @@ fn another_key_no_key_and_a_damaged_one_are_told_apart_and_nothing_is_overwritte
 fn a_key_that_others_may_reach_is_refused_with_the_chmod() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(
@@ -146,7 +146,7 @@ fn a_key_that_others_may_reach_is_refused_with_the_chmod() {
 #[test]
 fn a_rotation_changes_the_key_and_keeps_everything_wherever_it_is_cut() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     assert_eq!(vault.rotate().unwrap(), 0);
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     vault.set(&name("two"), &secret("second value"), 2).unwrap();
@@ -157,7 +157,7 @@ fn a_rotation_changes_the_key_and_keeps_everything_wherever_it_is_cut() {
     let before = values(&vault);
     assert_eq!(before.len(), 2);
     assert_eq!(vault.list().unwrap()[1].set_at, 2);
-    // Cut off between the key and the file: rows of the key before.
+    // Interrupted between the key and the file: the rows are still encrypted with the previous key.
     fs::write(vault.file(), &file).unwrap();
     assert_eq!(values(&vault), before);
     assert_eq!(vault.rotate().unwrap(), 2, "and the next rotation leaves none behind");
@@ -171,16 +171,16 @@ fn a_rotation_changes_the_key_and_keeps_everything_wherever_it_is_cut() {
 #[test]
 fn sealed_texts_open_again_and_only_whole() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     assert!(vault.open("toolcrib-sealed-1.AAAA").is_err());
     let sealed = vault.seal("some text").unwrap();
     assert!(sealed.starts_with(SEALED) && sealed.is_ascii() && !sealed.contains("some"));
-    assert_eq!(Vault::at(vault.folder()).open(&sealed).unwrap(), "some text");
+    assert_eq!(Vault::in_folder(vault.folder()).open(&sealed).unwrap(), "some text");
     assert_ne!(vault.seal("some text").unwrap(), sealed);
     for wrong in ["", "some text", SEALED, &sealed[..sealed.len() - 3], &format!("{sealed}AA")] {
         assert!(vault.open(wrong).is_err(), "{wrong}");
     }
-    // A secret of the file is no sealed text, although the key is the same.
+    // A row of the file is no sealed text, although the key is the same.
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     let row: serde_json::Value = serde_json::from_slice(&fs::read(vault.file()).unwrap()).unwrap();
     let bytes = |key: &str| {
@@ -194,7 +194,7 @@ fn sealed_texts_open_again_and_only_whole() {
 #[test]
 fn many_writers_at_once_lose_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let vault = Vault::at(folder.path().join("v"));
+    let vault = Vault::in_folder(folder.path().join("v"));
     let start = Barrier::new(8);
     std::thread::scope(|scope| {
         for number in 0..8 {

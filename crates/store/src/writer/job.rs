@@ -1,4 +1,5 @@
-//! One write: what is done inside a transaction, and who is told when that is committed.
+//! One queued write: the work inside a transaction, and the callback for its result after the
+//! commit.
 
 use rusqlite::Connection;
 use toolcrib_core::StoreError;
@@ -7,77 +8,77 @@ use crate::error::{Failure, stopped};
 
 /// What a commit survives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Survives {
+pub(crate) enum Durability {
     /// The death of the process.
-    Kill,
-    /// The loss of power too.
+    ProcessCrash,
+    /// Power loss too.
     PowerLoss,
 }
 
-/// How the work of a job went, before the commit.
-pub(super) enum Ran {
-    /// What it wrote is kept.
-    Well,
-    /// What it wrote is taken back.
-    Failed,
-    /// The same, because there is no room.
-    Full,
-    /// The disk failed under it.
+/// Result of a job before the commit.
+pub(super) enum WorkResult {
+    /// Its changes are kept.
+    Written,
+    /// Its changes are rolled back.
+    RolledBack,
+    /// Its changes are rolled back because the disk is full.
+    DiskFull,
+    /// The disk failed.
     Broken(StoreError),
 }
 
-/// Whether there is anything left to do about a job.
+/// Whether a job is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Closed {
-    /// It is written, or the store has said why it never will be.
-    Yes,
-    /// The next try may succeed.
-    No,
+pub(super) enum Completion {
+    /// Written, or refused for good.
+    Done,
+    /// A retry may succeed.
+    Retry,
 }
 
-/// Work with its result, whatever the type of that is.
+/// Work with its result, type-erased.
 trait Task: Send {
-    fn run(&mut self, conn: &Connection) -> Ran;
-    fn answer(&mut self, committed: Result<(), StoreError>) -> Closed;
+    fn run(&mut self, conn: &Connection) -> WorkResult;
+    fn answer(&mut self, committed: Result<(), StoreError>) -> Completion;
 }
 
-struct Typed<T, W, A> {
+struct TypedTask<T, W, A> {
     work: W,
     result: Option<Result<T, StoreError>>,
-    /// `None` = it was told already, and the work is tried again for its own sake.
+    /// `None` if the caller was answered already and the work is only retried.
     answer: Option<A>,
 }
 
-impl<T, W, A> Task for Typed<T, W, A>
+impl<T, W, A> Task for TypedTask<T, W, A>
 where
     T: Send,
     W: FnMut(&Connection) -> Result<T, Failure> + Send,
     A: FnOnce(Result<T, StoreError>) + Send,
 {
-    fn run(&mut self, conn: &Connection) -> Ran {
+    fn run(&mut self, conn: &Connection) -> WorkResult {
         let done = (self.work)(conn);
-        let is_of_disk = done.as_ref().is_err_and(Failure::is_of_disk);
+        let is_of_disk = done.as_ref().is_err_and(Failure::is_disk_error);
         let result = done.map_err(StoreError::from);
         let ran = match &result {
-            Ok(_) => Ran::Well,
-            Err(StoreError::Full(_)) => Ran::Full,
-            Err(error) if is_of_disk => Ran::Broken(error.clone()),
-            Err(_) => Ran::Failed,
+            Ok(_) => WorkResult::Written,
+            Err(StoreError::Full(_)) => WorkResult::DiskFull,
+            Err(error) if is_of_disk => WorkResult::Broken(error.clone()),
+            Err(_) => WorkResult::RolledBack,
         };
         self.result = Some(result);
         ran
     }
 
-    fn answer(&mut self, committed: Result<(), StoreError>) -> Closed {
-        // What never ran has no result of its own.
+    fn answer(&mut self, committed: Result<(), StoreError>) -> Completion {
+        // A job that never ran has no result of its own.
         let (result, closed) = match (self.result.take(), committed) {
             (Some(Err(own @ (StoreError::Full(_) | StoreError::Busy(_)))), _) => {
-                (Err(own), Closed::No)
+                (Err(own), Completion::Retry)
             }
-            (Some(Err(own)), _) => (Err(own), Closed::Yes),
-            (_, Err(error)) => (Err(error), Closed::No),
-            (Some(Ok(value)), Ok(())) => (Ok(value), Closed::Yes),
-            (None, Ok(())) => (Err(stopped()), Closed::Yes),
+            (Some(Err(own)), _) => (Err(own), Completion::Done),
+            (_, Err(error)) => (Err(error), Completion::Retry),
+            (Some(Ok(value)), Ok(())) => (Ok(value), Completion::Done),
+            (None, Ok(())) => (Err(stopped()), Completion::Done),
         };
         if let Some(answer) = self.answer.take() {
             answer(result);
@@ -88,18 +89,18 @@ where
 
 /// One write.
 pub(crate) struct Job {
-    pub(super) survives: Survives,
-    /// Whether it ends something that runs already: it is written out of the reserve when the disk is full.
+    pub(super) survives: Durability,
+    /// Whether it ends running work: on a full disk it is written into the reserved space.
     pub(super) is_outcome: bool,
-    /// Whether nobody waits for it: then it waits a moment for what comes next, and shares its commit.
+    /// Whether it is unawaited: it then waits briefly to share its commit.
     pub(super) is_patient: bool,
     task: Box<dyn Task>,
 }
 
 impl Job {
-    /// Work inside a transaction, and who is told its result after the commit.
+    /// Work inside a transaction, with a callback for its result after the commit.
     pub(crate) fn new<T: Send + 'static>(
-        survives: Survives,
+        survives: Durability,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Self {
@@ -112,13 +113,13 @@ impl Job {
             survives,
             is_outcome: false,
             is_patient: false,
-            task: Box::new(Typed { work: once, result: None, answer: Some(answer) }),
+            task: Box::new(TypedTask { work: once, result: None, answer: Some(answer) }),
         }
     }
 
-    /// Work that ends something that runs already, so that it may be done again when the first try found no room.
+    /// Work that ends running work, so that it is retried if the disk is full.
     pub(crate) fn outcome<T: Send + 'static>(
-        survives: Survives,
+        survives: Durability,
         work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Self {
@@ -126,25 +127,25 @@ impl Job {
             survives,
             is_outcome: true,
             is_patient: false,
-            task: Box::new(Typed { work, result: None, answer: Some(answer) }),
+            task: Box::new(TypedTask { work, result: None, answer: Some(answer) }),
         }
     }
 
-    /// The same, if nobody waits for it.
+    /// Marks the job as unawaited.
     pub(crate) fn patient(self) -> Self {
         Self { is_patient: true, ..self }
     }
 
-    pub(super) fn run(&mut self, conn: &Connection) -> Ran {
+    pub(super) fn run(&mut self, conn: &Connection) -> WorkResult {
         self.task.run(conn)
     }
 
-    /// Says how it went, when it is known whether the commit succeeded. The first answer is the one that is heard.
-    pub(super) fn answer(&mut self, committed: Result<(), StoreError>) -> Closed {
+    /// Answers after the commit. Only the first answer is sent.
+    pub(super) fn answer(&mut self, committed: Result<(), StoreError>) -> Completion {
         self.task.answer(committed)
     }
 
-    /// Says why it was not done.
+    /// Refuses the job.
     pub(super) fn refuse(mut self, error: &StoreError) {
         self.task.answer(Err(error.clone()));
     }

@@ -1,4 +1,4 @@
-//! Jobs that share a commit: what one does wrong is its own matter.
+//! Tests of the writer: jobs that share a commit fail independently.
 
 use std::path::Path;
 use std::sync::mpsc::Receiver;
@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use super::*;
 use crate::error::Failure;
 
-/// A writer whose thread waits until it is let go, so that everything sent before is one batch.
+/// A writer whose thread waits for a signal, so that everything sent before is one batch.
 fn held() -> (Writer, Sender<()>) {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
@@ -19,7 +19,7 @@ type Told<T> = Receiver<Result<T, StoreError>>;
 
 fn send<T: Send + 'static>(
     writer: &Writer,
-    survives: Survives,
+    survives: Durability,
     work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
 ) -> Told<T> {
     let (tell, told) = channel();
@@ -35,7 +35,7 @@ fn insert(x: i64, length: usize) -> impl FnOnce(&Connection) -> Result<(), Failu
 }
 
 fn kept(writer: &Writer) -> Vec<i64> {
-    let told = send(writer, Survives::Kill, |conn| {
+    let told = send(writer, Durability::ProcessCrash, |conn| {
         let mut statement = conn.prepare("SELECT x FROM t ORDER BY x")?;
         Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
     });
@@ -45,16 +45,16 @@ fn kept(writer: &Writer) -> Vec<i64> {
 #[test]
 fn a_job_that_fails_takes_back_only_its_own_writes() {
     let (writer, go) = held();
-    let first = send(&writer, Survives::Kill, insert(1, 1));
-    let refused = send(&writer, Survives::Kill, |conn| {
+    let first = send(&writer, Durability::ProcessCrash, insert(1, 1));
+    let refused = send(&writer, Durability::ProcessCrash, |conn| {
         insert(2, 1)(conn)?;
         Err::<(), _>(StoreError::Missing("it".into()).into())
     });
-    let doubled = send(&writer, Survives::Kill, |conn| {
+    let doubled = send(&writer, Durability::ProcessCrash, |conn| {
         insert(3, 1)(conn)?;
         insert(1, 1)(conn)
     });
-    let last = send(&writer, Survives::Kill, insert(4, 1));
+    let last = send(&writer, Durability::ProcessCrash, insert(4, 1));
     go.send(()).unwrap();
     assert_eq!(first.recv().unwrap(), Ok(()));
     assert_eq!(refused.recv().unwrap(), Err(StoreError::Missing("it".into())));
@@ -71,37 +71,37 @@ fn a_full_disk_fails_what_does_not_fit() {
             Ok(conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
         }
     };
-    let limited = send(&writer, Survives::Kill, limit(10));
-    let small = send(&writer, Survives::Kill, insert(1, 1));
-    let large = send(&writer, Survives::Kill, insert(2, 100_000));
-    let after = send(&writer, Survives::Kill, insert(3, 1));
+    let limited = send(&writer, Durability::ProcessCrash, limit(10));
+    let small = send(&writer, Durability::ProcessCrash, insert(1, 1));
+    let large = send(&writer, Durability::ProcessCrash, insert(2, 100_000));
+    let after = send(&writer, Durability::ProcessCrash, insert(3, 1));
     go.send(()).unwrap();
     let (small, large, after) =
         (small.recv().unwrap(), large.recv().unwrap(), after.recv().unwrap());
-    // The limit itself is not part of a transaction.
+    // The page limit itself is not transactional.
     drop(limited.recv());
     assert!(matches!(&large, Err(StoreError::Full(_))), "{large:?}");
-    // SQLite may give up the whole transaction; then nobody may have been told that it is written.
+    // SQLite may roll back the whole transaction; then no job may report success.
     let told: Vec<i64> =
         [(1, small), (3, after)].into_iter().filter(|(_, r)| r.is_ok()).map(|(x, _)| x).collect();
     assert_eq!(kept(&writer), told);
-    send(&writer, Survives::Kill, limit(10_000)).recv().unwrap().unwrap();
-    send(&writer, Survives::Kill, insert(4, 100_000)).recv().unwrap().unwrap();
+    send(&writer, Durability::ProcessCrash, limit(10_000)).recv().unwrap().unwrap();
+    send(&writer, Durability::ProcessCrash, insert(4, 100_000)).recv().unwrap().unwrap();
     assert_eq!(kept(&writer).last(), Some(&4));
 }
 
 #[test]
 fn a_transaction_that_is_gone_fails_the_whole_batch() {
     let (writer, go) = held();
-    let before = send(&writer, Survives::Kill, insert(1, 1));
-    let ends = send(&writer, Survives::Kill, |conn| Ok(conn.execute_batch("ROLLBACK")?));
-    let after = send(&writer, Survives::Kill, insert(2, 1));
+    let before = send(&writer, Durability::ProcessCrash, insert(1, 1));
+    let ends = send(&writer, Durability::ProcessCrash, |conn| Ok(conn.execute_batch("ROLLBACK")?));
+    let after = send(&writer, Durability::ProcessCrash, insert(2, 1));
     go.send(()).unwrap();
     for told in [before, ends, after] {
         assert!(matches!(told.recv().unwrap(), Err(StoreError::Failed(_))));
     }
     assert_eq!(kept(&writer), [] as [i64; 0]);
-    send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap().unwrap();
+    send(&writer, Durability::ProcessCrash, insert(3, 1)).recv().unwrap().unwrap();
     assert_eq!(kept(&writer), [3]);
 }
 
@@ -111,13 +111,13 @@ fn a_batch_is_synced_if_one_of_it_must_survive_power_loss() {
         Ok(conn.pragma_query_value(None, "synchronous", |row| row.get(0))?)
     };
     let (writer, go) = held();
-    let first = send(&writer, Survives::Kill, level);
-    let second = send(&writer, Survives::PowerLoss, level);
+    let first = send(&writer, Durability::ProcessCrash, level);
+    let second = send(&writer, Durability::PowerLoss, level);
     go.send(()).unwrap();
     let (normal, full) = (1, 2);
     assert_eq!((first.recv().unwrap(), second.recv().unwrap()), (Ok(full), Ok(full)));
-    assert_eq!(send(&writer, Survives::Kill, level).recv().unwrap(), Ok(normal));
-    assert_eq!(send(&writer, Survives::PowerLoss, level).recv().unwrap(), Ok(full));
+    assert_eq!(send(&writer, Durability::ProcessCrash, level).recv().unwrap(), Ok(normal));
+    assert_eq!(send(&writer, Durability::PowerLoss, level).recv().unwrap(), Ok(full));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn what_cannot_be_begun_safely_is_never_answered_with_success() {
     let settings = Settings::in_memory(Arc::default());
     let writer = Writer::start(conn, settings, || Err(io::Error::other("no disk"))).unwrap();
     for _ in 0..2 {
-        let told = send(&writer, Survives::Kill, |_| Ok(()));
+        let told = send(&writer, Durability::ProcessCrash, |_| Ok(()));
         assert_eq!(told.recv().unwrap(), Err(StoreError::Failed("no disk".into())));
     }
 }
@@ -134,7 +134,8 @@ fn what_cannot_be_begun_safely_is_never_answered_with_success() {
 #[test]
 fn dropping_the_writer_finishes_what_is_queued() {
     let (writer, go) = held();
-    let told: Vec<_> = (0..600).map(|x| send(&writer, Survives::Kill, insert(x, 1))).collect();
+    let told: Vec<_> =
+        (0..600).map(|x| send(&writer, Durability::ProcessCrash, insert(x, 1))).collect();
     go.send(()).unwrap();
     drop(writer);
     assert!(told.iter().all(|told| told.try_recv().unwrap() == Ok(())));
@@ -146,7 +147,7 @@ fn a_writer_that_waits_for_the_disk_blocks_nobody() {
     let (tell, told) = channel();
     let sends = std::thread::spawn(move || {
         let told: Vec<_> =
-            (0..5_000).map(|x| send(&writer, Survives::Kill, insert(x, 1))).collect();
+            (0..5_000).map(|x| send(&writer, Durability::ProcessCrash, insert(x, 1))).collect();
         tell.send(()).unwrap();
         (writer, told)
     });
@@ -164,7 +165,7 @@ fn outcome(
 ) -> Told<()> {
     let (tell, told) = channel();
     let answer = move |result| tell.send(result).unwrap();
-    writer.send(Job::outcome(Survives::Kill, work, answer));
+    writer.send(Job::outcome(Durability::ProcessCrash, work, answer));
     told
 }
 
@@ -172,41 +173,42 @@ fn outcome(
 fn on_a_full_disk_outcomes_are_written_out_of_the_reserve() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    Reserve::of(&path).make().unwrap();
+    DiskReserve::for_database(&path).create().unwrap();
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
     let (go, wait) = channel();
-    let disk = Some((Arc::new(Place::of(&path)), Reserve::of(&path)));
+    let disk =
+        Some((Arc::new(DatabaseFiles::for_database(&path)), DiskReserve::for_database(&path)));
     let settings = Settings { disk, ..Settings::in_memory(Arc::default()) };
     let writer =
         Writer::start(conn, settings, move || wait.recv().map_err(io::Error::other)).unwrap();
     let full = || StoreError::Full("no room".into());
-    let (reserve, no_room) = (Reserve::of(&path), full());
-    // There is room for it as soon as the reserve is given up.
-    let ended = outcome(&writer, move |conn| match reserve.is_there() {
+    let (reserve, no_room) = (DiskReserve::for_database(&path), full());
+    // There is space as soon as the reserve is released.
+    let ended = outcome(&writer, move |conn| match reserve.exists() {
         true => Err(no_room.clone().into()),
         false => insert(1, 1)(conn),
     });
-    let other = send(&writer, Survives::Kill, insert(2, 1));
-    let began = send(&writer, Survives::Kill, move |_| Err::<(), _>(full().into()));
+    let other = send(&writer, Durability::ProcessCrash, insert(2, 1));
+    let began = send(&writer, Durability::ProcessCrash, move |_| Err::<(), _>(full().into()));
     go.send(()).unwrap();
     assert_eq!(began.recv().unwrap(), Err(StoreError::Full("no room".into())));
     assert_eq!((ended.recv().unwrap(), other.recv().unwrap()), (Ok(()), Ok(())));
-    // Somebody else took the room: only outcomes are written.
+    // Another process took the space: only outcomes are written.
     std::fs::create_dir(folder.path().join("store.db.reserve")).unwrap();
-    let refused = send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap();
+    let refused = send(&writer, Durability::ProcessCrash, insert(3, 1)).recv().unwrap();
     assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
     assert_eq!(outcome(&writer, |conn| insert(4, 1)(conn)).recv().unwrap(), Ok(()));
     std::fs::remove_dir(folder.path().join("store.db.reserve")).unwrap();
     let start = std::time::Instant::now();
-    while send(&writer, Survives::Kill, insert(5, 1)).recv().unwrap().is_err() {
+    while send(&writer, Durability::ProcessCrash, insert(5, 1)).recv().unwrap().is_err() {
         assert!(start.elapsed() < Duration::from_secs(5));
     }
-    assert!(Reserve::of(&path).is_there());
+    assert!(DiskReserve::for_database(&path).exists());
     assert_eq!(kept(&writer), [1, 2, 4, 5]);
 }
 
-/// A writer on a file, whose database another connection can lock.
+/// A writer on a file, so that another connection can lock the database.
 fn on_disk(path: &Path) -> Writer {
     let conn = Connection::open(path).unwrap();
     conn.execute_batch(
@@ -226,22 +228,22 @@ fn an_outcome_that_found_the_database_locked_was_lost() {
     assert_eq!(kept(&writer), [] as [i64; 0]);
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // Whoever waits is told at once; what is no outcome is refused for good.
+    // Waiting callers are answered at once; jobs that are no outcomes are refused for good.
     for x in [1, 2] {
         let refused = outcome(&writer, move |conn| insert(x, 1)(conn)).recv().unwrap();
         assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
     }
-    let refused = send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap();
+    let refused = send(&writer, Durability::ProcessCrash, insert(3, 1)).recv().unwrap();
     assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
     other.execute_batch("ROLLBACK").unwrap();
-    // They come before what is asked for later.
-    let doubled = send(&writer, Survives::Kill, insert(1, 1)).recv().unwrap();
+    // Kept outcomes are written before later jobs.
+    let doubled = send(&writer, Durability::ProcessCrash, insert(1, 1)).recv().unwrap();
     assert!(matches!(doubled, Err(StoreError::Failed(_))), "{doubled:?}");
     assert_eq!(kept(&writer), [1, 2]);
-    // One that is refused for another reason is not tried again.
+    // An outcome that is refused for another reason is not retried.
     let doubled = outcome(&writer, |conn| insert(2, 1)(conn)).recv().unwrap();
     assert!(matches!(doubled, Err(StoreError::Failed(_))), "{doubled:?}");
-    send(&writer, Survives::Kill, |conn| Ok(conn.execute_batch("DELETE FROM t")?))
+    send(&writer, Durability::ProcessCrash, |conn| Ok(conn.execute_batch("DELETE FROM t")?))
         .recv()
         .unwrap()
         .unwrap();
@@ -280,17 +282,17 @@ fn an_outcome_that_found_no_room_was_lost() {
     let (writer, go) = held();
     go.send(()).unwrap();
     let limit = |pages: u32| {
-        send(&writer, Survives::Kill, move |conn| {
+        send(&writer, Durability::ProcessCrash, move |conn| {
             Ok(conn.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(()))?)
         })
     };
     drop(limit(10).recv());
     let refused = outcome(&writer, |conn| insert(1, 100_000)(conn)).recv().unwrap();
     assert!(matches!(refused, Err(StoreError::Full(_))), "{refused:?}");
-    // It takes down nothing that fits.
+    // It does not make outcomes fail that fit.
     assert_eq!(outcome(&writer, |conn| insert(2, 1)(conn)).recv().unwrap(), Ok(()));
     assert_eq!(kept(&writer), [2]);
     drop(limit(10_000).recv());
-    send(&writer, Survives::Kill, insert(3, 1)).recv().unwrap().unwrap();
+    send(&writer, Durability::ProcessCrash, insert(3, 1)).recv().unwrap().unwrap();
     assert_eq!(kept(&writer), [1, 2, 3]);
 }

@@ -1,4 +1,5 @@
-//! Artifacts on disk: private files, damage that is found, quotas, expiry, and what a process that died left behind.
+//! Tests of artifacts on disk: private files, damage detection, quotas, expiry, and leftovers of
+//! dead processes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -145,15 +146,15 @@ fn artifacts_end_after_their_time() {
     world.clock.advance(DAY / 2);
     let second = world.put(b"second");
     world.clock.advance(DAY / 2 - 1);
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(world.is_there(&first));
     world.clock.advance(1);
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(!world.is_there(&first) && world.is_there(&second));
     // Made once more, it is as new.
     world.put(b"second");
     world.clock.advance(DAY - 1);
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(world.is_there(&second));
 }
 
@@ -186,17 +187,17 @@ async fn a_run_that_is_not_over_keeps_what_it_made() {
     )
     .unwrap();
     world.clock.advance(10 * DAY);
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     let kept = |meta| world.is_there(meta);
     assert!(kept(&of_paused) && kept(&of_running) && kept(&of_both));
     assert!(!kept(&of_ended) && !kept(&unknown));
     paused.status = RunStatus::Ended;
     world.store.put_run(paused).await.unwrap();
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(!kept(&of_paused) && kept(&of_running) && !kept(&of_both));
     running.status = RunStatus::Ended;
     world.store.put_run(running).await.unwrap();
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(!kept(&of_running));
 }
 
@@ -218,7 +219,7 @@ fn a_sweep_removes_what_a_crash_left_behind() {
     for file in [&old, &partial, &other, &world.file(&whole)] {
         age(file);
     }
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(world.is_there(&whole) && !world.is_there(&lost));
     assert!(!old.exists() && !partial.exists(), "nobody's");
     assert!(young.exists() && other.exists(), "perhaps about to get its row, and not ours");
@@ -231,7 +232,7 @@ fn a_sweep_leaves_alone_what_somebody_still_writes() {
     writer.write(b"slow").unwrap();
     let partial = fs::read_dir(world.files()).unwrap().next().unwrap().unwrap().path();
     age(&partial);
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     let meta = writer.finish().unwrap();
     assert!(world.is_there(&meta));
 }
@@ -239,7 +240,7 @@ fn a_sweep_leaves_alone_what_somebody_still_writes() {
 #[test]
 fn a_sweep_without_a_folder_is_one_of_nothing() {
     let world = world();
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(!world.files().exists());
 }
 
@@ -249,11 +250,11 @@ fn a_sweep_forgot_everything_when_the_folder_was_missing() {
     let meta = world.put(b"kept");
     let away = world.folder.path().join("away");
     fs::rename(world.files(), &away).unwrap();
-    let error = world.artifacts.sweep().unwrap_err();
+    let error = world.artifacts.collect_garbage().unwrap_err();
     assert!(error.to_string().contains("is missing"), "{error}");
     assert_eq!(world.artifacts.meta(&meta.artifact, "ann").unwrap(), Some(meta.clone()));
     fs::rename(away, world.files()).unwrap();
-    world.artifacts.sweep().unwrap();
+    world.artifacts.collect_garbage().unwrap();
     assert!(world.is_there(&meta));
 }
 
@@ -307,7 +308,7 @@ fn a_sweep_on_its_own_thread_lets_go_of_the_store() {
     fs::create_dir(folder.path().join("files")).unwrap();
     fs::write(&left, "x").unwrap();
     age(&left);
-    let swept = artifacts.sweep_soon();
+    let swept = artifacts.collect_garbage_in_background();
     while left.exists() {
         std::thread::yield_now();
     }

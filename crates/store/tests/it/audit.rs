@@ -1,15 +1,16 @@
-//! The audit: one chain whoever writes it, and signed checkpoints inside and outside of the database.
+//! Tests of the audit: one chain for all writers, signed checkpoints, and anchors outside the
+//! database.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::Value;
-use toolcrib_core::audit::{CHECKPOINT_RECORDS, LOCAL_CHAIN, genesis, link};
+use toolcrib_core::audit::{CHECKPOINT_RECORDS, LOCAL_CHAIN, chain_hash, genesis};
 use toolcrib_core::{
     ApprovalStore, AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner, AuditStore,
     CallStore, Context, Decision, DecisionRecord, Effect, Grant, GrantId, GrantScope, GrantStore,
-    Risk, StoreError, canonical,
+    Risk, StoreError, canonical_json,
 };
 use toolcrib_store::{SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{accepted, intent, question, settlement};
@@ -21,7 +22,7 @@ struct Signer {
 }
 
 fn signature(bytes: &[u8]) -> String {
-    canonical::sha256_text(&format!("key {}", String::from_utf8_lossy(bytes)))
+    canonical_json::sha256_text(&format!("key {}", String::from_utf8_lossy(bytes)))
 }
 
 impl AuditSigner for Signer {
@@ -73,11 +74,11 @@ pub(crate) async fn verified(store: &SqliteStore) -> Vec<AuditRow> {
     let mut previous = genesis(LOCAL_CHAIN);
     for (place, row) in rows.iter().enumerate() {
         assert_eq!((row.chain, row.seq), (LOCAL_CHAIN, place as u64 + 1));
-        previous = link(&previous, &row.text);
-        assert_eq!(row.hash, canonical::hex(&previous), "{}", row.text);
+        previous = chain_hash(&previous, &row.text);
+        assert_eq!(row.hash, canonical_json::hex(&previous), "{}", row.text);
         let record: Value = serde_json::from_str(&row.text).unwrap();
         assert_eq!((&record["seq"], &record["chain"]), (&row.seq.into(), &row.chain.into()));
-        assert_eq!(canonical::to_string(&record), row.text);
+        assert_eq!(canonical_json::to_string(&record), row.text);
     }
     let newest = rows.last().map(|row| (LOCAL_CHAIN, row.seq));
     assert_eq!(store.chains().await.unwrap(), Vec::from_iter(newest));
@@ -203,7 +204,7 @@ async fn checkpoints_are_signed_kept_and_written_down_outside() {
     let made = store.checkpoint_now().await.unwrap().unwrap();
     assert_eq!((made.chain, made.seq, made.key.as_str()), (LOCAL_CHAIN, 2, "aa"));
     assert_eq!(made.head, verified(&store).await[1].hash);
-    let bytes = AuditCheckpoint::signed(LOCAL_CHAIN, 2, &made.head, made.at);
+    let bytes = AuditCheckpoint::signing_payload(LOCAL_CHAIN, 2, &made.head, made.at);
     assert_eq!(made.signature, signature(bytes.as_bytes()));
     assert_eq!(store.checkpoint_now().await, Ok(None), "nothing is new");
     store.append(event(3)).await.unwrap();

@@ -1,12 +1,12 @@
-//! Calls in a file: what they cost, who is alive, and what a process that is killed leaves behind.
+//! Tests of calls in a file: durability, worker liveness, and recovery after a process is killed.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, CutOff, Effect, Intent,
-    OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
+    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, Effect, Intent,
+    InterruptedAttempt, OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
 use toolcrib_testkit::conformance::{self, accepted, conversation, intent, run, settlement};
@@ -72,9 +72,9 @@ async fn reads_see_what_nobody_waited_for() {
     for _ in 0..50 {
         let begun = intent(Effect::Read, epoch);
         store.begin(begun.clone()).await.unwrap();
-        assert!(store.call(begun.facts.call).await.unwrap().unwrap().is_worked_on);
+        assert!(store.call(begun.facts.call).await.unwrap().unwrap().is_owner_alive);
     }
-    assert_eq!(store.open().await.unwrap().len(), 50);
+    assert_eq!(store.open_calls().await.unwrap().len(), 50);
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn attempts_that_a_crash_cut_off_are_remembered() {
     }
     store.settle(settlement(first.facts.clone(), Some(3_000), epochs[2])).await.unwrap();
     let stored = store.call(first.facts.call).await.unwrap().unwrap();
-    let cut_off = |epoch, started_at| CutOff { epoch, started_at: Some(started_at) };
+    let cut_off = |epoch, started_at| InterruptedAttempt { epoch, started_at: Some(started_at) };
     assert_eq!(stored.earlier, [cut_off(epochs[0], 1_500), cut_off(epochs[1], 2_000)]);
 }
 
@@ -195,14 +195,14 @@ fn what_a_killed_process_left_is_dealt_with_once() {
         let store = &stores[0];
         let words = format!("process {}", child.id());
         assert_eq!(store.worker(epoch).await, Ok(WorkerState::Alive(words)));
-        assert!(store.call(changes).await.unwrap().unwrap().is_worked_on);
+        assert!(store.call(changes).await.unwrap().unwrap().is_owner_alive);
         let mine = store.claim().await.unwrap();
         let found = store.recover(mine, 5_000, true).await.unwrap();
         assert!(found.unknown.is_empty() && found.batches.is_empty(), "it lives: {found:?}");
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(store.worker(epoch).await, Ok(WorkerState::Gone));
-        assert!(!store.call(changes).await.unwrap().unwrap().is_worked_on);
+        assert!(!store.call(changes).await.unwrap().unwrap().is_owner_alive);
         // Two that come at the same time share what is left.
         let recovers = stores.clone().map(|store| {
             tokio::spawn(async move {
@@ -220,10 +220,10 @@ fn what_a_killed_process_left_is_dealt_with_once() {
         }
         assert_eq!((unknown, interrupted, batches.len()), (vec![changes], vec![reads], 1));
         let open: Vec<CallId> =
-            store.open().await.unwrap().iter().map(|row| row.facts.call).collect();
+            store.open_calls().await.unwrap().iter().map(|row| row.facts.call).collect();
         assert_eq!(open, [of_run, in_batch]);
         assert!(!lock_files(&path).contains(&epoch.to_string()));
         verified(store).await;
-        assert_eq!(store.calls_like("ann", "call_", 9).await.unwrap().len(), 4);
+        assert_eq!(store.calls_with_id_prefix("ann", "call_", 9).await.unwrap().len(), 4);
     });
 }

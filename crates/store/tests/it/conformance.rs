@@ -1,4 +1,4 @@
-//! The stores on disk do what every store does.
+//! Runs the store conformance suites of `core` on SQLite.
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ async fn audit() {
 fn answers_as_the_model(store: &SqliteStore, bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let stores = Stores { runs: store, approvals: store, grants: store, facts: store };
-    runtime.block_on(conformance::sequence(stores, bytes));
+    runtime.block_on(conformance::random_operations(stores, bytes));
 }
 
 proptest! {
@@ -107,7 +107,7 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         let store = SqliteStore::in_memory().unwrap();
-        runtime.block_on(conformance::call_sequence(&store, Some(&store), &bytes));
+        runtime.block_on(conformance::random_call_operations(&store, Some(&store), &bytes));
     }
 }
 

@@ -1,5 +1,5 @@
-//! What goes wrong around a store (reliability B1, B2, B4, B5, D1 to D4, K9): it says so in words, loses nothing that it answered, and goes on
-//! where it can.
+//! Fault tests of the SQLite store: locked, full and failing disks, missing files and damage. The
+//! store reports the problem, loses nothing that it acknowledged, and recovers where it can.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use toolcrib_core::{
-    CallStore, Checkpoints, ConversationStore, Effect, FactStore, Intent, RunStore, StoreError,
+    CallStore, ConversationAndRunStore, ConversationStore, Effect, Intent, KeyValueStore, RunStore,
+    StoreError,
 };
 use toolcrib_store::{ExclusiveLock, OpenError, SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{
@@ -91,7 +92,7 @@ async fn on_a_full_disk_what_runs_still_ends_and_nothing_new_begins() {
         let refused = store.begin(intent(effect, epoch)).await;
         assert!(matches!(refused, Err(StoreError::Full(_))), "{effect:?}: {refused:?}");
     }
-    assert!(matches!(store.put_fact("a", "b").await, Err(StoreError::Full(_))));
+    assert!(matches!(store.put_value("a", "b").await, Err(StoreError::Full(_))));
     // What runs gets its outcome, and reads go on.
     let last = running.split_off(running.len().saturating_sub(40));
     for begun in &last {
@@ -100,7 +101,7 @@ async fn on_a_full_disk_what_runs_still_ends_and_nothing_new_begins() {
         store.settle(end).await.unwrap();
         assert!(store.call(begun.facts.call).await.unwrap().unwrap().outcome.is_some());
     }
-    assert_eq!(store.open().await.unwrap().len(), running.len());
+    assert_eq!(store.open_calls().await.unwrap().len(), running.len());
     fs::remove_file(filler).unwrap();
     let next = soon(async || {
         let begun = intent(Effect::SideEffect, epoch);
@@ -161,7 +162,7 @@ async fn a_database_that_others_keep_locked_is_busy_and_then_free() {
     assert!(matches!(error, StoreError::Busy(_)), "{error:?}");
     let words = error.to_string().to_lowercase();
     assert!(!words.contains("sqlite") && words.contains("another process"), "{words}");
-    assert_eq!(store.open().await, Ok(vec![]), "reads do not wait");
+    assert_eq!(store.open_calls().await, Ok(vec![]), "reads do not wait");
     other.execute_batch("ROLLBACK").unwrap();
     store.begin(intent(Effect::SideEffect, epoch)).await.unwrap();
 }
@@ -182,7 +183,7 @@ async fn a_lock_that_outlasts_the_wait_neither_loses_an_outcome_nor_stops_a_read
     assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
     // One that nobody waits for is behind the lock, and the read is not.
     store.begin(intent(Effect::Read, epoch)).await.unwrap();
-    let open = store.open().await.unwrap();
+    let open = store.open_calls().await.unwrap();
     assert_eq!(open.iter().map(|row| row.facts.call).collect::<Vec<_>>(), [begun.facts.call]);
     let ended = store.release(epoch).await;
     assert!(matches!(ended, Err(StoreError::Busy(_))), "{ended:?}");
@@ -204,7 +205,7 @@ async fn check_lost(harm: impl FnOnce(&Path), words: &str, writes: bool) {
         if writes {
             store.begin(intent(Effect::SideEffect, epoch)).await.err()
         } else {
-            store.open().await.err()
+            store.open_calls().await.err()
         }
     })
     .await;
@@ -212,7 +213,7 @@ async fn check_lost(harm: impl FnOnce(&Path), words: &str, writes: bool) {
     // Nothing of it comes back, and nobody writes into the void or reads from another file.
     let after = store.begin(intent(Effect::Read, epoch)).await;
     assert!(matches!(after, Err(StoreError::Failed(_))), "{after:?}");
-    assert!(store.open().await.is_err() && store.put_fact("a", "b").await.is_err());
+    assert!(store.open_calls().await.is_err() && store.put_value("a", "b").await.is_err());
 }
 
 #[tokio::test]
@@ -252,7 +253,7 @@ fn used(path: &Path) {
                 store.settle(settlement(begun.facts, Some(1_500), epoch)).await.unwrap();
             }
         }
-        store.put_fact("a", "b").await.unwrap();
+        store.put_value("a", "b").await.unwrap();
     });
 }
 
@@ -262,10 +263,10 @@ fn use_all(store: &SqliteStore) -> Vec<StoreError> {
     runtime.block_on(async {
         let mut errors = Vec::new();
         let mut note = |error: Option<StoreError>| errors.extend(error);
-        note(store.open().await.err());
+        note(store.open_calls().await.err());
         note(store.runs("ann", None, 100).await.err());
         note(store.conversations("ann", 100).await.err());
-        note(store.fact("a").await.err());
+        note(store.value("a").await.err());
         note(toolcrib_core::AuditStore::records(store, 1, 0, 1_000).await.err());
         match store.claim().await {
             Ok(epoch) => {
@@ -346,7 +347,7 @@ fn a_truncated_file_is_refused_or_fails_in_words() {
                 errors[0].to_string()
             }
         };
-        let says = ["damaged", "no SQLite database", "another application"];
+        let says = ["damaged", "not an SQLite database", "another application"];
         assert!(says.iter().any(|say| words.contains(say)), "{length}: {words}");
     }
 }
@@ -355,13 +356,13 @@ fn a_truncated_file_is_refused_or_fails_in_words() {
 fn the_second_owner_is_told_about_the_first() {
     const OWNED: &str = "TOOLCRIB_TEST_OWNED";
     if let Some(path) = std::env::var_os(OWNED) {
-        let error = ExclusiveLock::hold(Path::new(&path)).unwrap_err();
+        let error = ExclusiveLock::acquire(Path::new(&path)).unwrap_err();
         println!("\nsaid {error}");
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    let held = ExclusiveLock::hold(&path).unwrap();
+    let held = ExclusiveLock::acquire(&path).unwrap();
     let ask = || {
         let child = start("faults::the_second_owner_is_told_about_the_first", OWNED, &path);
         String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
@@ -369,7 +370,7 @@ fn the_second_owner_is_told_about_the_first() {
     let said = ask();
     assert!(said.contains(&format!("in use by process {}", std::process::id())), "{said}");
     drop(held);
-    ExclusiveLock::hold(&path).unwrap();
+    ExclusiveLock::acquire(&path).unwrap();
 }
 
 /// A library that lets every sync of this process fail while a file is there.
@@ -438,7 +439,7 @@ async fn write_on_a_bad_disk(path: &Path, flag: &Path) {
         let answer = store.begin(intent(effect, epoch)).await;
         assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
     }
-    assert!(store.settle(end).await.is_err() && store.put_fact("a", "b").await.is_err());
+    assert!(store.settle(end).await.is_err() && store.put_value("a", "b").await.is_err());
     // Somebody else, who opens it anew, sees what is there.
     let again = SqliteStore::open(path).unwrap();
     assert!(again.call(first.facts.call).await.unwrap().is_some());

@@ -1,10 +1,13 @@
-//! Files: made private, refused when they are not ours, kept across handles.
+//! Tests of the database files: private permissions, refusal of foreign files, reuse across
+//! handles.
 
 use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
-use toolcrib_core::{Checkpoints, ConversationStore, FactStore, RunStore, StoreError};
+use toolcrib_core::{
+    ConversationAndRunStore, ConversationStore, KeyValueStore, RunStore, StoreError,
+};
 use toolcrib_store::{OpenError, SqliteStore};
 use toolcrib_testkit::conformance::{conversation, message, run};
 
@@ -15,8 +18,8 @@ async fn file_and_folders_are_private() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a/b/store.db");
     let store = SqliteStore::open(&path).unwrap();
-    store.put_fact("a", "b").await.unwrap();
-    assert_eq!(store.fact("a").await.unwrap().as_deref(), Some("b"));
+    store.put_value("a", "b").await.unwrap();
+    assert_eq!(store.value("a").await.unwrap().as_deref(), Some("b"));
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&folder.path().join("a")), 0o700);
     assert_eq!(mode(&folder.path().join("a/b")), 0o700);
@@ -38,7 +41,7 @@ async fn the_last_handle_writes_what_is_queued_and_closes_the_file() {
         now.updated_at = 1_000 + round;
         store.clone().checkpoint(now.clone(), vec![message(round.unsigned_abs(), "x".into())]);
     }
-    assert_eq!(store.fact("none").await, Ok(None));
+    assert_eq!(store.value("none").await, Ok(None));
     drop(store);
     let mut left: Vec<_> =
         fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -73,7 +76,7 @@ fn check_refused(make: impl FnOnce(&Path), words: &str) {
 #[test]
 fn files_that_are_not_ours_are_refused_and_left_untouched() {
     let other = "a database of another application";
-    let none = "no SQLite database";
+    let none = "not an SQLite database";
     check_refused(|path| fs::write(path, "h").unwrap(), none);
     check_refused(|path| fs::write(path, "# notes\n".repeat(2_000)).unwrap(), none);
     check_refused(|path| fs::write(path, vec![0; 8_192]).unwrap(), none);
@@ -112,7 +115,7 @@ async fn a_path_that_looks_like_a_uri_is_a_path() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file:x?mode=memory#y");
     let store = SqliteStore::open(&path).unwrap();
-    store.put_fact("a", "b").await.unwrap();
+    store.put_value("a", "b").await.unwrap();
     drop(store);
     assert!(fs::metadata(&path).unwrap().len() > 0);
 }
@@ -123,7 +126,7 @@ async fn a_file_that_was_only_created_is_a_new_store() {
     let path = folder.path().join("store.db");
     fs::write(&path, "").unwrap();
     let store = SqliteStore::open(&path).unwrap();
-    assert_eq!(store.fact("a").await, Ok(None));
+    assert_eq!(store.value("a").await, Ok(None));
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! The store as its users see it: the traits of `core` over a file, one handle or several, one process or several.
+//! Integration tests of the stores: the traits of `core` over a file, with one or several handles
+//! and processes.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of a test fails the test, as the test itself would"

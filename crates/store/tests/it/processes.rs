@@ -1,4 +1,4 @@
-//! Several handles and processes on one file, and processes that are killed.
+//! Tests of several handles and processes on one file, including processes that are killed.
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -7,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 use toolcrib_core::{
-    ApprovalId, ApprovalStore, Checkpoints, ConversationStore, Decision, DecisionRecord, FactStore,
-    RunId, RunStatus, RunStore, StoreError, StoredRun,
+    ApprovalId, ApprovalStore, ConversationAndRunStore, ConversationStore, Decision,
+    DecisionRecord, KeyValueStore, RunId, RunStatus, RunStore, StoreError, StoredRun,
 };
 use toolcrib_store::SqliteStore;
 use toolcrib_testkit::conformance::{conversation, message, question, run};
@@ -22,7 +22,8 @@ fn decision(by: &str) -> DecisionRecord {
     DecisionRecord { decision: Decision::Skip, decided_by: by.into(), decided_at: 2_000 }
 }
 
-/// One acknowledged round: a question, its decision, a run whose state counts its messages, and the run paused.
+/// One acknowledged round: a question, its decision, a run whose state counts its messages, and the
+/// run paused.
 async fn write_round(store: &SqliteStore, say: &mut impl Write) {
     let asked = question();
     let id = asked.request.id;
@@ -45,8 +46,8 @@ async fn write_round(store: &SqliteStore, say: &mut impl Write) {
     writeln!(say, "paused {}", now.id).unwrap();
 }
 
-/// The role of the process that is killed: with the variable set it writes until then. Without it, as one test among others, it writes
-/// for a few rounds and looks at them.
+/// The role of the process that is killed: with the variable set it writes until then. Without it,
+/// as one test among others, it writes for a few rounds and looks at them.
 #[test]
 fn acknowledged_rounds_are_complete() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -194,7 +195,7 @@ async fn of_many_that_take_a_run_at_once_one_wins() {
         .iter()
         .map(|store| {
             let (store, id, epoch) = (store.clone(), paused.id, paused.epoch);
-            tokio::spawn(async move { store.take_run(id, epoch).await })
+            tokio::spawn(async move { store.claim_run(id, epoch).await })
         })
         .collect();
     let mut won = 0;
@@ -210,7 +211,8 @@ async fn of_many_that_take_a_run_at_once_one_wins() {
     assert_eq!(won, 1);
 }
 
-/// Decides everything that is pending as `by`, when it is let go, and returns what it decided first.
+/// Decides everything that is pending as `by`, when it is let go, and returns what it decided
+/// first.
 fn decide_all(path: &Path, by: &str, wait: impl FnOnce()) -> HashSet<ApprovalId> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let store = SqliteStore::open(path).unwrap();
@@ -271,14 +273,14 @@ async fn a_write_waits_for_another_process_and_a_read_does_not() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
-    store.put_fact("a", "before").await.unwrap();
+    store.put_value("a", "before").await.unwrap();
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE; UPDATE facts SET value = 'theirs'").unwrap();
-    let write = store.put_fact("a", "ours");
-    assert_eq!(store.fact("a").await.unwrap().as_deref(), Some("before"));
+    let write = store.put_value("a", "ours");
+    assert_eq!(store.value("a").await.unwrap().as_deref(), Some("before"));
     other.execute_batch("COMMIT").unwrap();
     write.await.unwrap();
-    assert_eq!(store.fact("a").await.unwrap().as_deref(), Some("ours"));
+    assert_eq!(store.value("a").await.unwrap().as_deref(), Some("ours"));
 }
 
 #[test]

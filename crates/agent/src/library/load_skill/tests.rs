@@ -1,4 +1,4 @@
-//! `load_skill` through the door.
+//! Tests of `load_skill` through the engine.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{Batch, Call, Entry, Invoker as _, Origin, Outcome};
 use toolcrib_engine::Engine;
 
-use crate::library::{Folder, Folders, Library, Scope, Tools};
+use crate::library::{Folder, Folders, KnownTools, Library, Scope};
 
 use super::*;
 
@@ -21,7 +21,7 @@ async fn call(library: &LibraryHandle, args: Value) -> Outcome {
 }
 
 fn library(folders: &Folders) -> LibraryHandle {
-    LibraryHandle::new(Library::load(folders, &Tools { names: &[], check: &|_, _| Ok(()) }))
+    LibraryHandle::new(Library::load(folders, &KnownTools { names: &[], check: &|_, _| Ok(()) }))
 }
 
 #[tokio::test]

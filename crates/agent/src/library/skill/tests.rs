@@ -1,4 +1,4 @@
-//! The front matter of skills: the standard's rules and the seeds' fields.
+//! Tests of skill front matter: the standard's rules and Toolcrib's additional fields.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::*;
 
 fn read(front: &str) -> Result<Skill, Vec<String>> {
     let text = format!("---\n{front}\n---\n\n# Do it\n");
-    parse("pdf-tools", &text, Place::BuiltIn).map(|body| {
+    parse("pdf-tools", &text, Location::BuiltIn).map(|body| {
         assert_eq!(body.instructions, "# Do it");
         body.skill
     })
@@ -61,7 +61,7 @@ fn defaults_and_other_spellings() {
     let tools = |more: &str| read(&format!("{base}\n{more}")).unwrap().allowed_tools;
     assert_eq!(tools("allowed_tools: [read_file, 'group:files']"), ["read_file", "group:files"]);
     assert_eq!(tools("allowed-tools:"), [""; 0]);
-    // Extensions of other programs do not matter.
+    // Extensions of other programs are ignored.
     assert!(read(&format!("{base}\nuser-invocable: true\nhooks: {{a: 1}}\nmodel: x")).is_ok());
 }
 
@@ -112,7 +112,7 @@ fn bad_front_matter() {
     );
     check("- a", &["expected mapping start at line 2, column 1"]);
     let text = "---\nname: pdf-tools\ndescription: d\n---\n\n";
-    let empty = parse("pdf-tools", text, Place::BuiltIn).unwrap_err();
+    let empty = parse("pdf-tools", text, Location::BuiltIn).unwrap_err();
     assert_eq!(empty, ["the instructions are missing: the text behind the front matter is empty"]);
 }
 
@@ -125,7 +125,7 @@ fn the_body_is_read_from_disk_each_time() {
     std::fs::write(folder.join("scripts/run.sh"), "echo").unwrap();
     let text = "---\nname: pdf-tools\ndescription: d\n---\nOne";
     std::fs::write(&path, text).unwrap();
-    let place = Place::File { scope: crate::library::Scope::User, path: path.clone() };
+    let place = Location::File { scope: crate::library::Scope::User, path: path.clone() };
     let skill = super::read(&folder, &place).unwrap().skill;
     let body = skill.body().unwrap();
     assert_eq!(

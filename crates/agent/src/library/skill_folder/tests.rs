@@ -1,4 +1,4 @@
-//! Validating and copying folders of skills.
+//! Tests of validating and copying skill folders.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn validating_is_stricter_than_loading() {
     let check = |text: &str, expected: &[&str]| {
         let folder = notes(dir.path(), text);
         for path in [folder.clone(), folder.join(FILE)] {
-            let problems = validate(&path, Some(&tools));
+            let problems = validate_skill(&path, Some(&tools));
             let messages: Vec<_> = problems.iter().map(|p| p.message.as_str()).collect();
             assert_eq!(messages, expected, "{text}");
             assert!(problems.iter().all(|problem| problem.path == folder.join(FILE)));
@@ -47,7 +47,7 @@ fn validating_is_stricter_than_loading() {
             "tools_required: unknown tool or list entry \"x_y\"",
         ],
     );
-    let missing = validate(&dir.path().join("nowhere"), None);
+    let missing = validate_skill(&dir.path().join("nowhere"), None);
     assert!(missing[0].message.starts_with("cannot be read: "), "{missing:?}");
 }
 
@@ -61,14 +61,14 @@ fn a_skill_is_copied_whole() {
     let to = to.path().join("skills");
     fs::create_dir_all(to.join(".notes.partial")).unwrap();
     fs::write(to.join(".notes.partial/left-over"), "x").unwrap();
-    let skill = add(&folder, &to).unwrap();
-    assert_eq!(skill.place.path(), Some(to.join("notes/SKILL.md").as_path()));
+    let skill = add_skill(&folder, &to).unwrap();
+    assert_eq!(skill.location.path(), Some(to.join("notes/SKILL.md").as_path()));
     assert_eq!(skill.body().unwrap().files, ["references/__init__.py", "references/a.md"]);
     let names: Vec<_> =
         fs::read_dir(&to).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(names, ["notes"]);
     assert!(!to.join("notes/.git").exists());
-    let again = add(&folder, &to).unwrap_err();
+    let again = add_skill(&folder, &to).unwrap_err();
     assert_eq!(again.message, "exists already; remove it first");
 }
 
@@ -78,7 +78,7 @@ fn what_is_no_plain_text_is_not_copied() {
     let folder = notes(from.path(), GOOD);
     let extra = folder.join("extra");
     let refused = |message: &str| {
-        let problem = add(&folder, to.path()).unwrap_err();
+        let problem = add_skill(&folder, to.path()).unwrap_err();
         assert_eq!(problem.message, message);
         assert_eq!(fs::read_dir(to.path()).unwrap().count(), 0);
         fs::remove_file(&extra).unwrap();
@@ -95,14 +95,14 @@ fn what_is_no_plain_text_is_not_copied() {
         refused("is a link; a skill is copied without links");
     }
     fs::write(&extra, "x".repeat(256 * 1024)).unwrap();
-    assert!(add(&folder, to.path()).is_ok());
+    assert!(add_skill(&folder, to.path()).is_ok());
 }
 
 #[test]
 fn a_broken_skill_is_not_copied() {
     let (from, to) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let folder = notes(from.path(), "no front matter");
-    let problem = add(&folder, to.path()).unwrap_err();
+    let problem = add_skill(&folder, to.path()).unwrap_err();
     assert_eq!(problem.message, "does not begin with front matter: the first line must be ---");
     assert!(problem.path.ends_with("notes/SKILL.md"));
 }
@@ -115,7 +115,7 @@ fn scripts_stay_executable() {
     let folder = notes(from.path(), GOOD);
     fs::write(folder.join("run.sh"), "echo").unwrap();
     fs::set_permissions(folder.join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-    add(&folder, to.path()).unwrap();
+    add_skill(&folder, to.path()).unwrap();
     let mode = fs::metadata(to.path().join("notes/run.sh")).unwrap().permissions().mode();
     assert_eq!(mode & 0o111, 0o111);
 }

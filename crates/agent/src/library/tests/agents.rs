@@ -1,16 +1,16 @@
-//! Files of agents.
+//! Tests of agent files.
 
 use std::time::Duration;
 
-use super::super::agent::{Form, read};
+use super::super::agent::{FileFormat, read};
 use super::*;
 
 fn toml(text: &str) -> Result<Agent, String> {
-    read("reviewer", text, Form::Toml, Place::BuiltIn)
+    read("reviewer", text, FileFormat::Toml, Location::BuiltIn)
 }
 
 fn markdown(text: &str) -> Result<Agent, String> {
-    read("reviewer", text, Form::Markdown, Place::BuiltIn)
+    read("reviewer", text, FileFormat::Markdown, Location::BuiltIn)
 }
 
 #[test]
@@ -59,10 +59,10 @@ cost = 0.25
                 cost: Some(0.25),
             },
             role: "agent".to_owned(),
-            mode: Some(Mode::AskAll),
+            preset: Some(AgentPreset::AskAll),
             temperature: Some(0.5),
             max_output: Some(4000),
-            place: Place::BuiltIn,
+            location: Location::BuiltIn,
         }
     );
     let same = markdown(
@@ -88,7 +88,7 @@ You review.
 #[test]
 fn defaults() {
     let agent = toml("prompt = 'x'").unwrap();
-    assert_eq!((agent.title.as_str(), &agent.tools, agent.mode), ("Reviewer", &None, None));
+    assert_eq!((agent.title.as_str(), &agent.tools, agent.preset), ("Reviewer", &None, None));
     assert_eq!((agent.limits, agent.model), (Limits::default(), None));
     let rounds = toml("prompt = 'x'\nlimits.rounds = 100").unwrap().limits.rounds;
     assert_eq!(rounds, Some(Rounds::AtMost(100)));
@@ -183,24 +183,24 @@ fn the_file_name_is_the_name() {
         ),
         ("", "name is empty (the file's name is the agent's name)"),
     ] {
-        let read = read(stem, "prompt = 'x'", Form::Toml, Place::BuiltIn);
+        let read = read(stem, "prompt = 'x'", FileFormat::Toml, Location::BuiltIn);
         assert_eq!(read, Err(message.to_owned()));
     }
 }
 
 #[test]
 fn a_template_loads_as_it_is() {
-    let text = template("code-reviewer").unwrap();
-    let agent = read("code-reviewer", &text, Form::Markdown, Place::BuiltIn).unwrap();
+    let text = agent_template("code-reviewer").unwrap();
+    let agent = read("code-reviewer", &text, FileFormat::Markdown, Location::BuiltIn).unwrap();
     assert_eq!((agent.title.as_str(), agent.tools), ("Code reviewer", None));
-    // The lines that are commented out are right too.
+    // The lines that are commented out are valid too.
     let open = text.replace("# model", "model").replace("# tools", "tools");
     let open =
         open.replace("# skills", "skills").replace("# mode", "mode").replace("# limits", "limits");
     let open = open.replace("#   rounds", "  rounds").replace("#   time", "  time");
-    let agent = read("code-reviewer", &open, Form::Markdown, Place::BuiltIn).unwrap();
+    let agent = read("code-reviewer", &open, FileFormat::Markdown, Location::BuiltIn).unwrap();
     assert_eq!(agent.limits.rounds, Some(Rounds::AtMost(15)));
-    let taken = template("general-assistant").unwrap_err();
+    let taken = agent_template("general-assistant").unwrap_err();
     assert_eq!(taken, "name \"general-assistant\" is taken by the built-in agent");
-    assert!(template("a b").is_err());
+    assert!(agent_template("a b").is_err());
 }

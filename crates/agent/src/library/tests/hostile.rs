@@ -1,12 +1,12 @@
-//! No text makes a reader panic.
+//! Property tests of the file readers: no text causes a panic.
 
 use proptest::prelude::*;
 
-use super::super::agent::{Form, read};
+use super::super::agent::{FileFormat, read};
 use super::super::{guide, kit, skill};
 use super::*;
 
-/// Text that looks like front matter often enough to get behind the first check.
+/// Text that often enough looks like front matter to pass the first check.
 fn nearly() -> impl Strategy<Value = String> {
     let keys = "(name|tools|limits|prompt|allowed-tools|steps|tool|examples|metadata|version)";
     let line = format!("{keys}: ?(x|[\\[{{\"'&*!|>-]{{0,3}}|\\PC{{0,8}}|[0-9.e-]{{0,6}})\n");
@@ -15,13 +15,13 @@ fn nearly() -> impl Strategy<Value = String> {
 }
 
 fn read_all(text: &str) {
-    let tools = Tools { names: &[], check: &|_, _| Ok(()) };
-    let _ = read("a", text, Form::Markdown, Place::BuiltIn);
-    let _ = read("a", text, Form::Toml, Place::BuiltIn);
-    let _ = skill::parse("x", text, Place::BuiltIn);
+    let tools = KnownTools { names: &[], check: &|_, _| Ok(()) };
+    let _ = read("a", text, FileFormat::Markdown, Location::BuiltIn);
+    let _ = read("a", text, FileFormat::Toml, Location::BuiltIn);
+    let _ = skill::parse("x", text, Location::BuiltIn);
     let _ = skill::unknown_keys(text);
-    let _ = kit::read(text, Place::BuiltIn, &tools);
-    let _ = guide::read(text, Place::BuiltIn, &tools);
+    let _ = kit::read(text, Location::BuiltIn, &tools);
+    let _ = guide::read(text, Location::BuiltIn, &tools);
 }
 
 proptest! {

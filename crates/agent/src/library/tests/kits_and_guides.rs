@@ -1,16 +1,16 @@
-//! Files of kits and guides.
+//! Tests of kit and guide files.
 
 use super::super::{guide, kit};
 use super::*;
 
-fn tools<R>(read: impl FnOnce(&Tools<'_>) -> R) -> R {
-    read(&Tools { names: &names(), check: &check_args })
+fn tools<R>(read: impl FnOnce(&KnownTools<'_>) -> R) -> R {
+    read(&KnownTools { names: &names(), check: &check_args })
 }
 
 #[test]
 fn a_kit_is_read() {
     let text = "kit: note\ndescription: Write a note.\nsteps:\n  - {order: 1, tool: file_manager, action: write, params: {path: a.md}, note: First.}\n  - tool: get_local_time\n";
-    let kit = tools(|tools| kit::read(text, Place::BuiltIn, tools)).unwrap();
+    let kit = tools(|tools| kit::read(text, Location::BuiltIn, tools)).unwrap();
     assert_eq!(kit.name, "note");
     assert_eq!(kit.tools().collect::<Vec<_>>(), ["file_manager", "get_current_time"]);
     assert_eq!(kit.steps[0].params, json!({"path": "a.md", "action": "write"}));
@@ -21,7 +21,7 @@ fn a_kit_is_read() {
 fn bad_kits() {
     let check = |steps: &str, message: &str| {
         let text = format!("tool_kit: x\ndescription: d\nsteps:\n  - {steps}\n");
-        let read = tools(|tools| kit::read(&text, Place::BuiltIn, tools));
+        let read = tools(|tools| kit::read(&text, Location::BuiltIn, tools));
         assert_eq!(read, Err(message.to_owned()), "{text}");
     };
     let missing =
@@ -50,7 +50,7 @@ fn bad_kits() {
     );
     check("{tool: get_current_time, notes: x}", "unknown key \"notes\"; did you mean \"note\"?");
     let check = |text: &str, message: &str| {
-        let read = tools(|tools| kit::read(text, Place::BuiltIn, tools));
+        let read = tools(|tools| kit::read(text, Location::BuiltIn, tools));
         assert_eq!(read, Err(message.to_owned()), "{text}");
     };
     check("tool_kit: x\ndescription: d\nsteps: []", "steps are missing");
@@ -63,7 +63,7 @@ fn bad_kits() {
         "tool_kit: Big\ndescription: d\nsteps: []",
         "tool_kit \"Big\" must be 1 to 64 lower-case letters a-z, digits, hyphens and underscores",
     );
-    // The seed's own drift: `goal` and `tools` are no keys (SPEC 3.7).
+    // `goal` and `tools`, which look plausible, are not valid keys.
     check(
         "tool_kit: x\ngoal: d\nsteps: []",
         "unknown key \"goal\"; the keys are kit, tool_kit, description, steps",
@@ -73,7 +73,7 @@ fn bad_kits() {
 #[test]
 fn bad_guides() {
     let check = |text: &str, message: &str| {
-        let read = tools(|tools| guide::read(text, Place::BuiltIn, tools));
+        let read = tools(|tools| guide::read(text, Location::BuiltIn, tools));
         assert_eq!(read, Err(message.to_owned()), "{text}");
     };
     check("tool: read_file", "says nothing: give when_to_use, when_not_to_use, examples or tips");
@@ -112,7 +112,7 @@ fn only_kits_and_guides_whose_tools_are_in_view_are_given() {
 #[test]
 fn what_is_shipped_can_be_read_and_waits_for_its_tools() {
     use super::super::built_in::{GUIDES, KITS};
-    // Every tool is there, and takes anything.
+    // Every tool exists and accepts anything.
     let shipped = KITS.iter().chain(&GUIDES).map(|(_, text)| *text);
     let named = shipped.flat_map(str::lines).filter_map(|line| line.trim().strip_prefix("tool: "));
     let all: Vec<ToolNames> = named
@@ -123,13 +123,15 @@ fn what_is_shipped_can_be_read_and_waits_for_its_tools() {
             source: "builtin".to_owned(),
         })
         .collect();
-    let library = Library::load(&Folders::default(), &Tools { names: &all, check: &|_, _| Ok(()) });
+    let library =
+        Library::load(&Folders::default(), &KnownTools { names: &all, check: &|_, _| Ok(()) });
     assert_eq!(library.problems, []);
     assert_eq!((library.kits.len(), library.guides.len()), (KITS.len(), GUIDES.len()));
-    let none = Library::load(&Folders::default(), &Tools { names: &[], check: &|_, _| Ok(()) });
+    let none =
+        Library::load(&Folders::default(), &KnownTools { names: &[], check: &|_, _| Ok(()) });
     assert_eq!(none.problems, []);
     assert_eq!((none.kits.len(), none.guides.len()), (0, 0));
-    // Of those that are not shipped, an unknown tool is a problem still.
+    // In a kit that is not shipped, an unknown tool is still a problem.
     let file = "tool_kit: x\ndescription: d\nsteps: [{tool: no_such_tool}]";
-    assert!(tools(|tools| kit::read(file, Place::BuiltIn, tools)).is_err());
+    assert!(tools(|tools| kit::read(file, Location::BuiltIn, tools)).is_err());
 }

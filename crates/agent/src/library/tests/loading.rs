@@ -1,4 +1,4 @@
-//! The loader: scopes, clashes, broken files.
+//! Tests of the loader: scopes, clashes, invalid files.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn the_built_in_ones_are_right() {
     assert_eq!(library.problems, []);
     let assistant = library.agent(GENERAL_ASSISTANT).unwrap();
     assert_eq!((assistant.title.as_str(), &assistant.tools), ("General Assistant", &None));
-    assert_eq!(assistant.place, Place::BuiltIn);
+    assert_eq!(assistant.location, Location::BuiltIn);
     assert_eq!(library.skills[0].name, "create-skill");
     assert!(library.skills[0].body().unwrap().instructions.starts_with("# Create a skill"));
     assert_eq!((library.kits.len(), library.guides.len()), (1, 1));
@@ -44,17 +44,17 @@ fn the_project_comes_before_the_user_and_the_user_before_the_built_in() {
         library.agents.iter().map(|agent| (agent.name.as_str(), agent.prompt.as_str())).collect();
     assert_eq!(agents[1..], [("a", "user a"), ("b", "project b")]);
     assert_eq!(agents[0].0, GENERAL_ASSISTANT);
-    assert_eq!(library.agent("b").unwrap().place.scope(), Some(Scope::Project));
+    assert_eq!(library.agent("b").unwrap().location.scope(), Some(Scope::Project));
     assert_eq!(
         library.kits.iter().map(|k| k.description.as_str()).collect::<Vec<_>>(),
         ["My own."]
     );
-    // A workspace that nobody vouched for adds, and replaces nothing.
+    // An untrusted workspace adds items but replaces none.
     put(root, "project/c.md", "---\nrole: admin\n---\nproject c");
     folders.trusted = false;
     let library = load(&folders);
     let b = library.agent("b").unwrap();
-    assert_eq!((b.prompt.as_str(), b.place.scope()), ("user b", Some(Scope::User)));
+    assert_eq!((b.prompt.as_str(), b.location.scope()), ("user b", Some(Scope::User)));
     let c = library.agent("c").unwrap();
     assert_eq!((c.prompt.as_str(), c.role.as_str()), ("project c", "agent"));
     assert_eq!(
@@ -97,7 +97,7 @@ fn broken_agents_are_problems_and_not_half_loaded() {
     let agents: Vec<_> = library.agents.iter().map(|agent| agent.name.as_str()).collect();
     assert_eq!(agents, ["general-assistant", "good", "twice"]);
     assert_eq!(library.agent("twice").unwrap().prompt, "of the user");
-    assert_eq!(library.agents[0].place, Place::BuiltIn);
+    assert_eq!(library.agents[0].location, Location::BuiltIn);
     assert_eq!(
         problems(&library, root),
         [
@@ -129,7 +129,7 @@ fn two_skills_of_one_name_name_both_paths_and_neither_is_loaded() {
     let library = load(&folders);
     let names: Vec<_> = library.skills.iter().map(|skill| skill.name.as_str()).collect();
     assert_eq!(names, ["create-skill", "other"]);
-    assert_eq!(library.skills[0].place, Place::BuiltIn);
+    assert_eq!(library.skills[0].location, Location::BuiltIn);
     assert_eq!(
         problems(&library, root),
         [
@@ -200,7 +200,7 @@ fn a_kit_of_a_wrong_parameter_is_a_problem() {
 fn slash_finds_a_skill_and_keeps_the_message() {
     let library = load(&Folders::default());
     let check = |text: &str, expected: Option<&str>| {
-        let found = slash(text, &library);
+        let found = parse_slash_command(text, &library);
         assert_eq!(found.map(|(_, rest)| rest), expected, "{text}");
         assert!(found.is_none_or(|(skill, _)| skill.name == "create-skill"));
     };

@@ -1,4 +1,4 @@
-//! Conversations over several runs and processes.
+//! Conversations that span several runs and processes.
 
 use super::*;
 
@@ -24,7 +24,7 @@ async fn another_process_goes_on_with_a_conversation() {
     second.conversation = conversation;
     let model = says("hello");
     let start = second.start(&model, "again");
-    let finished = second.runner.start(start, &second.surfaces(NobodyAnswers)).await.unwrap();
+    let finished = second.runner.start(start, &second.surfaces(NoHumanInput)).await.unwrap();
     assert_eq!(finished.text, "and more");
     assert_eq!(texts(&model.asked()[0]), ["go", "hello", "again"]);
     first.conversation = conversation;
@@ -41,7 +41,7 @@ async fn nobody_writes_into_somebody_elses_conversation() {
     let model = says("unheard");
     let mut start = process.start(&model, "let me in");
     start.context.owner = "bob".to_owned();
-    let error = process.runner.start(start, &process.surfaces(NobodyAnswers)).await.unwrap_err();
+    let error = process.runner.start(start, &process.surfaces(NoHumanInput)).await.unwrap_err();
     assert!(matches!(error, RunnerError::Store(StoreError::Conflict(_))), "{error}");
     assert_eq!(model.asked().len(), 0);
 }
@@ -52,7 +52,7 @@ async fn a_run_that_cannot_begin_leaves_no_conversation_behind() {
     let process = home.open().await;
     let mut start = process.start(&says("unheard"), "go");
     start.skill = Some("no-such-skill".to_owned());
-    let error = process.runner.start(start, &process.surfaces(NobodyAnswers)).await.unwrap_err();
+    let error = process.runner.start(start, &process.surfaces(NoHumanInput)).await.unwrap_err();
     assert!(matches!(&error, RunnerError::Agent(why) if why.contains("no-such-skill")), "{error}");
     let store = process.runner.store();
     assert_eq!(store.conversations("ann", 10).await.unwrap(), []);

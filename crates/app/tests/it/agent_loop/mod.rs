@@ -1,12 +1,12 @@
-//! The whole loop as the facade runs it: real tools on real files, folders of tools, agents and skills as files, and a database in a file
-//! that several processes share.
+//! The agent loop through the facade: tools on real files, tool folders, agents and skills as
+//! files, and a database file that several processes share.
 
 mod conversation;
-mod finding;
-mod library;
-mod pause;
-mod stop;
-mod views;
+mod pause_and_resume;
+mod shipped_library;
+mod stop_kills_processes;
+mod tool_search;
+mod tool_views;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -14,22 +14,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
-use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
-use toolcrib_app::agent::drive::{Control, Driven, NobodyAnswers, Person};
+use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_app::agent::driver::{DriveOutcome, HumanInput, NoHumanInput, RunControl};
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::agent::library::{Folder, Folders, GENERAL_ASSISTANT, Scope};
 use toolcrib_app::core::{
     Approver, BoxFuture, CancellationToken, Context, ConversationId, RunId, StoreError,
 };
-use toolcrib_app::providers::chat::{Message, UserMessage};
+use toolcrib_app::providers::conversation::{Message, UserMessage};
 use toolcrib_app::providers::model::{
     DeltaSink, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
 };
 use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
 use toolcrib_app::runner::{
-    AskLater, Finished, Runner, RunnerError, RunnerLimits, RunnerSettings, Start, Surfaces,
+    DeferApproval, RunHandles, RunReport, Runner, RunnerError, RunnerLimits, RunnerSettings,
+    StartRequest,
 };
-use toolcrib_app::{DiscoverySettings, Settings, ToolFolder, Toolcrib};
+use toolcrib_app::{Settings, ToolFolder, ToolSearchSettings, Toolcrib};
 
 /// Folders and a database that processes share.
 struct Home(TempDir);
@@ -39,7 +40,7 @@ struct Process {
     toolcrib: Toolcrib,
     runner: Runner,
     events: Arc<Mutex<Vec<Event>>>,
-    control: Control,
+    control: RunControl,
     conversation: ConversationId,
     agent: &'static str,
 }
@@ -74,22 +75,22 @@ impl Home {
 
     /// A process whose questions wait for somebody.
     async fn open(&self) -> Process {
-        self.open_asking(Arc::new(AskLater)).await
+        self.open_asking(Arc::new(DeferApproval)).await
     }
 
     async fn open_asking(&self, approver: Arc<dyn Approver>) -> Process {
-        self.open_with(approver, DiscoverySettings::default()).await
+        self.open_with(approver, ToolSearchSettings::default()).await
     }
 
     /// One whose models find tools in this way.
-    async fn open_finding(&self, discovery: DiscoverySettings) -> Process {
-        self.open_with(Arc::new(AskLater), discovery).await
+    async fn open_finding(&self, discovery: ToolSearchSettings) -> Process {
+        self.open_with(Arc::new(DeferApproval), discovery).await
     }
 
     async fn open_with(
         &self,
         approver: Arc<dyn Approver>,
-        discovery: DiscoverySettings,
+        discovery: ToolSearchSettings,
     ) -> Process {
         let mut settings = Settings::new(self.at("shop"), self.at("state"));
         settings.database = Some(self.at("state/toolcrib.db"));
@@ -106,7 +107,9 @@ impl Home {
                 ..Folders::default()
             },
             workspace: Some(self.at("shop")),
-            windows: Arc::new(Windows::builtin().unwrap().with_override("*", 1_000_000).unwrap()),
+            windows: Arc::new(
+                ContextWindows::builtin().unwrap().with_override("*", 1_000_000).unwrap(),
+            ),
             prices: Arc::new(Prices::builtin().unwrap()),
             compaction: CompactionRules::default(),
         };
@@ -115,7 +118,7 @@ impl Home {
             toolcrib,
             runner,
             events: Arc::default(),
-            control: Control::new(),
+            control: RunControl::new(),
             conversation: ConversationId::fresh(),
             agent: GENERAL_ASSISTANT,
         }
@@ -123,8 +126,8 @@ impl Home {
 }
 
 impl Process {
-    fn start(&self, model: &Arc<Watched>, text: &str) -> Start {
-        Start {
+    fn start(&self, model: &Arc<Watched>, text: &str) -> StartRequest {
+        StartRequest {
             message: UserMessage { text: text.to_owned(), ..UserMessage::default() },
             agent: self.runner.library().agent(self.agent).unwrap().clone(),
             models: vec![Arc::clone(model) as Arc<dyn Model>],
@@ -137,18 +140,18 @@ impl Process {
         }
     }
 
-    fn surfaces(&self, person: impl Person + 'static) -> Surfaces {
+    fn surfaces(&self, person: impl HumanInput + 'static) -> RunHandles {
         let events = Arc::clone(&self.events);
-        Surfaces {
+        RunHandles {
             control: self.control.clone(),
             events: Arc::new(move |event| events.lock().unwrap().push(event)),
             person: Arc::new(person),
         }
     }
 
-    async fn run(&self, model: &Arc<Watched>) -> Finished {
+    async fn run(&self, model: &Arc<Watched>) -> RunReport {
         let start = self.start(model, "go");
-        self.runner.start(start, &self.surfaces(NobodyAnswers)).await.unwrap()
+        self.runner.start(start, &self.surfaces(NoHumanInput)).await.unwrap()
     }
 
     /// Takes a run up.
@@ -156,8 +159,8 @@ impl Process {
         &self,
         run: RunId,
         model: &Arc<Watched>,
-        person: impl Person + 'static,
-    ) -> Result<Finished, RunnerError> {
+        person: impl HumanInput + 'static,
+    ) -> Result<RunReport, RunnerError> {
         let run = self.runner.store().run(run).await.unwrap().unwrap();
         self.runner.resume(run, self.start(model, ""), &self.surfaces(person)).await
     }
@@ -169,10 +172,10 @@ impl Process {
     }
 }
 
-fn ended(finished: &Finished) -> &'static str {
+fn ended(finished: &RunReport) -> &'static str {
     match &finished.driven {
-        Driven::Ended(end) => end.as_str(),
-        Driven::Paused(_) => "paused",
+        DriveOutcome::Ended(end) => end.as_str(),
+        DriveOutcome::Paused(_) => "paused",
     }
 }
 

@@ -2,64 +2,66 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::Question;
+use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{
-    ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock, channel,
+    ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
+    effective_channel,
 };
 
 use super::super::short_id;
-use super::{LOOKED_AT, known, store};
+use super::{SCAN_LIMIT, known_ids, store_failure};
 use crate::output::{self, Failure};
-use crate::{terminal, when};
+use crate::{terminal, time_format};
 
 /// Columns of the summary.
-const SUMMARY: usize = 60;
+const SUMMARY_WIDTH: usize = 60;
 
 pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Failure> {
-    let ids = known(stores).await?;
+    let ids = known_ids(stores).await?;
     let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> = if all {
-        let questions = stores.approvals.questions("", LOOKED_AT).await.map_err(store)?;
+        let questions = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
         questions
             .into_iter()
-            .map(|(waiting, decided): Question| (waiting.request, decided))
+            .map(|(waiting, decided): ApprovalWithDecision| (waiting.request, decided))
             .collect()
     } else {
-        let waiting = stores.approvals.pending().await.map_err(store)?;
+        let waiting = stores.approvals.pending().await.map_err(store_failure)?;
         waiting.into_iter().map(|request| (request, None)).collect()
     };
     let rows: Vec<_> = rows.into_iter().filter(|(r, _)| r.context.owner.is_empty()).collect();
     let now = SystemClock.now_ms();
     if json {
         let rows = rows.iter().map(|(request, decided)| row(request, decided.as_ref(), &ids, now));
-        output::document(&rows.collect::<Value>(), true)?;
+        output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
     }
     if rows.is_empty() {
-        output::note("toolcrib: nobody is asked anything");
+        output::eprint_line("toolcrib: nobody is asked anything");
         return Ok(0);
     }
-    let short = |request: &ApprovalRequest| short_id::short(&request.id, &ids);
+    let short = |request: &ApprovalRequest| short_id::shorten(&request.id, &ids);
     let width = rows.iter().map(|(request, _)| short(request).len()).max().unwrap_or_default();
     let mut text = format!(
         "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} WHAT\n",
         "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "WHO ASKS"
     );
     for (request, decided) in &rows {
-        let what = terminal::shorten(&terminal::one_line(&request.summary), SUMMARY);
-        let decided = decided.as_ref().map(|record| format!("  [{}]", decision_words(record)));
+        let what =
+            terminal::truncate_to_width(&terminal::escape_to_line(&request.summary), SUMMARY_WIDTH);
+        let decided = decided.as_ref().map(|record| format!("  [{}]", decision_text(record)));
         text += &format!(
             "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} {what}{}\n",
             short(request),
-            when::age(request.requested_at, now),
+            time_format::format_age(request.requested_at, now),
             deadline(request, now),
-            terminal::one_line(request.tool.as_str()),
+            terminal::escape_to_line(request.tool.as_str()),
             risk(request),
-            why(request),
-            terminal::shorten(&who(request), 22),
+            reason_column(request),
+            terminal::truncate_to_width(&requester_column(request), 22),
             decided.unwrap_or_default(),
         );
     }
-    output::data(&text)?;
+    output::print_line(&text)?;
     Ok(0)
 }
 
@@ -68,7 +70,7 @@ pub(super) fn deadline(request: &ApprovalRequest, now: i64) -> String {
     match request.expires_at {
         None => "none".to_owned(),
         Some(end) if now >= end => "expired".to_owned(),
-        Some(end) => format!("in {}", when::age(now, end)),
+        Some(end) => format!("in {}", time_format::format_age(now, end)),
     }
 }
 
@@ -81,7 +83,7 @@ pub(super) fn risk(request: &ApprovalRequest) -> String {
 }
 
 /// Which parts of policy ask, the first one by name.
-fn why(request: &ApprovalRequest) -> String {
+fn reason_column(request: &ApprovalRequest) -> String {
     let Some(first) = request.reasons.first() else { return "-".to_owned() };
     let first = json!(first.kind).as_str().unwrap_or_default().to_owned();
     match request.reasons.len() {
@@ -91,17 +93,17 @@ fn why(request: &ApprovalRequest) -> String {
 }
 
 /// The agent, or the run, or that it is a call of its own.
-fn who(request: &ApprovalRequest) -> String {
+fn requester_column(request: &ApprovalRequest) -> String {
     match (request.context.agent.as_str(), request.run) {
         ("", None) => "a single call".to_owned(),
-        ("", Some(run)) => short_id::short(&run, &[]),
-        (agent, _) => terminal::one_line(agent),
+        ("", Some(run)) => short_id::shorten(&run, &[]),
+        (agent, _) => terminal::escape_to_line(agent),
     }
 }
 
 /// What was decided, and by whom.
-pub(super) fn decision_words(record: &DecisionRecord) -> String {
-    let by = terminal::one_line(&record.decided_by);
+pub(super) fn decision_text(record: &DecisionRecord) -> String {
+    let by = terminal::escape_to_line(&record.decided_by);
     if record.is_expiry() {
         return "nobody decided in time".to_owned();
     }
@@ -112,16 +114,18 @@ pub(super) fn decision_words(record: &DecisionRecord) -> String {
         }
         Decision::Deny { note: None } => format!("denied by {by}"),
         Decision::Deny { note: Some(note) } => {
-            format!("denied by {by}: {}", terminal::one_line(note))
+            format!("denied by {by}: {}", terminal::escape_to_line(note))
         }
         Decision::Edit { args } if args.is_string() => {
             format!("approved by {by} with other arguments, which hold a secret")
         }
         Decision::Edit { args } => {
-            format!("approved by {by} with {}", terminal::one_line(&args.to_string()))
+            format!("approved by {by} with {}", terminal::escape_to_line(&args.to_string()))
         }
         Decision::Skip => format!("skipped by {by}"),
-        Decision::Answer { text } => format!("answered by {by}: {}", terminal::one_line(text)),
+        Decision::Answer { text } => {
+            format!("answered by {by}: {}", terminal::escape_to_line(text))
+        }
     }
 }
 
@@ -133,7 +137,7 @@ fn row(
 ) -> Value {
     json!({
         "id": request.id,
-        "short": short_id::short(&request.id, ids),
+        "short": short_id::shorten(&request.id, ids),
         "kind": if request.question.is_some() { "question" } else { "call" },
         "call": request.call,
         "run": request.run,
@@ -145,7 +149,7 @@ fn row(
         "risk": request.risk,
         "reasons": request.reasons,
         "origin": request.origin,
-        "channel": channel(&request.context, request.origin),
+        "channel": effective_channel(&request.context, request.origin),
         "requested_at": request.requested_at,
         "expires_at": request.expires_at,
         "expired": request.is_expired(now),

@@ -3,29 +3,29 @@
 mod always;
 mod decide;
 mod edit;
-mod here;
 mod list;
+mod resume_target;
+mod run_locally;
 mod show;
-mod surroundings;
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::Question;
+use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{ApprovalId, Decision, StoreError};
+use toolcrib_ops::{OpError, Resource, id_prefix};
 
 pub(super) use decide::{decisions, may_run};
-pub(super) use surroundings::Place;
+pub(super) use resume_target::ResumeTarget;
 
-use super::short_id::{self, Found};
-use crate::cli::{Answer, Approve};
+use crate::bootstrap;
+use crate::clap_args::{Approve, ApproveAnswerArgs};
 use crate::output::Failure;
-use crate::world;
 
 /// Questions that a shortened id is looked for among, beside all that wait.
-const LOOKED_AT: usize = 1_000;
+const SCAN_LIMIT: usize = 1_000;
 
 pub(crate) fn run(command: Approve, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let stores = world::stores()?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
         match command {
             Approve::List(command) => list::run(&stores, command.all, json).await,
             Approve::Show { id } => show::run(&stores, &id, json).await,
@@ -34,7 +34,7 @@ pub(crate) fn run(command: Approve, json: bool) -> Result<u8, Failure> {
             }
             Approve::No(command) => {
                 let decision = Decision::Deny { note: command.note };
-                decide::run(&stores, &command.which, |_| Ok(decision), json).await
+                decide::run(&stores, &command.approval, |_| Ok(decision), json).await
             }
             Approve::Skip(which) => {
                 decide::run(&stores, &which, |_| Ok(Decision::Skip), json).await
@@ -42,17 +42,21 @@ pub(crate) fn run(command: Approve, json: bool) -> Result<u8, Failure> {
             Approve::Always(command) => always::run(&stores, &command, json).await,
             Approve::Edit(command) => edit::run(&stores, &command, json).await,
             Approve::Answer(command) => {
-                let answered = |question: &Question| answered(question, &command);
-                decide::run(&stores, &command.which, answered, json).await
+                let answered =
+                    |question: &ApprovalWithDecision| answer_decision(question, &command);
+                decide::run(&stores, &command.approval, answered, json).await
             }
         }
     })
 }
 
 /// The answer that was written, or the option that was chosen.
-fn answered((waiting, _): &Question, command: &Answer) -> Result<Decision, Failure> {
+fn answer_decision(
+    (waiting, _): &ApprovalWithDecision,
+    command: &ApproveAnswerArgs,
+) -> Result<Decision, Failure> {
     let Some(question) = &waiting.request.question else {
-        return Err(other_kind(&waiting.request));
+        return Err(wrong_kind_failure(&waiting.request));
     };
     let text = match (command.option, &command.text) {
         (Some(number), _) => {
@@ -72,7 +76,7 @@ fn answered((waiting, _): &Question, command: &Answer) -> Result<Decision, Failu
 }
 
 /// A decision that is none about this question.
-fn other_kind(request: &toolcrib_app::core::ApprovalRequest) -> Failure {
+fn wrong_kind_failure(request: &toolcrib_app::core::ApprovalRequest) -> Failure {
     let id = request.id;
     Failure::usage(match &request.question {
         Some(_) => format!(
@@ -86,33 +90,29 @@ fn other_kind(request: &toolcrib_app::core::ApprovalRequest) -> Failure {
 }
 
 /// The question of this id, or of an id that begins like this.
-async fn find(stores: &Stores, text: &str) -> Result<Question, Failure> {
+async fn find_question(stores: &Stores, text: &str) -> Result<ApprovalWithDecision, Failure> {
     let id = match text.parse::<ApprovalId>() {
         Ok(id) => id,
         Err(_) => {
-            let known = known(stores).await?;
-            match short_id::find(text, &known) {
-                Found::One(id) => id,
-                found => {
-                    return Err(short_id::failure("question", text, found, "approve list --all"));
-                }
-            }
+            let known = known_ids(stores).await?;
+            id_prefix::resolve(Resource::Approval, text, &known)?
         }
     };
-    match stores.approvals.get(id).await.map_err(store)? {
+    match stores.approvals.get(id).await.map_err(store_failure)? {
         Some(question) => Ok(question),
         None => {
-            let known = known(stores).await?;
-            let near = Found::None(short_id::near(text, &known));
-            Err(short_id::failure("question", text, near, "approve list --all"))
+            let known = known_ids(stores).await?;
+            let near = id_prefix::nearest(text, &known).iter().map(ToString::to_string).collect();
+            let (what, name) = (Resource::Approval, text.to_owned());
+            Err(OpError::NotFound { what, name, near }.into())
         }
     }
 }
 
 /// The ids that are known, each once.
-async fn known(stores: &Stores) -> Result<Vec<ApprovalId>, Failure> {
-    let waiting = stores.approvals.pending().await.map_err(store)?;
-    let all = stores.approvals.questions("", LOOKED_AT).await.map_err(store)?;
+async fn known_ids(stores: &Stores) -> Result<Vec<ApprovalId>, Failure> {
+    let waiting = stores.approvals.pending().await.map_err(store_failure)?;
+    let all = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
     let mut ids: Vec<ApprovalId> = waiting.iter().map(|request| request.id).collect();
     ids.extend(all.iter().map(|(waiting, _)| waiting.request.id));
     ids.sort_unstable();
@@ -120,6 +120,6 @@ async fn known(stores: &Stores) -> Result<Vec<ApprovalId>, Failure> {
     Ok(ids)
 }
 
-fn store(error: StoreError) -> Failure {
+fn store_failure(error: StoreError) -> Failure {
     Failure::run(error.to_string())
 }

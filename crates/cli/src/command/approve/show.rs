@@ -2,44 +2,47 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::{Question, Waiting};
-use toolcrib_app::core::{ApprovalRequest, Clock as _, Reach, SystemClock, channel};
+use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
+use toolcrib_app::core::{ApprovalRequest, Clock as _, Reach, SystemClock, effective_channel};
 
-use super::super::scope;
-use super::list::{deadline, decision_words, risk};
-use super::{LOOKED_AT, find, store, surroundings};
+use super::super::grant_preview;
+use super::list::{deadline, decision_text, risk};
+use super::{SCAN_LIMIT, find_question, resume_target, store_failure};
 use crate::output::{self, Failure};
-use crate::terminal::{self, Paint};
-use crate::when;
+use crate::terminal::{self, Styler};
+use crate::time_format;
 
 /// Earlier decisions that are shown.
-const EARLIER: usize = 5;
+const EARLIER_LIMIT: usize = 5;
 
 pub(super) async fn run(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
-    let question = find(stores, id).await?;
-    let earlier = earlier(stores, &question.0.request).await?;
+    let question = find_question(stores, id).await?;
+    let earlier = earlier_decisions(stores, &question.0.request).await?;
     if json {
-        output::document(&machine(&question, &earlier), true)?;
+        output::print_json(&to_json(&question, &earlier), true)?;
     } else {
-        output::data(&people(&question, &earlier))?;
+        output::print_line(&to_text(&question, &earlier))?;
     }
     Ok(0)
 }
 
 /// What was decided about calls like this one before, the newest first.
-async fn earlier(stores: &Stores, request: &ApprovalRequest) -> Result<Vec<Question>, Failure> {
-    let all = stores.approvals.questions("", LOOKED_AT).await.map_err(store)?;
-    let like = |(waiting, decided): &Question| {
+async fn earlier_decisions(
+    stores: &Stores,
+    request: &ApprovalRequest,
+) -> Result<Vec<ApprovalWithDecision>, Failure> {
+    let all = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
+    let like = |(waiting, decided): &ApprovalWithDecision| {
         let other = &waiting.request;
         decided.is_some()
             && other.id != request.id
             && other.operation == request.operation
             && other.question.is_some() == request.question.is_some()
     };
-    Ok(all.into_iter().filter(like).take(EARLIER).collect())
+    Ok(all.into_iter().filter(like).take(EARLIER_LIMIT).collect())
 }
 
-fn machine((waiting, decided): &Question, earlier: &[Question]) -> Value {
+fn to_json((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDecision]) -> Value {
     let now = SystemClock.now_ms();
     let earlier = earlier.iter().map(|(waiting, decided)| {
         json!({"id": waiting.request.id, "args": waiting.request.args, "decision": decided})
@@ -52,18 +55,20 @@ fn machine((waiting, decided): &Question, earlier: &[Question]) -> Value {
     })
 }
 
-fn people((waiting, decided): &Question, earlier: &[Question]) -> String {
+fn to_text((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDecision]) -> String {
     let request = &waiting.request;
     let now = SystemClock.now_ms();
-    let line = |text: &str| terminal::one_line(text);
+    let line = |text: &str| terminal::escape_to_line(text);
     let asked = format!(
         "{} ({} ago)",
-        when::local(request.requested_at),
-        when::age(request.requested_at, now)
+        time_format::format_local(request.requested_at),
+        time_format::format_age(request.requested_at, now)
     );
     let deadline = match (request.expires_at, decided) {
-        (Some(end), Some(_)) => when::local(end),
-        (Some(end), None) => format!("{} ({})", when::local(end), deadline(request, now)),
+        (Some(end), Some(_)) => time_format::format_local(end),
+        (Some(end), None) => {
+            format!("{} ({})", time_format::format_local(end), deadline(request, now))
+        }
         (None, _) => "none, it waits as long as it takes".to_owned(),
     };
     let mut facts: Vec<(&str, String)> = vec![
@@ -75,58 +80,58 @@ fn people((waiting, decided): &Question, earlier: &[Question]) -> String {
         ("topic", line(&request.context.topic)),
         ("workspace", line(&workspace(waiting))),
         ("asked by", json!(request.origin).as_str().unwrap_or_default().to_owned()),
-        ("channel", line(channel(&request.context, request.origin))),
+        ("channel", line(effective_channel(&request.context, request.origin))),
         ("asked at", asked),
         ("deadline", deadline),
     ];
     if request.question.is_none() {
         facts.extend(request.reasons.iter().enumerate().map(|(at, reason)| {
             let name = if at == 0 { "why asked" } else { "and" };
-            (name, line(&terminal::because(reason)))
+            (name, line(&terminal::describe_reason(reason)))
         }));
         facts.extend([
             ("operation", line(&request.operation)),
             ("risk", risk(request)),
             ("effect", json!(request.effect).as_str().unwrap_or_default().to_owned()),
-            ("reach", reach(request.reach)),
-            ("definition", scope::hash(&request.definition_hash).to_owned()),
+            ("reach", reach_text(request.reach)),
+            ("definition", grant_preview::short_hash(&request.definition_hash).to_owned()),
         ]);
     }
     if let Some(record) = decided {
-        let at = when::local(record.decided_at);
-        facts.push(("decision", format!("{}, {at}", decision_words(record))));
+        let at = time_format::format_local(record.decided_at);
+        facts.push(("decision", format!("{}, {at}", decision_text(record))));
     }
     let mut text = format!("{}: {}\n\n", line(request.tool.as_str()), line(&request.summary));
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         text += &format!("{name:<13} {value}\n");
     }
-    text += &what(waiting);
+    text += &arguments_or_question_text(waiting);
     for (at, (waiting, decided)) in earlier.iter().enumerate() {
         let head = if at == 0 { "\nearlier decisions about calls like this:\n" } else { "" };
-        let words = decided.as_ref().map(decision_words).unwrap_or_default();
-        let args = terminal::shorten(&line(&waiting.request.args.to_string()), 60);
+        let words = decided.as_ref().map(decision_text).unwrap_or_default();
+        let args = terminal::truncate_to_width(&line(&waiting.request.args.to_string()), 60);
         text += &format!("{head}  {words}  {args}\n");
     }
     text
 }
 
 /// The arguments whole, and what they would do; or the question.
-fn what(waiting: &Waiting) -> String {
+fn arguments_or_question_text(waiting: &PendingApproval) -> String {
     let request = &waiting.request;
     if let Some(question) = &request.question {
-        let mut text = format!("\n{}\n", terminal::visible(&question.question));
+        let mut text = format!("\n{}\n", terminal::escape_controls(&question.question));
         if !question.context.is_empty() {
-            text += &format!("\n{}\n", terminal::visible(&question.context));
+            text += &format!("\n{}\n", terminal::escape_controls(&question.context));
         }
         for (at, option) in question.options.iter().enumerate() {
-            text += &format!("  {}) {}\n", at + 1, terminal::one_line(option));
+            text += &format!("  {}) {}\n", at + 1, terminal::escape_to_line(option));
         }
         return text;
     }
-    let mut text = format!("\n{}", terminal::arguments(&request.args, &[]));
-    let paint = Paint { colour: false };
+    let mut text = format!("\n{}", terminal::render_args(&request.args, &[]));
+    let paint = Styler { colour: false };
     if let Some(preview) =
-        terminal::preview(request.tool.as_str(), &request.args, &workspace(waiting), paint)
+        terminal::preview_call(request.tool.as_str(), &request.args, &workspace(waiting), paint)
     {
         text += &format!("\n{}", preview.text);
     }
@@ -134,17 +139,17 @@ fn what(waiting: &Waiting) -> String {
 }
 
 /// The folder that the call works in.
-fn workspace(waiting: &Waiting) -> String {
+fn workspace(waiting: &PendingApproval) -> String {
     let own = &waiting.request.context.workspace;
     if !own.is_empty() {
         return own.clone();
     }
-    let setup = surroundings::setup(waiting).ok();
+    let setup = resume_target::stored_setup(waiting).ok();
     let path = setup.and_then(|setup| setup.workspace());
     path.map(|path| path.display().to_string()).unwrap_or_default()
 }
 
-fn reach(reach: Reach) -> String {
+fn reach_text(reach: Reach) -> String {
     let parts = [
         (reach.outbound, "sends outside this machine"),
         (reach.exec, "runs programs"),

@@ -6,23 +6,23 @@ use std::io::{self, BufWriter, Write as _};
 use toolcrib_app::audit::{ExportFrom, Exporter};
 use toolcrib_app::core::AuditStore;
 
-use crate::cli::{Export, ExportFormat, Since};
-use crate::command::past::store;
+use crate::bootstrap;
+use crate::clap_args::{AuditExportArgs, AuditExportFormat, ExportStart};
+use crate::command::lookup::store_failure;
 use crate::output::{self, Failure};
-use crate::world;
 
-pub(super) fn run(command: &Export, json: bool) -> Result<u8, Failure> {
-    let ExportFormat::Jsonl = command.format;
-    let audit = world::stores()?.audit;
+pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> {
+    let AuditExportFormat::Jsonl = command.format;
+    let audit = bootstrap::stores()?.audit;
     let from = match command.since {
         None => ExportFrom::Beginning,
-        Some(Since::Number(number)) => ExportFrom::Number(number),
-        Some(Since::Time(time)) => ExportFrom::Time(time),
+        Some(ExportStart::Number(number)) => ExportFrom::Number(number),
+        Some(ExportStart::Time(time)) => ExportFrom::Time(time),
     };
     let written = match &command.output {
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            let written = world::block_on(write(&*audit, from, &mut out))?;
+            let written = bootstrap::block_on(write(&*audit, from, &mut out))?;
             out.flush()?;
             written
         }
@@ -31,13 +31,13 @@ pub(super) fn run(command: &Export, json: bool) -> Result<u8, Failure> {
                 Failure::run(format!("cannot write {}: {error}", path.display()))
             };
             let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-            let written = world::block_on(write(&*audit, from, &mut out))?;
+            let written = bootstrap::block_on(write(&*audit, from, &mut out))?;
             let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
             file.sync_all().map_err(failed)?;
             written
         }
     };
-    output::remark(&format!("{written} records exported"), json);
+    output::warn(&format!("{written} records exported"), json);
     Ok(0)
 }
 
@@ -47,8 +47,8 @@ async fn write(
     from: ExportFrom,
     out: &mut dyn io::Write,
 ) -> Result<u64, Failure> {
-    let mut export = Exporter::new(audit, from).await.map_err(store)?;
-    while let Some(lines) = export.next().await.map_err(store)? {
+    let mut export = Exporter::new(audit, from).await.map_err(store_failure)?;
+    while let Some(lines) = export.next().await.map_err(store_failure)? {
         for line in lines {
             writeln!(out, "{}", line.text())?;
         }

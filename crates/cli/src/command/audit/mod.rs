@@ -1,7 +1,7 @@
 //! `toolcrib audit`: what is recorded of calls and decisions, and the proof that nobody edited it.
 
 mod export;
-mod record;
+mod record_text;
 mod show;
 mod tail;
 mod verify;
@@ -12,10 +12,10 @@ use toolcrib_app::Stores;
 use toolcrib_app::audit::PAGE;
 use toolcrib_app::core::{AuditRow, AuditStore};
 
-use super::past::store;
-use crate::cli::Audit;
+use super::lookup::store_failure;
+use crate::bootstrap;
+use crate::clap_args::Audit;
 use crate::output::Failure;
-use crate::world;
 
 pub(crate) fn run(command: &Audit, json: bool) -> Result<u8, Failure> {
     match command {
@@ -27,12 +27,12 @@ pub(crate) fn run(command: &Audit, json: bool) -> Result<u8, Failure> {
 }
 
 /// Where the key and the anchors are kept, outside the database.
-fn folder() -> Result<PathBuf, Failure> {
-    Ok(Stores::audit_folder(&world::database()?))
+fn audit_folder() -> Result<PathBuf, Failure> {
+    Ok(Stores::audit_folder(&bootstrap::database_path()?))
 }
 
 /// The records of a chain after this number, to this one, page by page.
-async fn pages(
+async fn for_each_page(
     audit: &dyn AuditStore,
     chain: u64,
     mut after: u64,
@@ -40,7 +40,7 @@ async fn pages(
     mut each: impl FnMut(&[AuditRow]) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     loop {
-        let page = audit.records(chain, after, PAGE).await.map_err(store)?;
+        let page = audit.records(chain, after, PAGE).await.map_err(store_failure)?;
         let in_range = page.partition_point(|row| row.seq <= to);
         each(page.get(..in_range).unwrap_or_default())?;
         match page.last() {

@@ -4,45 +4,51 @@ use serde_json::Value;
 use toolcrib_app::Stores;
 use toolcrib_app::core::audit::LOCAL_CHAIN;
 use toolcrib_app::core::{AuditRow, CallId};
+use toolcrib_ops::calls;
 
-use super::record;
-use crate::command::past::{self, store};
+use super::record_text;
+use crate::bootstrap;
+use crate::command::lookup::store_failure;
+use crate::op_context;
 use crate::output::{self, Failure};
-use crate::world;
 
 pub(super) fn run(what: &str, json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let stores = world::stores()?;
-        if let Some((chain, seq)) = place(what) {
-            let row = numbered(&stores, chain, seq).await?;
+    bootstrap::block_on(async {
+        let stores = bootstrap::stores()?;
+        if let Some((chain, seq)) = parse_record_number(what) {
+            let row = record_by_number(&stores, chain, seq).await?;
             if json {
-                output::document(&record::machine(&row), true)?;
+                output::print_json(&record_text::to_json(&row), true)?;
             } else {
-                output::data(&record::card(&row))?;
+                output::print_line(&record_text::details(&row))?;
             }
             return Ok(0);
         }
-        let rows = of_call(&stores, what).await?;
+        let rows = records_of_call(&stores, what).await?;
         if json {
-            output::document(&rows.iter().map(record::machine).collect::<Value>(), true)?;
+            output::print_json(&rows.iter().map(record_text::to_json).collect::<Value>(), true)?;
         } else {
-            let cards: Vec<String> = rows.iter().map(record::card).collect();
-            output::data(&cards.join("\n"))?;
+            let cards: Vec<String> = rows.iter().map(record_text::details).collect();
+            output::print_line(&cards.join("\n"))?;
         }
         Ok(0)
     })
 }
 
 /// `NUMBER` or `CHAIN:NUMBER`.
-fn place(text: &str) -> Option<(Option<u64>, u64)> {
+fn parse_record_number(text: &str) -> Option<(Option<u64>, u64)> {
     match text.split_once(':') {
         Some((chain, seq)) => Some((Some(chain.parse().ok()?), seq.parse().ok()?)),
         None => Some((None, text.parse().ok()?)),
     }
 }
 
-async fn numbered(stores: &Stores, chain: Option<u64>, seq: u64) -> Result<AuditRow, Failure> {
-    let chains = stores.audit.chains().await.map_err(store)?;
+async fn record_by_number(
+    stores: &Stores,
+    chain: Option<u64>,
+    seq: u64,
+) -> Result<AuditRow, Failure> {
+    let chains = stores.audit.chains().await.map_err(store_failure)?;
     let chain = match (chain, chains.as_slice()) {
         (Some(chain), _) => chain,
         (None, []) => return Err(Failure::not_found("nothing is recorded yet")),
@@ -58,7 +64,8 @@ async fn numbered(stores: &Stores, chain: Option<u64>, seq: u64) -> Result<Audit
             )));
         }
     };
-    let found = stores.audit.records(chain, seq.saturating_sub(1), 1).await.map_err(store)?;
+    let found =
+        stores.audit.records(chain, seq.saturating_sub(1), 1).await.map_err(store_failure)?;
     found.into_iter().find(|row| row.seq == seq).ok_or_else(|| {
         let newest = chains.iter().find(|(of, _)| *of == chain);
         let of_chain =
@@ -72,16 +79,16 @@ async fn numbered(stores: &Stores, chain: Option<u64>, seq: u64) -> Result<Audit
     })
 }
 
-async fn of_call(stores: &Stores, text: &str) -> Result<Vec<AuditRow>, Failure> {
+async fn records_of_call(stores: &Stores, text: &str) -> Result<Vec<AuditRow>, Failure> {
     // A call whose row is gone is still in the audit.
     if let Ok(call) = text.trim().parse::<CallId>() {
-        let rows = stores.audit.records_of(call).await.map_err(store)?;
+        let rows = stores.audit.records_of(call).await.map_err(store_failure)?;
         if !rows.is_empty() {
             return Ok(rows);
         }
     }
-    let call = past::call(stores, text).await?;
-    let rows = stores.audit.records_of(call).await.map_err(store)?;
+    let call = calls::resolve_call(&op_context::for_stores(stores), text).await?;
+    let rows = stores.audit.records_of(call).await.map_err(store_failure)?;
     if rows.is_empty() {
         return Err(Failure::not_found(format!("nothing is recorded of {call} yet")));
     }

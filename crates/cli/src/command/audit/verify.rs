@@ -7,36 +7,37 @@ use std::io::{self, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolcrib_app::ANCHORS;
+use toolcrib_app::ANCHORS_FILE;
 use toolcrib_app::audit::{
-    Anchors, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, PUBLIC_KEY_FILE,
-    Remark, Start, TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
+    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence,
+    PUBLIC_KEY_FILE, Remark, Start, TrustedKeys, verify, verify_calls, verify_decisions,
+    verify_export,
 };
 use toolcrib_app::core::audit::LOCAL_CHAIN;
 use toolcrib_app::core::{AuditStore, StoreError};
 
-use crate::cli::Verify;
-use crate::command::past::OWNER;
+use crate::bootstrap;
+use crate::clap_args::AuditVerifyArgs;
+use crate::command::lookup::LOCAL_OWNER;
 use crate::output::{self, Failure};
-use crate::world;
 
 /// What was found.
-struct Proof {
+struct Verification {
     chains: Vec<ChainReport>,
     calls: Option<CallsReport>,
     decisions: Option<DecisionsReport>,
     remark: Option<Remark>,
 }
 
-pub(super) fn run(command: &Verify, json: bool) -> Result<u8, Failure> {
+pub(super) fn run(command: &AuditVerifyArgs, json: bool) -> Result<u8, Failure> {
     let proof = match &command.file {
-        Some(export) => of_export(command, export)?,
-        None => world::block_on(of_database(command, json))?,
+        Some(export) => verify_exported_file(command, export)?,
+        None => bootstrap::block_on(verify_database(command, json))?,
     };
     if json {
-        output::document(&proof.machine(), true)?;
+        output::print_json(&proof.to_json(), true)?;
     } else {
-        output::data(&proof.people())?;
+        output::print_line(&proof.to_text())?;
     }
     Ok(u8::from(!proof.is_sound()))
 }
@@ -45,10 +46,10 @@ fn unreadable(error: impl std::fmt::Display) -> Failure {
     Failure::configuration(error.to_string())
 }
 
-fn of_export(command: &Verify, export: &Path) -> Result<Proof, Failure> {
+fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<Verification, Failure> {
     let anchors = command.anchors.as_deref().map(anchors).transpose()?;
     // What an export says of its own keys is worth nothing, so that a key there must be.
-    let keys = keys(command)?.ok_or_else(|| no_key(command))?;
+    let keys = trusted_keys(command)?.ok_or_else(|| missing_key_failure(command))?;
     let evidence = Evidence { keys, anchors, start: Start::Genesis };
     let chains = if export == Path::new("-") {
         verify_export(io::stdin().lock(), &evidence)
@@ -58,11 +59,11 @@ fn of_export(command: &Verify, export: &Path) -> Result<Proof, Failure> {
         verify_export(BufReader::new(file), &evidence)
     };
     let chains = chains.map_err(unreadable)?;
-    Ok(Proof { chains, calls: None, decisions: None, remark: evidence.remark() })
+    Ok(Verification { chains, calls: None, decisions: None, remark: evidence.remark() })
 }
 
-async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
-    let usual = super::folder()?.join(ANCHORS);
+async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verification, Failure> {
+    let usual = super::audit_folder()?.join(ANCHORS_FILE);
     // Before the records: what is appended meanwhile would be ahead of them.
     let anchors = match &command.anchors {
         Some(path) => Some(anchors(path)?),
@@ -70,16 +71,16 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
         None => None,
     };
     // A database that is gone is a chain without records, if anchors say that there were some.
-    let stores = world::unsigned_stores()?;
+    let stores = bootstrap::unsigned_stores()?;
     let audit = &*stores.audit;
-    let keys = keys(command)?;
+    let keys = trusted_keys(command)?;
     let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
     let signed = anchored || has_checkpoints(audit).await.map_err(unreadable)?;
     if signed && keys.is_none() {
-        return Err(no_key(command));
+        return Err(missing_key_failure(command));
     }
     if signed && anchors.is_none() {
-        output::remark(
+        output::warn(
             &format!("there is no anchor file {}: nothing is compared with it", usual.display()),
             json,
         );
@@ -89,7 +90,7 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
     let chains = verify(audit, &evidence).await.map_err(unreadable)?;
     let (mut calls, mut decisions) = (None, None);
     if command.calls {
-        let owners = [OWNER];
+        let owners = [LOCAL_OWNER];
         let decided = DecisionStores {
             approvals: &*stores.approvals,
             grants: &*stores.grants,
@@ -99,7 +100,7 @@ async fn of_database(command: &Verify, json: bool) -> Result<Proof, Failure> {
         calls = Some(found.map_err(unreadable)?);
         decisions = Some(verify_decisions(audit, decided, &owners).await.map_err(unreadable)?);
     }
-    Ok(Proof { chains, calls, decisions, remark: evidence.remark() })
+    Ok(Verification { chains, calls, decisions, remark: evidence.remark() })
 }
 
 /// Whether any chain was ever signed. A database whose records are all gone may still have its checkpoints.
@@ -113,8 +114,8 @@ async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-fn anchors(path: &Path) -> Result<Anchors, Failure> {
-    Anchors::read(path)
+fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
+    AnchorFile::read(path)
         .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
 }
 
@@ -122,12 +123,12 @@ fn anchors(path: &Path) -> Result<Anchors, Failure> {
 const FORMER_KEYS: &str = "former-keys.pub";
 
 /// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
-fn keys(command: &Verify) -> Result<Option<TrustedKeys>, Failure> {
+fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
     let paths = match &command.key {
         Some(path) => vec![path.clone()],
         None => [PUBLIC_KEY_FILE, FORMER_KEYS]
             .into_iter()
-            .map(|name| Ok(super::folder()?.join(name)))
+            .map(|name| Ok(super::audit_folder()?.join(name)))
             .filter(|path| path.as_ref().is_ok_and(|path: &PathBuf| path.exists()))
             .collect::<Result<_, Failure>>()?,
     };
@@ -146,19 +147,19 @@ fn keys(command: &Verify) -> Result<Option<TrustedKeys>, Failure> {
     TrustedKeys::parse(&text).map(Some).map_err(|error| unreadable(error.to_string()))
 }
 
-fn no_key(command: &Verify) -> Failure {
+fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {
     let what = if command.file.is_some() { "the export" } else { "the checkpoints" };
     unreadable(format!("there is no public key to verify {what} with; name its file with --key"))
 }
 
-impl Proof {
+impl Verification {
     fn is_sound(&self) -> bool {
         self.chains.iter().all(ChainReport::is_sound)
             && self.calls.as_ref().is_none_or(CallsReport::is_sound)
             && self.decisions.as_ref().is_none_or(DecisionsReport::is_sound)
     }
 
-    fn machine(&self) -> serde_json::Value {
+    fn to_json(&self) -> serde_json::Value {
         json!({
             "sound": self.is_sound(),
             "chains": self.chains,
@@ -168,10 +169,10 @@ impl Proof {
         })
     }
 
-    fn people(&self) -> String {
+    fn to_text(&self) -> String {
         let mut text = String::new();
         for chain in &self.chains {
-            text += &words(chain);
+            text += &chain_text(chain);
         }
         if self.chains.is_empty() {
             text += "nothing is recorded yet\n";
@@ -181,7 +182,7 @@ impl Proof {
             for finding in &calls.findings {
                 text += &format!("  ! {finding}\n");
             }
-            text += &further(calls.further);
+            text += &further_text(calls.further);
         }
         if let Some(decided) = &self.decisions {
             text += &format!(
@@ -195,7 +196,7 @@ impl Proof {
             for finding in &decided.findings {
                 text += &format!("  ! {finding}\n");
             }
-            text += &further(decided.further);
+            text += &further_text(decided.further);
         }
         if let Some(remark) = &self.remark {
             text += &format!("  - {remark}\n");
@@ -205,7 +206,7 @@ impl Proof {
     }
 }
 
-fn words(chain: &ChainReport) -> String {
+fn chain_text(chain: &ChainReport) -> String {
     let mut text = format!(
         "chain {}: {} records, {} checkpoints, signed up to {}\n",
         chain.chain, chain.records, chain.checkpoints, chain.signed
@@ -213,13 +214,13 @@ fn words(chain: &ChainReport) -> String {
     for finding in &chain.findings {
         text += &format!("  ! {finding}\n");
     }
-    text += &further(chain.further);
+    text += &further_text(chain.further);
     for remark in &chain.remarks {
         text += &format!("  - {remark}\n");
     }
     text
 }
 
-fn further(count: u64) -> String {
+fn further_text(count: u64) -> String {
     if count == 0 { String::new() } else { format!("  ! and {count} more\n") }
 }

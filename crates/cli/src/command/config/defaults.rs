@@ -6,18 +6,18 @@ use toolcrib_app::agent::library::GENERAL_ASSISTANT;
 use toolcrib_app::core::defaults;
 use toolcrib_server::DaemonSettings;
 
-use crate::config::{self, Key};
+use crate::config::{self, KeyPath};
 
 /// A default: a value, or words where there is none.
-pub(super) enum Default {
+pub(super) enum DefaultValue {
     Value(Value),
-    Words(&'static str),
+    Description(&'static str),
 }
 
 /// All of them, in the order of lists.
-pub(super) fn all() -> Vec<(Key, Default)> {
-    use Default::Words;
-    let value = |value: Value| Default::Value(value);
+pub(super) fn defaults() -> Vec<(KeyPath, DefaultValue)> {
+    use DefaultValue::Description;
+    let value = |value: Value| DefaultValue::Value(value);
     let number = |number: u64| Value::Integer(i64::try_from(number).unwrap_or(i64::MAX));
     let empty = || Value::Array(Vec::new());
     let seconds = |time: std::time::Duration| Value::String(format!("{}s", time.as_secs()));
@@ -27,14 +27,14 @@ pub(super) fn all() -> Vec<(Key, Default)> {
         ("agent.default", value(GENERAL_ASSISTANT.into())),
         ("inbox", value(false.into())),
         ("limits.calls", value(number(defaults::RUN_CALLS))),
-        ("limits.cost", Words("no limit")),
+        ("limits.cost", Description("no limit")),
         ("limits.rounds", value(number(u64::from(toolcrib_app::agent::machine::ROUNDS)))),
         ("limits.time", value(time)),
-        ("limits.tokens", Words("no limit")),
-        ("model.default", Words("none: --model, or the only provider that is set up")),
+        ("limits.tokens", Description("no limit")),
+        ("model.default", Description("none: --model, or the only provider that is set up")),
         ("model.fallback", value(empty())),
         ("model.stream", value(true.into())),
-        ("on_ask", Words("ask at the terminal, else deny")),
+        ("on_ask", Description("ask at the terminal, else deny")),
         ("permissions.exec", value("granted".into())),
         ("permissions.fs_read", value("granted".into())),
         ("permissions.fs_write", value("granted".into())),
@@ -43,17 +43,17 @@ pub(super) fn all() -> Vec<(Key, Default)> {
         ("python.full", value(true.into())),
         (
             "python.program",
-            Words("what `toolcrib python install` made, else the first that works in PATH"),
+            Description("what `toolcrib python install` made, else the first that works in PATH"),
         ),
         ("server.drain", value(seconds(daemon.drain))),
         ("server.hosts", value(empty())),
-        ("server.listen", value(config::LISTEN.to_string().into())),
+        ("server.listen", value(config::DEFAULT_LISTEN.to_string().into())),
         ("server.origins", value(empty())),
         ("server.tcp", value(true.into())),
-        ("server.tls_cert", Words("none: only loopback is listened on")),
+        ("server.tls_cert", Description("none: only loopback is listened on")),
         ("trusted_workspaces", value(empty())),
     ]
     .into_iter()
-    .map(|(key, value)| (Key(key.split('.').map(str::to_owned).collect()), value))
+    .map(|(key, value)| (KeyPath(key.split('.').map(str::to_owned).collect()), value))
     .collect()
 }

@@ -2,58 +2,58 @@
 
 use serde_json::{Value as Json, json};
 use toml::Value;
-use toolcrib_app::core::near::slips;
+use toolcrib_app::core::suggest::likely_typos;
 
-use super::defaults::{self, Default};
-use super::{key, shown};
-use crate::cli::{ConfigList, World};
-use crate::config::{self, Config, Env, Held, Key, Layer, Origin};
+use super::defaults::{self, DefaultValue};
+use super::{parse_key, value_display};
+use crate::bootstrap;
+use crate::clap_args::{ConfigList, WorkspaceArgs};
+use crate::config::{self, Config, ConfigValue, Env, KeyPath, Layer, Origin};
 use crate::output::{self, Failure};
-use crate::world;
 
 pub(super) fn list(command: &ConfigList, json: bool) -> Result<u8, Failure> {
-    let config = configured(&command.world)?;
-    let mut rows = effective(&config, &command.world);
+    let config = load_config(&command.workspace_args)?;
+    let mut rows = explicit_values(&config, &command.workspace_args);
     if command.all {
-        rows.extend(defaults_beside(&rows));
+        rows.extend(defaults_not_set(&rows));
         rows.sort_by(|one, other| one.key.cmp(&other.key));
     }
     print(&rows, &config, command.show_origin, json)
 }
 
-pub(super) fn get(text: &str, world: &World, json: bool) -> Result<u8, Failure> {
-    let key = key(text)?;
-    let config = configured(world)?;
-    let mut rows = effective(&config, world);
-    let unset: Vec<Row> = defaults_beside(&rows).collect();
+pub(super) fn get(text: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
+    let key = parse_key(text)?;
+    let config = load_config(world)?;
+    let mut rows = explicit_values(&config, world);
+    let unset: Vec<Row> = defaults_not_set(&rows).collect();
     rows.extend(unset);
     if let Some(row) = rows.iter().find(|row| row.key == key) {
         if json {
-            output::document(&row.machine(), true)?;
+            output::print_json(&row.to_json(), true)?;
         } else if let Some(value) = &row.value {
-            output::data(&shown::plain(value))?;
+            output::print_line(&value_display::plain_text(value))?;
         } else {
             return Err(Failure::not_found(format!("{key} is not set: {}", row.words)));
         }
         return Ok(0);
     }
-    rows.retain(|row| row.key.is_in(&key));
+    rows.retain(|row| row.key.is_under(&key));
     let hooks = key.parts() == ["hooks"] && !config.layered.hooks.is_empty();
     if rows.is_empty() && !hooks {
-        return Err(missing(&key));
+        return Err(unknown_or_unset(&key));
     }
     let whole = if hooks { config } else { Config::default() };
     print(&rows, &whole, false, json)
 }
 
 /// Why there is nothing at a key.
-fn missing(key: &Key) -> Failure {
-    let what = match config::fitting(key, "true") {
+fn unknown_or_unset(key: &KeyPath) -> Failure {
+    let what = match config::parse_value(key, "true") {
         Err(what) if what.starts_with("unknown key") => what,
         _ => "it is not set".to_owned(),
     };
-    let names: Vec<String> = defaults::all().iter().map(|(key, _)| key.to_string()).collect();
-    let near = slips(&key.to_string(), names.iter().map(String::as_str));
+    let names: Vec<String> = defaults::defaults().iter().map(|(key, _)| key.to_string()).collect();
+    let near = likely_typos(&key.to_string(), names.iter().map(String::as_str));
     match near.first() {
         Some(near) if !what.contains("did you mean") && *near != key.to_string() => {
             Failure::not_found(format!("{key}: {what}; did you mean {near}?"))
@@ -63,29 +63,32 @@ fn missing(key: &Key) -> Failure {
 }
 
 /// Every key that has a value, defaults among them, as people may see it, with where it comes from.
-pub(crate) fn all(config: &Config, world: &World) -> Vec<(Key, Json, String)> {
-    let mut rows = effective(config, world);
-    rows.extend(defaults_beside(&rows));
+pub(crate) fn effective_values(
+    config: &Config,
+    world: &WorkspaceArgs,
+) -> Vec<(KeyPath, Json, String)> {
+    let mut rows = explicit_values(config, world);
+    rows.extend(defaults_not_set(&rows));
     rows.sort_by(|one, other| one.key.cmp(&other.key));
     let shown = |row: Row| {
         let value = row.value.as_ref().map_or(Json::Null, |value| json!(value));
-        (row.key, value, shown::origin(&row.origin))
+        (row.key, value, value_display::origin_text(&row.origin))
     };
     rows.into_iter().map(shown).collect()
 }
 
-fn configured(world: &World) -> Result<Config, Failure> {
+fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     let mut world = world.clone();
-    world.root = world::named_roots(&world);
+    world.root = bootstrap::root_args(&world);
     if world.root.is_empty() {
         world.root.push(".".into());
     }
-    world::configured(&world)
+    bootstrap::load_config(&world)
 }
 
 /// One line of the list.
 struct Row {
-    key: Key,
+    key: KeyPath,
     /// What it is set to; `None` = nothing, and the words say what that means.
     value: Option<Value>,
     words: &'static str,
@@ -93,9 +96,9 @@ struct Row {
 }
 
 impl Row {
-    fn machine(&self) -> Json {
+    fn to_json(&self) -> Json {
         match &self.value {
-            Some(value) => shown::row(&self.key, value, &self.origin),
+            Some(value) => value_display::row_json(&self.key, value, &self.origin),
             None => json!({
                 "key": self.key.to_string(),
                 "value": null,
@@ -108,24 +111,24 @@ impl Row {
 }
 
 /// What is set, flags included.
-fn effective(config: &Config, world: &World) -> Vec<Row> {
-    let policy = Key(vec!["policy".to_owned()]);
-    let row = |(key, held): (&Key, &Held)| Row {
+fn explicit_values(config: &Config, world: &WorkspaceArgs) -> Vec<Row> {
+    let policy = KeyPath(vec!["policy".to_owned()]);
+    let row = |(key, held): (&KeyPath, &ConfigValue)| Row {
         key: key.clone(),
-        value: Some(shown::masked(key, &held.value)),
+        value: Some(value_display::mask_secret(key, &held.value)),
         words: "",
         origin: held.origin.clone(),
     };
-    let mut rows: Vec<Row> = config.layered.held.iter().map(row).collect();
-    let of_variable = Env::of_process().text("TOOLCRIB_POLICY").ok().flatten();
+    let mut rows: Vec<Row> = config.layered.values.iter().map(row).collect();
+    let of_variable = Env::from_process().text("TOOLCRIB_POLICY").ok().flatten();
     let flag = world.policy.filter(|flag| of_variable.as_deref() != Some(flag.as_str()));
-    if let Some(flag) = flag.filter(|flag| config.preset(Some(*flag)) == Some(*flag)) {
+    if let Some(flag) = flag.filter(|flag| config.effective_preset(Some(*flag)) == Some(*flag)) {
         rows.retain(|row| row.key != policy);
         rows.push(Row {
             key: policy,
             value: Some(flag.as_str().into()),
             words: "",
-            origin: Origin { layer: Layer::Flag, place: "--policy".to_owned() },
+            origin: Origin { layer: Layer::Flag, location: "--policy".to_owned() },
         });
         rows.sort_by(|one, other| one.key.cmp(&other.key));
     }
@@ -133,16 +136,18 @@ fn effective(config: &Config, world: &World) -> Vec<Row> {
 }
 
 /// The defaults of what is not among these.
-fn defaults_beside(rows: &[Row]) -> impl Iterator<Item = Row> + use<> {
-    let set: Vec<Key> = rows.iter().map(|row| row.key.clone()).collect();
-    defaults::all().into_iter().filter(move |(key, _)| !set.contains(key)).map(|(key, default)| {
-        let (value, words) = match default {
-            Default::Value(value) => (Some(value), ""),
-            Default::Words(words) => (None, words),
-        };
-        let origin = Origin { layer: Layer::Default, place: String::new() };
-        Row { key, value, words, origin }
-    })
+fn defaults_not_set(rows: &[Row]) -> impl Iterator<Item = Row> + use<> {
+    let set: Vec<KeyPath> = rows.iter().map(|row| row.key.clone()).collect();
+    defaults::defaults().into_iter().filter(move |(key, _)| !set.contains(key)).map(
+        |(key, default)| {
+            let (value, words) = match default {
+                DefaultValue::Value(value) => (Some(value), ""),
+                DefaultValue::Description(words) => (None, words),
+            };
+            let origin = Origin { layer: Layer::Default, location: String::new() };
+            Row { key, value, words, origin }
+        },
+    )
 }
 
 fn print(rows: &[Row], config: &Config, show_origin: bool, json: bool) -> Result<u8, Failure> {
@@ -154,30 +159,38 @@ fn print(rows: &[Row], config: &Config, show_origin: bool, json: bool) -> Result
                 "value": held.value,
                 "secret": false,
                 "layer": held.origin.layer.as_str(),
-                "origin": held.origin.place,
+                "origin": held.origin.location,
             })
         });
-        let all: Vec<Json> = rows.iter().map(Row::machine).chain(hooks).collect();
-        output::document(&Json::Array(all), true)?;
+        let all: Vec<Json> = rows.iter().map(Row::to_json).chain(hooks).collect();
+        output::print_json(&Json::Array(all), true)?;
         return Ok(0);
     }
     let at = |origin: &Origin| {
-        if show_origin { format!("  # {}", shown::origin(origin)) } else { String::new() }
+        if show_origin {
+            format!("  # {}", value_display::origin_text(origin))
+        } else {
+            String::new()
+        }
     };
     let mut text = String::new();
     for row in rows {
         text += &match &row.value {
-            Some(value) => format!("{} = {}{}\n", row.key, shown::line(value), at(&row.origin)),
+            Some(value) => {
+                format!("{} = {}{}\n", row.key, value_display::toml_line(value), at(&row.origin))
+            }
             None => format!("# {} is not set: {}\n", row.key, row.words),
         };
     }
     for held in hooks {
-        text += &format!("# hook {}{}\n", shown::hook_line(held), at(&held.origin));
+        text += &format!("# hook {}{}\n", value_display::hook_line(held), at(&held.origin));
     }
     if text.is_empty() {
-        output::note("toolcrib: nothing is set; `toolcrib config list --all` shows the defaults");
+        output::eprint_line(
+            "toolcrib: nothing is set; `toolcrib config list --all` shows the defaults",
+        );
         return Ok(0);
     }
-    output::data(&text)?;
+    output::print_line(&text)?;
     Ok(0)
 }

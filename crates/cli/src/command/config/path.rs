@@ -4,16 +4,17 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::here;
-use crate::config::{self, Env, Layer, Places};
+use super::workspace_folder;
+use crate::config::{self, ConfigPaths, Env, Layer};
 use crate::output::{self, Failure};
 
 pub(super) fn run(workspace: Option<&Path>, json: bool) -> Result<u8, Failure> {
-    let workspace = here(workspace)?;
-    let env = Env::of_process();
-    let places = Places::of(&env, Some(&workspace));
+    let workspace = workspace_folder(workspace)?;
+    let env = Env::from_process();
+    let places = ConfigPaths::locate(&env, Some(&workspace));
     // A broken file is no reason not to say where it is.
-    let trusted = config::load(&env, None).is_ok_and(|config| config.trusts(&workspace, &env));
+    let trusted =
+        config::load(&env, None).is_ok_and(|config| config.is_trusted_workspace(&workspace, &env));
     let project = if trusted { Layer::Project } else { Layer::Untrusted };
     let managed = places.managed.into_iter().map(|path| (Layer::Managed, path));
     let user = places.user.into_iter().map(|path| (Layer::User, path));
@@ -27,9 +28,9 @@ pub(super) fn run(workspace: Option<&Path>, json: bool) -> Result<u8, Failure> {
         rows.push(json!({"layer": layer.as_str(), "path": path, "exists": exists}));
     }
     if json {
-        output::document(&Value::Array(rows), true)?;
+        output::print_json(&Value::Array(rows), true)?;
     } else {
-        output::data(&text)?;
+        output::print_line(&text)?;
     }
     Ok(0)
 }

@@ -2,21 +2,21 @@
 
 use serde_json::json;
 
-use crate::daemon::client::{Ask, Client, unreachable};
+use crate::bootstrap;
+use crate::daemon::client::{ApiRequest, Client, unreachable};
 use crate::output::{self, Failure};
-use crate::world;
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let client = Client::required().await?;
-        let reply = client.send(&Ask::get("/readyz")).await?;
+    bootstrap::block_on(async {
+        let client = Client::connect_required().await?;
+        let reply = client.send(&ApiRequest::get("/readyz")).await?;
         if reply.status != 200 {
-            return Err(unreachable(&reply.problem().message));
+            return Err(unreachable(&reply.to_failure().message));
         }
         if json {
-            output::document(&json!({"ready": true}), true)?;
+            output::print_json(&json!({"ready": true}), true)?;
         } else {
-            output::data("ready")?;
+            output::print_line("ready")?;
         }
         Ok(0)
     })

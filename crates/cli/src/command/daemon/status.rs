@@ -4,51 +4,51 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::daemon::client::{Client, UNREACHABLE};
-use crate::daemon::{Place, url};
+use crate::daemon::client::{Client, EXIT_UNREACHABLE};
+use crate::daemon::{DaemonPaths, tcp_url};
 use crate::output::{self, Failure};
-use crate::{session, terminal, world};
+use crate::{bootstrap, session, terminal};
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
-    world::block_on(async {
-        let Some(client) = Client::find().await? else {
+    bootstrap::block_on(async {
+        let Some(client) = Client::connect().await? else {
             if json {
-                output::document(&json!({"running": false}), true)?;
+                output::print_json(&json!({"running": false}), true)?;
             } else {
-                output::note("toolcrib: no daemon runs; start one with `toolcrib serve`");
+                output::eprint_line("toolcrib: no daemon runs; start one with `toolcrib serve`");
             }
-            return Ok(UNREACHABLE);
+            return Ok(EXIT_UNREACHABLE);
         };
         let status = client.get("/api/v1/status").await?;
-        let at = places(&client)?;
+        let at = listen_addresses(&client)?;
         if json {
             let mut row = json!({"running": true, "at": at});
             if let (Some(row), Some(status)) = (row.as_object_mut(), status.as_object()) {
                 row.extend(status.clone());
             }
-            output::document(&row, true)?;
+            output::print_json(&row, true)?;
             return Ok(0);
         }
-        output::data(&text(&client, &at, &status))?;
+        output::print_line(&text(&client, &at, &status))?;
         Ok(0)
     })
 }
 
 /// Where it listens.
-fn places(client: &Client) -> Result<Vec<String>, Failure> {
-    let own = if client.is_own() { Place::own()?.living()? } else { None };
+fn listen_addresses(client: &Client) -> Result<Vec<String>, Failure> {
+    let own = if client.is_own() { DaemonPaths::current()?.running_address()? } else { None };
     let Some(address) = own else { return Ok(vec![client.to_string()]) };
     let socket = address.unix.as_ref().map(|path| path.display().to_string());
-    Ok(url(&address).into_iter().chain(socket).collect())
+    Ok(tcp_url(&address).into_iter().chain(socket).collect())
 }
 
 fn text(client: &Client, at: &[String], status: &Value) -> String {
     let number = |path: &str| status.pointer(path).and_then(Value::as_u64).unwrap_or_default();
     let word = |path: &str| {
         let word = status.pointer(path).and_then(Value::as_str).unwrap_or("none");
-        terminal::one_line(word)
+        terminal::escape_to_line(word)
     };
-    let up = session::duration(Duration::from_secs(client.health.up_seconds));
+    let up = session::format_duration(Duration::from_secs(client.health.up_seconds));
     let mut lines = vec![
         format!("toolcrib {} runs, process {}, for {up}", client.health.version, number("/pid")),
         format!("listens    {}", at.join(", ")),

@@ -5,51 +5,51 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
-use crate::cli::StopDaemon;
+use crate::bootstrap;
+use crate::clap_args::StopDaemon;
 use crate::config::Env;
-use crate::daemon::Place;
-use crate::daemon::client::{URL, unreachable};
+use crate::daemon::DaemonPaths;
+use crate::daemon::client::{DAEMON_VARIABLE, unreachable};
 use crate::output::{self, Failure};
-use crate::world;
 
 /// Time between two looks whether it has ended.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
-    if Env::of_process().text(URL)?.is_some() {
+    if Env::from_process().text(DAEMON_VARIABLE)?.is_some() {
         return Err(Failure::usage(format!(
-            "{URL} names a daemon elsewhere, which is stopped on its own machine; unset it"
+            "{DAEMON_VARIABLE} names a daemon elsewhere, which is stopped on its own machine; unset it"
         )));
     }
-    world::block_on(async {
+    bootstrap::block_on(async {
         let none = || unreachable("no daemon runs");
         // It need not answer: one of another version, or one that hangs, is stopped too.
-        let address = Place::own()?.living()?.ok_or_else(none)?;
+        let address = DaemonPaths::current()?.running_address()?.ok_or_else(none)?;
         let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw).ok_or_else(none)?;
         kill_process(pid, Signal::TERM).map_err(|error| {
             Failure::run(format!("process {} cannot be told: {error}", address.pid))
         })?;
         let begun = Instant::now();
-        while works(pid) {
+        while is_running(pid) {
             if begun.elapsed() >= command.timeout {
                 return Err(Failure::run(format!(
                     "process {} was told to stop and works still; `kill -9 {}` ends it at once, and what it did is taken up again",
                     address.pid, address.pid
                 )));
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         if json {
-            output::document(&json!({"stopped": true, "pid": address.pid}), true)?;
+            output::print_json(&json!({"stopped": true, "pid": address.pid}), true)?;
         } else {
-            output::note("toolcrib: the daemon has stopped");
+            output::eprint_line("toolcrib: the daemon has stopped");
         }
         Ok(0)
     })
 }
 
 /// Whether the process that was told is there still. One that has ended and that nobody has asked how is not: its parent may never do.
-fn works(pid: Pid) -> bool {
+fn is_running(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());

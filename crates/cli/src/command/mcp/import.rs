@@ -2,22 +2,22 @@
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::mcp::client::import::{self, Found};
+use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use toolcrib_app::store::vault::{Secret, SecretName};
 
-use super::{edit, place};
-use crate::cli::McpImport;
+use super::{edit_servers, endpoint_text};
+use crate::clap_args::McpImport;
 use crate::output::{self, Failure};
-use crate::{terminal, world};
+use crate::{bootstrap, terminal};
 
 pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<ImportedServer> = Vec::new();
     let taken: Vec<String> =
-        world::mcp_servers()?.into_iter().map(|server| server.name.to_string()).collect();
+        bootstrap::mcp_servers()?.into_iter().map(|server| server.name.to_string()).collect();
     for path in &command.files {
         let wrong = |words: String| Failure::configuration(format!("{}: {words}", path.display()));
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        found.extend(import::read(&text).map_err(wrong)?);
+        found.extend(import_config::parse(&text).map_err(wrong)?);
     }
     for one in &mut found {
         if taken.iter().any(|name| name == one.config.name.as_str()) {
@@ -28,40 +28,40 @@ pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
     }
     show(&found, command.write, json)?;
     if command.write {
-        take(&found)?;
+        add_servers(&found)?;
     }
     Ok(0)
 }
 
-fn show(found: &[Found], write: bool, json: bool) -> Result<(), Failure> {
+fn show(found: &[ImportedServer], write: bool, json: bool) -> Result<(), Failure> {
     if json {
-        let row = |one: &Found| {
+        let row = |one: &ImportedServer| {
             let secrets: Vec<&str> = one.secrets.iter().map(|(name, _)| name.as_str()).collect();
             json!({
-                "name": one.config.name, "place": place(&one.config), "secrets": secrets,
+                "name": one.config.name, "place": endpoint_text(&one.config), "secrets": secrets,
                 "notes": one.notes, "taken": write && !one.skip,
             })
         };
-        output::document(&found.iter().map(row).collect(), true)?;
+        output::print_json(&found.iter().map(row).collect(), true)?;
         return Ok(());
     }
     let mut text = String::new();
     for one in found {
         let name = one.config.name.as_str();
-        text += &format!("{name:<20} {}\n", terminal::one_line(&place(&one.config)));
+        text += &format!("{name:<20} {}\n", terminal::escape_to_line(&endpoint_text(&one.config)));
         for (secret, _) in &one.secrets {
             text += &format!("{:<20} a value goes into the vault as {secret}\n", "");
         }
         for note in &one.notes {
-            text += &format!("{:<20} {}\n", "", terminal::one_line(note));
+            text += &format!("{:<20} {}\n", "", terminal::escape_to_line(note));
         }
     }
     if !text.is_empty() {
-        output::data(&text)?;
+        output::print_line(&text)?;
     }
     let count = found.iter().filter(|one| !one.skip).count();
     let servers = if count == 1 { "server" } else { "servers" };
-    output::note(&if write {
+    output::eprint_line(&if write {
         format!(
             "toolcrib: {count} {servers} taken over and off; `toolcrib mcp test NAME` tries one and switches it on"
         )
@@ -73,8 +73,8 @@ fn show(found: &[Found], write: bool, json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-fn take(found: &[Found]) -> Result<(), Failure> {
-    let vault = world::vault()?;
+fn add_servers(found: &[ImportedServer]) -> Result<(), Failure> {
+    let vault = bootstrap::open_vault()?;
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
     // Secrets first: no server is written that names one which is not there.
     for one in found.iter().filter(|one| !one.skip) {
@@ -84,7 +84,7 @@ fn take(found: &[Found]) -> Result<(), Failure> {
             vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
         }
     }
-    edit::change(|servers| {
+    edit_servers::update_servers(|servers| {
         servers.extend(found.iter().filter(|one| !one.skip).map(|one| one.config.clone()));
     })
 }

@@ -8,34 +8,35 @@ use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
 use toolcrib_app::core::ViewRequest;
-use toolcrib_app::mcp::server::Mode;
-use toolcrib_app::mcp::{self, ToolcribDoor};
+use toolcrib_app::mcp::server::ToolListMode;
+use toolcrib_app::mcp::{self, ToolcribBackend};
 
-use crate::cli::{Brain, McpServe};
+use crate::bootstrap;
+use crate::clap_args::{McpServe, ModelArgs};
 use crate::output::{self, Failure};
-use crate::session::{Ground, Setup};
-use crate::world;
+use crate::session::{RunEnvironment, RunSetup};
 
 pub(super) fn run(command: &McpServe) -> Result<u8, Failure> {
-    world::block_on(serve(command))
+    bootstrap::block_on(serve(command))
 }
 
 async fn serve(command: &McpServe) -> Result<u8, Failure> {
-    let setup = Setup::new(&Brain::default(), &command.world)?;
-    let config = world::configured(&setup.world())?;
-    let settings = world::settings(&setup.world(), &config)?;
+    let setup = RunSetup::new(&ModelArgs::default(), &command.workspace_args)?;
+    let config = bootstrap::load_config(&setup.workspace_args())?;
+    let settings = bootstrap::settings(&setup.workspace_args(), &config)?;
     // Nobody sits here: the person at the client is asked by the client.
-    let ground = Ground::lay(setup, settings, &config, world::stores()?, None).await?;
+    let ground =
+        RunEnvironment::build(setup, settings, &config, bootstrap::stores()?, None).await?;
     for warning in &ground.warnings {
-        output::note(&format!("toolcrib: {warning}"));
+        output::eprint_line(&format!("toolcrib: {warning}"));
     }
-    let mode = if command.lean { Mode::Lean } else { Mode::Direct };
-    let door = ToolcribDoor::new(ground.toolcrib.clone(), ViewRequest::default());
+    let mode = if command.lean { ToolListMode::Lean } else { ToolListMode::Direct };
+    let door = ToolcribBackend::new(ground.toolcrib.clone(), ViewRequest::default());
     let (input, output) = streams().map_err(|error| Failure::run(error.to_string()))?;
     let server = mcp::serve(&ground.toolcrib, Arc::new(door), mode);
-    let served = server.over(input, output).await;
-    for problem in ground.toolcrib.settle().await {
-        output::note(&format!("toolcrib: {problem}"));
+    let served = server.serve_transport(input, output).await;
+    for problem in ground.toolcrib.flush_hooks().await {
+        output::eprint_line(&format!("toolcrib: {problem}"));
     }
     served.map_err(Failure::run)?;
     Ok(0)

@@ -6,32 +6,32 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use toolcrib_app::agent::library::{self, Skill};
 use toolcrib_app::core::ToolError;
-use toolcrib_app::mcp::client::{Connection, OfferedSkill};
+use toolcrib_app::mcp::client::{Connection, OfferedFile, OfferedSkill};
 
-use super::{named, unreachable, with};
-use crate::cli::{McpSkills, Places};
-use crate::command::shelf::{self, Shelf};
+use super::{find_server, open_connection, unreachable};
+use crate::clap_args::{LibraryArgs, McpSkills};
+use crate::command::library_snapshot::{self, LibrarySnapshot};
 use crate::output::{self, Failure};
-use crate::{terminal, world};
+use crate::{bootstrap, terminal};
 
 /// A folder that nothing is loaded from.
-const NEW: &str = ".new";
+const STAGING_FOLDER: &str = ".new";
 
 /// How a skill of a server stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stands {
+enum SkillState {
     /// It was not taken over.
-    Held,
+    NotEnabled,
     /// It was, and is the same still.
     Enabled,
     /// It was, and the server has another now; what was taken over is used.
     Changed,
 }
 
-impl Stands {
+impl SkillState {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Held => "held",
+            Self::NotEnabled => "held",
             Self::Enabled => "enabled",
             Self::Changed => "changed",
         }
@@ -39,14 +39,14 @@ impl Stands {
 }
 
 /// Where skills of this server are kept.
-fn folder(server: &str) -> Result<PathBuf, Failure> {
+fn server_skills_folder(server: &str) -> Result<PathBuf, Failure> {
     let none = || Failure::configuration("there is no folder for the configuration");
-    Ok(world::server_skills(&world::config_folder().ok_or_else(none)?).join(server))
+    Ok(bootstrap::server_skills(&bootstrap::config_folder().ok_or_else(none)?).join(server))
 }
 
 /// Forgets all skills of a server that is removed.
 pub(super) fn forget_all(server: &str) -> Result<(), Failure> {
-    match std::fs::remove_dir_all(folder(server)?) {
+    match std::fs::remove_dir_all(server_skills_folder(server)?) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
         _ => Ok(()),
     }
@@ -54,11 +54,11 @@ pub(super) fn forget_all(server: &str) -> Result<(), Failure> {
 
 pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> {
     let name = command.name.as_str();
-    named(name)?;
+    find_server(name)?;
     if !command.disable.is_empty() {
         return disable(name, &command.disable, json);
     }
-    let (_toolcrib, connection) = with(name, &command.world).await?;
+    let (_toolcrib, connection) = open_connection(name, &command.workspace_args).await?;
     let offered = connection.skills().await.map_err(|error| unreachable(name, &error))?;
     for wanted in &command.enable {
         let skill = offered.iter().find(|skill| skill.name == *wanted);
@@ -67,7 +67,7 @@ pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> 
                 "{name} lists no skill {wanted}; `toolcrib mcp skills {name}` shows them"
             ))
         })?;
-        enable(name, &connection, skill, command.world.workspace.as_ref()).await?;
+        enable(name, &connection, skill, command.workspace_args.workspace.as_ref()).await?;
     }
     connection.disconnect().await;
     show(name, &offered, json)
@@ -82,7 +82,7 @@ async fn enable(
 ) -> Result<(), Failure> {
     let refused = |why: &str| Failure::run(format!("the skill {} of {server} {why}", skill.name));
     let files = skill.files.as_ref().map_err(|why| refused(why))?;
-    taken(server, &skill.name, workspace).await?;
+    check_name_free(server, &skill.name, workspace).await?;
     let staging = tempfile::tempdir()?;
     let from = staging.path().join(&skill.name);
     for file in files {
@@ -94,20 +94,25 @@ async fn enable(
             read.map_err(|error| refused(&format!("was not taken over. {}", error.message)))?,
         )?;
     }
-    let whole = library::whole(&from).map_err(|fault| refused(&fault))?;
+    let whole = library::read_bundle(&from).map_err(|fault| refused(&fault))?;
     if whole.front_matter != skill.front_matter {
         return Err(refused("says of itself something else than its server says of it"));
     }
-    let to = folder(server)?;
+    let to = server_skills_folder(server)?;
     // Beside the others, so that one of before gives way to what is whole.
-    let (new, own) = (to.join(NEW), to.join(&skill.name));
+    let (new, own) = (to.join(STAGING_FOLDER), to.join(&skill.name));
     drop(std::fs::remove_dir_all(&new));
-    library::add(&from, &new).map_err(|problem| refused(&problem.to_string()))?;
+    library::add_skill(&from, &new).map_err(|problem| refused(&problem.to_string()))?;
+    let before = tempfile::tempdir_in(&to)?;
     if own.exists() {
-        std::fs::remove_dir_all(&own)?;
+        std::fs::rename(&own, before.path().join(&skill.name))?;
     }
-    std::fs::rename(new.join(&skill.name), &own)?;
-    output::note(&format!(
+    let put = std::fs::rename(new.join(&skill.name), &own);
+    if put.is_err() {
+        drop(std::fs::rename(before.path().join(&skill.name), &own));
+    }
+    put?;
+    output::eprint_line(&format!(
         "toolcrib: the skill {} of {server} is taken over; what it says is still a stranger's",
         skill.name
     ));
@@ -115,13 +120,19 @@ async fn enable(
 }
 
 /// Whether another skill has the name: both would be lost.
-async fn taken(server: &str, skill: &str, workspace: Option<&PathBuf>) -> Result<(), Failure> {
-    let places = Places { workspace: workspace.cloned(), tools: Vec::new() };
-    let own = folder(server)?;
-    let looked = tokio::task::spawn_blocking(move || Shelf::open(&places, true)).await;
+async fn check_name_free(
+    server: &str,
+    skill: &str,
+    workspace: Option<&PathBuf>,
+) -> Result<(), Failure> {
+    let places = LibraryArgs { workspace: workspace.cloned(), tools: Vec::new() };
+    let own = server_skills_folder(server)?;
+    let looked = tokio::task::spawn_blocking(move || LibrarySnapshot::load(&places, true)).await;
     let shelf = looked.map_err(|error| Failure::run(error.to_string()))??;
     match shelf.library.skill(skill) {
-        Ok(Skill { place, .. }) if place.path().is_none_or(|path| !path.starts_with(&own)) => {
+        Ok(Skill { location: place, .. })
+            if place.path().is_none_or(|path| !path.starts_with(&own)) =>
+        {
             Err(Failure::usage(format!("there is a skill {skill} already ({place})")))
         }
         _ => Ok(()),
@@ -129,7 +140,7 @@ async fn taken(server: &str, skill: &str, workspace: Option<&PathBuf>) -> Result
 }
 
 fn disable(server: &str, skills: &[String], json: bool) -> Result<u8, Failure> {
-    let folder = folder(server)?;
+    let folder = server_skills_folder(server)?;
     for skill in skills {
         let there = std::fs::read_dir(&folder).into_iter().flatten().flatten();
         let found = there
@@ -141,31 +152,32 @@ fn disable(server: &str, skills: &[String], json: bool) -> Result<u8, Failure> {
         std::fs::remove_dir_all(found)?;
     }
     if json {
-        output::document(&json!({"server": server, "disabled": skills}), true)?;
+        output::print_json(&json!({"server": server, "disabled": skills}), true)?;
     } else {
-        output::note(&format!("toolcrib: {} of {server} is forgotten", skills.join(", ")));
+        output::eprint_line(&format!("toolcrib: {} of {server} is forgotten", skills.join(", ")));
     }
     Ok(0)
 }
 
 /// How a skill stands, by the files that were taken over.
-fn stands(server: &str, skill: &OfferedSkill) -> Result<Stands, Failure> {
-    let own = folder(server)?.join(&skill.name);
+fn skill_state(server: &str, skill: &OfferedSkill) -> Result<SkillState, Failure> {
+    // What cannot be taken over may have any name.
+    let Ok(files) = &skill.files else { return Ok(SkillState::NotEnabled) };
+    let own = server_skills_folder(server)?.join(&skill.name);
     if !own.exists() {
-        return Ok(Stands::Held);
+        return Ok(SkillState::NotEnabled);
     }
-    let same = skill.files.as_ref().is_ok_and(|files| {
-        files
-            .iter()
-            .all(|file| std::fs::read(own.join(&file.path)).is_ok_and(|bytes| file.is(&bytes)))
-    });
-    Ok(if same { Stands::Enabled } else { Stands::Changed })
+    let is_same = |file: &OfferedFile| {
+        std::fs::read(own.join(&file.path)).is_ok_and(|bytes| file.matches_digest(&bytes))
+    };
+    let same = files.iter().all(is_same);
+    Ok(if same { SkillState::Enabled } else { SkillState::Changed })
 }
 
 fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failure> {
     let about = |skill: &OfferedSkill| {
         let text = skill.front_matter.get("description").and_then(Value::as_str);
-        terminal::one_line(text.unwrap_or_default())
+        terminal::escape_to_line(text.unwrap_or_default())
     };
     if json {
         let row = |skill: &OfferedSkill| -> Result<Value, Failure> {
@@ -176,17 +188,17 @@ fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failur
                     .collect::<Value>()
             });
             Ok(json!({
-                "name": skill.name, "uri": skill.uri, "state": stands(server, skill)?.as_str(),
+                "name": skill.name, "uri": skill.uri, "state": skill_state(server, skill)?.as_str(),
                 "front_matter": skill.front_matter,
                 "files": files.as_ref().ok(), "problem": files.as_ref().err(),
             }))
         };
         let rows: Result<Vec<Value>, Failure> = offered.iter().map(row).collect();
-        output::document(&json!({"server": server, "skills": rows?}), true)?;
+        output::print_json(&json!({"server": server, "skills": rows?}), true)?;
         return Ok(0);
     }
     if offered.is_empty() {
-        output::note(&format!("toolcrib: {server} lists no skills"));
+        output::eprint_line(&format!("toolcrib: {server} lists no skills"));
         return Ok(0);
     }
     let mut rows =
@@ -195,12 +207,14 @@ fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failur
         let files = skill.files.as_ref().map_or("-".to_owned(), |files| files.len().to_string());
         let words = match &skill.files {
             Ok(_) => about(skill),
-            Err(why) => format!("cannot be taken over: it {}", terminal::one_line(why)),
+            Err(why) => format!("cannot be taken over: it {}", terminal::escape_to_line(why)),
         };
-        let state = stands(server, skill)?.as_str().to_owned();
-        rows.push(vec![terminal::one_line(&skill.name), state, files, words]);
+        let state = skill_state(server, skill)?.as_str().to_owned();
+        rows.push(vec![terminal::escape_to_line(&skill.name), state, files, words]);
     }
-    output::data(&shelf::table(&rows))?;
-    output::note(&format!("toolcrib: `toolcrib mcp skills {server} --enable NAME` takes one over"));
+    output::print_line(&library_snapshot::table(&rows))?;
+    output::eprint_line(&format!(
+        "toolcrib: `toolcrib mcp skills {server} --enable NAME` takes one over"
+    ));
     Ok(0)
 }

@@ -10,35 +10,36 @@ use toolcrib_app::core::{
     Batch, Call, Clock as _, Context, Decider, Origin, RawArgs, RuleRef, Ruling, SystemClock,
     Verdict,
 };
-use toolcrib_app::rule_files::{self, Place, RulesError};
-use toolcrib_app::rules::{Asked, Judgement, Layer, RuleSet, SegmentJudgement};
-use toolcrib_app::{Forecast, Preset, Toolcrib};
+use toolcrib_app::rule_files::{self, RuleFile, RulesError};
+use toolcrib_app::rules::{Evaluation, Layer, RuleQuery, RuleSet, SegmentEvaluation};
+use toolcrib_app::{DryRunReport, Preset, Toolcrib};
 
-use super::ask::{Question, SHELL};
-use super::{Here, shown};
-use crate::cli::RulesExplain;
+use super::hypothetical_call::{HypotheticalCall, SHELL_TOOL};
+use super::{RulesContext, path_text};
+use crate::clap_args::RulesExplain;
 use crate::output::{self, Failure};
-use crate::terminal::{one_line, visible};
-use crate::{rules, world};
+use crate::terminal::{escape_controls, escape_to_line};
+use crate::{bootstrap, rule_layers};
 
 pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
-    let here = Here::of(&command.at)?;
+    let here = RulesContext::load(&command.workspace_args)?;
     let rules = match &command.rules {
-        Some(path) => named(path, json)?,
-        None => rules::load(Some(&here.workspace), &here.config)?,
+        Some(path) => rules_from_file(path, json)?,
+        None => rule_layers::load_rules(Some(&here.workspace), &here.config)?,
     };
     let toolcrib = here.toolcrib()?;
-    let mut question = Question::of(command, &toolcrib)?;
+    let mut question = HypotheticalCall::from_args(command, &toolcrib)?;
     let workspace = here.workspace.canonicalize().unwrap_or_else(|_| here.workspace.clone());
     let context = Context {
         agent: command.agent.clone(),
         channel: command.channel.clone(),
-        workspace: shown(&workspace),
+        workspace: path_text(&workspace),
         ..Context::default()
     };
-    let forecast = world::block_on(async { Ok(forecast(&toolcrib, &question, &context).await) })?;
-    let ruling = forecast.and_then(|forecast| question.learn(forecast));
-    let asked = Asked {
+    let forecast =
+        bootstrap::block_on(async { Ok(forecast(&toolcrib, &question, &context).await) })?;
+    let ruling = forecast.and_then(|forecast| question.apply_dry_run(forecast));
+    let asked = RuleQuery {
         operation: &question.operation,
         tool: &question.tool,
         args: &question.args,
@@ -48,28 +49,31 @@ pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
         now_ms: SystemClock.now_ms(),
     };
     let judged = match toolcrib.spec(&question.tool) {
-        Some(spec) => rules.judge_tool(&asked, &spec),
-        None => rules.judge(&asked),
+        Some(spec) => rules.evaluate_tool(&asked, &spec),
+        None => rules.evaluate(&asked),
     };
     let otherwise = match (command.default, ruling) {
-        (Some(verdict), _) => Otherwise::by_default(verdict),
-        (None, Some(ruling)) => Otherwise::ruled(ruling),
-        (None, None) => Otherwise::unknown(&question, here.config.preset(None).unwrap_or_default()),
+        (Some(verdict), _) => DefaultVerdict::from_flag(verdict),
+        (None, Some(ruling)) => DefaultVerdict::from_ruling(ruling),
+        (None, None) => DefaultVerdict::for_unknown_tool(
+            &question,
+            here.config.effective_preset(None).unwrap_or_default(),
+        ),
     };
-    let answer = Answer::new(judged, &otherwise);
+    let answer = Explanation::new(judged, &otherwise);
     if json {
-        output::document(&answer.machine(), true)?;
+        output::print_json(&answer.to_json(), true)?;
     } else {
-        output::data(&answer.people(&question))?;
+        output::print_line(&answer.to_text(&question))?;
     }
     Ok(0)
 }
 
 /// The rules of a file in place of all layers. What a file of another program cannot mark as unsafe is judged with all the same.
-fn named(path: &Path, json: bool) -> Result<RuleSet, Failure> {
-    let place = Place { named: true, ..Place::new(Layer::User, path) };
+fn rules_from_file(path: &Path, json: bool) -> Result<RuleSet, Failure> {
+    let place = RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) };
     let text = place.text()?;
-    let mut written = rule_files::parse_judged(path, &text)?;
+    let mut written = rule_files::parse_any_format(path, &text)?;
     if !text.trim_start().starts_with('{') {
         return Ok(RuleSet::compile(written).map_err(RulesError::Refused)?);
     }
@@ -78,34 +82,38 @@ fn named(path: &Path, json: bool) -> Result<RuleSet, Failure> {
     };
     written.iter_mut().for_each(|rule| rule.text.is_unsafe = true);
     let set = RuleSet::compile(written).map_err(RulesError::Refused)?;
-    faults.iter().for_each(|fault| output::remark(&fault.to_string(), json));
+    faults.iter().for_each(|fault| output::warn(&fault.to_string(), json));
     Ok(set)
 }
 
 /// What becomes of the call where there are no rules: through the same stages as a real one.
-async fn forecast(toolcrib: &Toolcrib, question: &Question, context: &Context) -> Option<Forecast> {
+async fn forecast(
+    toolcrib: &Toolcrib,
+    question: &HypotheticalCall,
+    context: &Context,
+) -> Option<DryRunReport> {
     let call = Call::new(question.tool.clone(), RawArgs::Value(question.args.clone()));
     let context = Arc::new(context.clone());
     let batch = Batch { context, ..Batch::new(Origin::Cli, vec![call]) };
-    toolcrib.engine().forecast(batch).await.pop()
+    toolcrib.engine().dry_run(batch).await.pop()
 }
 
 /// What holds where no rule speaks.
-pub(super) struct Otherwise {
+pub(super) struct DefaultVerdict {
     verdict: Verdict,
     /// `default`, `preset`, or the part of policy beside rules that has a word to say.
     by: &'static str,
     reason: String,
 }
 
-impl Otherwise {
+impl DefaultVerdict {
     /// What the caller says.
-    pub(super) fn by_default(verdict: Verdict) -> Self {
+    pub(super) fn from_flag(verdict: Verdict) -> Self {
         Self { verdict, by: "default", reason: format!("the default is {verdict}") }
     }
 
     /// What everything but rules says.
-    fn ruled(ruling: Ruling) -> Self {
+    fn from_ruling(ruling: Ruling) -> Self {
         let by = match ruling.by {
             Decider::Permission => "permission",
             Decider::Taint => "taint",
@@ -118,13 +126,13 @@ impl Otherwise {
     }
 
     /// Of a tool that is not there, or arguments that it would not take: as risky as one that says nothing of itself.
-    fn unknown(question: &Question, preset: Preset) -> Self {
+    fn for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> Self {
         let verdict = match preset {
             Preset::Auto => Verdict::Allow,
             Preset::AskRisky | Preset::AskAll => Verdict::Ask,
             Preset::Locked => Verdict::Deny,
         };
-        let what = if question.tool == SHELL { "a command line" } else { "such a call" };
+        let what = if question.tool == SHELL_TOOL { "a command line" } else { "such a call" };
         Self {
             verdict,
             by: "preset",
@@ -134,42 +142,42 @@ impl Otherwise {
 }
 
 /// What is said of a call.
-pub(super) struct Answer {
+pub(super) struct Explanation {
     verdict: Verdict,
     rule: Option<RuleRef>,
     reason: String,
     by: &'static str,
-    segments: Vec<Part>,
+    segments: Vec<Segment>,
 }
 
 /// A file that is only read asks for no rule.
-fn is_reading(text: &str) -> bool {
+fn is_input_redirect(text: &str) -> bool {
     text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('<')
 }
 
-struct Part {
-    judged: SegmentJudgement,
+struct Segment {
+    judged: SegmentEvaluation,
     verdict: Verdict,
 }
 
-impl Answer {
+impl Explanation {
     /// What rules say, and what holds besides: the strictest of all parts wins, and a part of which no rule speaks has the other verdict.
-    pub(super) fn new(judged: Judgement, otherwise: &Otherwise) -> Self {
-        let Judgement { verdict, rule, reason, segments } = judged;
+    pub(super) fn new(judged: Evaluation, otherwise: &DefaultVerdict) -> Self {
+        let Evaluation { verdict, rule, reason, segments } = judged;
         let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {
             (Some(said), Some(_)) => said,
             (Some(least), None) => least.max(otherwise.verdict),
             (None, _) => otherwise.verdict,
         };
         let is_allowed = verdict == Some(Verdict::Allow);
-        let part = |judged: SegmentJudgement| {
+        let part = |judged: SegmentEvaluation| {
             let needs_no_rule =
-                judged.verdict.is_none() && (is_allowed || is_reading(&judged.text));
+                judged.verdict.is_none() && (is_allowed || is_input_redirect(&judged.text));
             let verdict =
                 if needs_no_rule { Verdict::Allow } else { resolved(judged.verdict, &judged.rule) };
-            Part { judged, verdict }
+            Segment { judged, verdict }
         };
-        let segments: Vec<Part> = segments.into_iter().map(part).collect();
+        let segments: Vec<Segment> = segments.into_iter().map(part).collect();
         let own = resolved(verdict, &rule);
         let whole = segments.iter().map(|part| part.verdict).max().unwrap_or(own).max(own);
         if rule.is_some() && verdict == Some(whole) {
@@ -183,8 +191,8 @@ impl Answer {
     }
 
     /// One part of the answer for machines.
-    fn parts(&self) -> Vec<Value> {
-        let part = |part: &Part| {
+    fn segments_json(&self) -> Vec<Value> {
+        let part = |part: &Segment| {
             json!({
                 "text": part.judged.text,
                 "verdict": part.verdict,
@@ -196,43 +204,47 @@ impl Answer {
         self.segments.iter().map(part).collect()
     }
 
-    fn machine(&self) -> Value {
+    fn to_json(&self) -> Value {
         json!({
             "verdict": self.verdict,
             "rule": self.rule.as_ref().map(|rule| &rule.rule),
             "origin": self.rule.as_ref().map(|rule| &rule.origin),
             "reason": self.reason,
             "by": self.by,
-            "segments": self.parts(),
+            "segments": self.segments_json(),
         })
     }
 
     /// The answer of the filter.
-    pub(super) fn line(&self) -> Value {
+    pub(super) fn to_jsonl_row(&self) -> Value {
         json!({
             "verdict": self.verdict,
             "rule": self.rule.as_ref().map(|rule| &rule.rule),
-            "segments": self.parts(),
+            "segments": self.segments_json(),
         })
     }
 
-    fn people(&self, question: &Question) -> String {
-        let mut text = format!("{}: {}\n", self.verdict, one_line(&question.shown));
+    fn to_text(&self, question: &HypotheticalCall) -> String {
+        let mut text = format!("{}: {}\n", self.verdict, escape_to_line(&question.display));
         match &self.rule {
-            Some(rule) => text += &format!("  rule    {}\n", one_line(&rule.to_string())),
+            Some(rule) => text += &format!("  rule    {}\n", escape_to_line(&rule.to_string())),
             None => text += &format!("  by      the {}\n", self.by),
         }
-        text += &format!("  reason  {}\n", visible(&self.reason));
+        text += &format!("  reason  {}\n", escape_controls(&self.reason));
         if !self.segments.is_empty() {
             text += "  parts\n";
         }
         for part in &self.segments {
-            text += &format!("    {:<5}  {}\n", part.verdict.as_str(), one_line(&part.judged.text));
+            text += &format!(
+                "    {:<5}  {}\n",
+                part.verdict.as_str(),
+                escape_to_line(&part.judged.text)
+            );
             if let Some(rule) = &part.judged.rule {
-                text += &format!("           {}\n", one_line(&rule.to_string()));
+                text += &format!("           {}\n", escape_to_line(&rule.to_string()));
             }
             if let Some(reason) = &part.judged.reason {
-                text += &format!("           {}\n", visible(reason));
+                text += &format!("           {}\n", escape_controls(reason));
             }
         }
         text

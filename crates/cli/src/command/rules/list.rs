@@ -2,34 +2,34 @@
 
 use serde_json::Value;
 use toolcrib_app::rule_files::{self, RulesError};
-use toolcrib_app::rules::{RuleSet, RuleText, Written};
+use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
 
-use super::super::past;
-use super::{Here, counts, layer_word, machine};
-use crate::cli::RulesAt;
+use super::super::lookup;
+use super::{RulesContext, is_effective, layer_word, rule_json};
+use crate::bootstrap;
+use crate::clap_args::RulesWorkspaceArgs;
 use crate::output::{self, Failure};
-use crate::terminal::one_line;
-use crate::world;
+use crate::terminal::escape_to_line;
 
-pub(super) fn run(at: &RulesAt, json: bool) -> Result<u8, Failure> {
-    let here = Here::of(at)?;
-    let rules = rule_files::read_all(&here.places())?;
+pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
+    let here = RulesContext::load(at)?;
+    let rules = rule_files::read_rules(&here.rule_files())?;
     let numbered = || rules.iter().enumerate().map(|(at, rule)| (at + 1, rule));
     if json {
-        output::document(
-            &numbered().map(|(number, rule)| machine(number, rule)).collect::<Value>(),
+        output::print_json(
+            &numbered().map(|(number, rule)| rule_json(number, rule)).collect::<Value>(),
             true,
         )?;
     } else if rules.is_empty() {
-        output::note(
+        output::eprint_line(
             "toolcrib: there are no rules, so the preset decides; `toolcrib rules add` adds one",
         );
     } else {
-        let text: String = numbered().map(|(number, rule)| people(number, rule)).collect();
-        output::data(&text)?;
+        let text: String = numbered().map(|(number, rule)| to_text(number, rule)).collect();
+        output::print_line(&text)?;
     }
     if !json {
-        remembered();
+        note_grants();
     }
     // They are listed all the same: who corrects them has to see them.
     if let Err(faults) = RuleSet::compile(rules) {
@@ -39,49 +39,50 @@ pub(super) fn run(at: &RulesAt, json: bool) -> Result<u8, Failure> {
 }
 
 /// What stands beside rules: approvals that were given once and for all. A store that cannot be opened hinders nobody.
-fn remembered() {
-    let exists = world::database().is_ok_and(|path| path.exists());
-    let Some(stores) = exists.then(world::stores).and_then(Result::ok) else { return };
-    let grants =
-        world::block_on(async { stores.grants.list(past::OWNER).await.map_err(past::store) });
+fn note_grants() {
+    let exists = bootstrap::database_path().is_ok_and(|path| path.exists());
+    let Some(stores) = exists.then(bootstrap::stores).and_then(Result::ok) else { return };
+    let grants = bootstrap::block_on(async {
+        stores.grants.list(lookup::LOCAL_OWNER).await.map_err(lookup::store_failure)
+    });
     match grants.map_or(0, |grants| grants.len()) {
         0 => {}
-        1 => output::note(
+        1 => output::eprint_line(
             "toolcrib: beside them 1 remembered approval answers: `toolcrib grant list`",
         ),
-        many => output::note(&format!(
+        many => output::eprint_line(&format!(
             "toolcrib: beside them {many} remembered approvals answer: `toolcrib grant list`"
         )),
     }
 }
 
-fn people(number: usize, rule: &Written) -> String {
-    let Written { text, layer, origin } = rule;
+fn to_text(number: usize, rule: &RuleSource) -> String {
+    let RuleSource { text, layer, origin } = rule;
     let mut lines = format!(
         "{number:>4}  {:<5}  {}\n             {}, {}{}\n",
         text.effect.as_str(),
-        one_line(&text.rule),
+        escape_to_line(&text.rule),
         layer_word(*layer),
-        one_line(origin),
-        if counts(rule) {
+        escape_to_line(origin),
+        if is_effective(rule) {
             ""
         } else {
             "; counts for nothing: nobody trusts this workspace (`trusted_workspaces`)"
         },
     );
-    for fact in facts(text) {
+    for fact in condition_lines(text) {
         lines += &format!("             {fact}\n");
     }
     lines
 }
 
 /// What limits a rule, and why it is there.
-fn facts(rule: &RuleText) -> Vec<String> {
+fn condition_lines(rule: &RuleText) -> Vec<String> {
     let list = |name: &str, values: &[String]| {
-        (!values.is_empty()).then(|| format!("only {name}: {}", one_line(&values.join(", "))))
+        (!values.is_empty()).then(|| format!("only {name}: {}", escape_to_line(&values.join(", "))))
     };
-    let until = rule.expires.as_ref().map(|end| format!("until {}", one_line(end)));
-    let why = rule.reason.as_ref().map(|reason| format!("because: {}", one_line(reason)));
+    let until = rule.expires.as_ref().map(|end| format!("until {}", escape_to_line(end)));
+    let why = rule.reason.as_ref().map(|reason| format!("because: {}", escape_to_line(reason)));
     let limits = [
         list("agents", &rule.agents),
         list("channels", &rule.channels),

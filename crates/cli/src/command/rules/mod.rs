@@ -1,11 +1,11 @@
 //! `toolcrib rules`: files of rules, and what they say.
 
-mod ask;
-mod check;
-mod edit;
-mod exchange;
+mod add_remove;
 mod explain;
-mod filter;
+mod explain_jsonl;
+mod hypothetical_call;
+mod import_export;
+mod lint_and_test;
 mod list;
 
 use std::path::{Path, PathBuf};
@@ -13,66 +13,67 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::Verdict;
-use toolcrib_app::rule_files::Place;
-use toolcrib_app::rules::{Layer, Written};
+use toolcrib_app::rule_files::RuleFile;
+use toolcrib_app::rules::{Layer, RuleSource};
 
-use crate::cli::{Rules, RulesAt, World};
+use crate::clap_args::{Rules, RulesWorkspaceArgs, WorkspaceArgs};
 use crate::config::Config;
 use crate::output::Failure;
-use crate::{rules, world};
+use crate::{bootstrap, rule_layers};
 
 pub(crate) fn run(command: &Rules, json: bool) -> Result<u8, Failure> {
     match command {
         Rules::List(at) => list::run(at, json),
-        Rules::Add(command) => edit::add(command, json),
-        Rules::Rm(command) => edit::rm(command, json),
-        Rules::Explain(command) if command.lines => filter::run(),
+        Rules::Add(command) => add_remove::add(command, json),
+        Rules::Rm(command) => add_remove::rm(command, json),
+        Rules::Explain(command) if command.lines => explain_jsonl::run(),
         Rules::Explain(command) => explain::run(command, json),
-        Rules::Test(command) => check::test(command, json),
-        Rules::Lint(command) => check::lint(command, json),
-        Rules::Import(command) => exchange::import(command, json),
-        Rules::Export(command) => exchange::export(command, json),
+        Rules::Test(command) => lint_and_test::test(command, json),
+        Rules::Lint(command) => lint_and_test::lint(command, json),
+        Rules::Import(command) => import_export::import(command, json),
+        Rules::Export(command) => import_export::export(command, json),
     }
 }
 
 /// The folder whose rules count, and the configuration.
-struct Here {
+struct RulesContext {
     workspace: PathBuf,
     config: Config,
 }
 
-impl Here {
-    fn of(at: &RulesAt) -> Result<Self, Failure> {
+impl RulesContext {
+    fn load(at: &RulesWorkspaceArgs) -> Result<Self, Failure> {
         let workspace = at.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
         if !workspace.is_dir() {
             return Err(Failure::usage(format!("{} is no folder", workspace.display())));
         }
-        let world = World { root: vec![workspace.clone()], ..World::default() };
-        let config = world::configured(&world)?;
+        let world = WorkspaceArgs { root: vec![workspace.clone()], ..WorkspaceArgs::default() };
+        let config = bootstrap::load_config(&world)?;
         Ok(Self { workspace, config })
     }
 
-    fn places(&self) -> Vec<Place> {
-        rules::places(Some(&self.workspace), &self.config)
+    fn rule_files(&self) -> Vec<RuleFile> {
+        rule_layers::list_rule_files(Some(&self.workspace), &self.config)
     }
 
     /// Everything but rules, ready to be asked.
     fn toolcrib(&self) -> Result<Toolcrib, Failure> {
-        let world = World { root: vec![self.workspace.clone()], ..World::default() };
-        world::block_on(world::without_rules(&world, &self.config))
+        let world =
+            WorkspaceArgs { root: vec![self.workspace.clone()], ..WorkspaceArgs::default() };
+        bootstrap::block_on(bootstrap::build_without_rules(&world, &self.config))
     }
 
     /// Names of the tools that there are.
-    fn tools(&self) -> Result<Vec<String>, Failure> {
-        Ok(rules::tool_names(&self.toolcrib()?))
+    fn tool_names(&self) -> Result<Vec<String>, Failure> {
+        Ok(rule_layers::tool_names(&self.toolcrib()?))
     }
 
     /// The file that is written.
-    fn target(&self, project: bool) -> Result<Place, Failure> {
+    fn file_to_edit(&self, project: bool) -> Result<RuleFile, Failure> {
         if project {
-            return Ok(rules::project(&self.workspace, &self.config));
+            return Ok(rule_layers::project_file(&self.workspace, &self.config));
         }
-        rules::user().ok_or_else(|| {
+        rule_layers::user_file().ok_or_else(|| {
             Failure::configuration(
                 "there is no home folder to keep rules in; set TOOLCRIB_HOME to a folder",
             )
@@ -91,8 +92,8 @@ fn layer_word(layer: Layer) -> &'static str {
 }
 
 /// A rule for machines.
-fn machine(number: usize, rule: &Written) -> Value {
-    let Written { text, layer, origin } = rule;
+fn rule_json(number: usize, rule: &RuleSource) -> Value {
+    let RuleSource { text, layer, origin } = rule;
     json!({
         "number": number,
         "effect": text.effect,
@@ -105,16 +106,16 @@ fn machine(number: usize, rule: &Written) -> Value {
         "reason": text.reason,
         "expires": text.expires,
         "unsafe": text.is_unsafe,
-        "counts": counts(rule),
+        "counts": is_effective(rule),
     })
 }
 
 /// Whether a rule has any say: what a workspace that nobody trusts allows, it allows nobody.
-fn counts(rule: &Written) -> bool {
+fn is_effective(rule: &RuleSource) -> bool {
     rule.layer != Layer::Untrusted || rule.text.effect != Verdict::Allow
 }
 
 /// A path as people know it.
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

@@ -1,23 +1,23 @@
 //! What every test of the binary needs.
 
-mod daemon;
-mod env;
-mod model;
-pub(crate) mod protected;
-mod provider;
+mod blocking_tool;
+mod fake_provider;
+mod model_responses;
+pub(crate) mod oauth_mcp_server;
 mod pty;
-mod script;
-mod server;
-mod slow;
+mod scripted_model;
+mod test_daemon;
+mod test_env;
+mod web_server;
 
-pub(crate) use daemon::DaemonProcess;
-pub(crate) use env::{Ended, TestEnv, end};
-pub(crate) use model::{Ask, FORMATS, ask, body, results, stream};
-pub(crate) use provider::{Provider, Reply};
+pub(crate) use blocking_tool::SlowTool;
+pub(crate) use fake_provider::{Provider, Reply};
+pub(crate) use model_responses::{Ask, FORMATS, ask, body, results, stream};
 pub(crate) use pty::Terminal;
-pub(crate) use script::of_type;
-pub(crate) use server::Server;
-pub(crate) use slow::SlowTool;
+pub(crate) use scripted_model::of_type;
+pub(crate) use test_daemon::DaemonProcess;
+pub(crate) use test_env::{Ended, TestEnv, end};
+pub(crate) use web_server::Server;
 
 use serde_json::Value;
 

@@ -5,16 +5,16 @@ use serde_json::json;
 use super::*;
 use crate::rules::RuleText;
 
-fn written(effect: &str, rule: &str, more: Value) -> Written {
+fn written(effect: &str, rule: &str, more: Value) -> RuleSource {
     let mut value = json!({"effect": effect, "rule": rule});
     for (key, member) in more.as_object().expect("an object") {
         value[key] = member.clone();
     }
     let text: RuleText = serde_json::from_value(value).expect("a rule");
-    Written { text, layer: Layer::User, origin: format!("/r/rules.toml:{}", rule.len()) }
+    RuleSource { text, layer: Layer::User, origin: format!("/r/rules.toml:{}", rule.len()) }
 }
 
-fn findings(rules: &[Written]) -> Vec<(Severity, String)> {
+fn findings(rules: &[RuleSource]) -> Vec<(Severity, String)> {
     check(rules, None).0.into_iter().map(|finding| (finding.severity, finding.what)).collect()
 }
 
@@ -100,7 +100,7 @@ fn rules_beside_each_other() {
     let deny = |more| written("deny", "Bash(git push:*)", more);
     let again = |more| written("deny", "Bash(git push *)", more);
     let allow = |more| written("allow", "Bash(git push:*)", more);
-    let managed = |mut rule: Written| {
+    let managed = |mut rule: RuleSource| {
         rule.layer = Layer::Managed;
         rule
     };

@@ -1,79 +1,94 @@
-//! Channels in which nobody is asked at once (DESIGN 9, Channels): the call waits in the inbox, leaves a question there, or is denied. None
-//! of this waits for a person.
+//! Channels in which no person is asked at once: the call waits in the inbox, leaves a question there,
+//! or is denied. None of this waits for a person.
 
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, AskReason, CallId, ErrorType, EventKind, channel,
+    ApprovalId, ApprovalReason, ApprovalRequest, CallId, ErrorType, EventKind, effective_channel,
 };
 
-use super::{keep_question, not_asked, question, texts};
-use crate::flight::{InFlight, Step, Stop, fail};
+use super::question::{question, store_question};
+use super::{announce, not_asked, texts};
+use crate::call_state::CallState;
+use crate::stage::phase::Plan;
+use crate::stage::step::{StageExit, StageResult, fail};
 
 /// What asking means for a call.
-pub(crate) enum Way {
+pub(crate) enum ChannelAction {
     /// The approver is asked.
     Ask,
     /// The call waits in the inbox.
-    Wait,
+    WaitInInbox,
     /// The call is denied, and the inbox gets a question about a new call like it.
-    Keep,
+    DenyWithInboxQuestion,
     /// The call is denied.
     Deny,
 }
 
-/// What asking means in the channel of a call. One that nobody knows counts as outside.
-pub(crate) fn way(flight: &InFlight) -> Way {
-    let settings = &flight.policy().settings;
+/// What asking means in the channel of a call. An unknown channel counts as outside.
+pub(crate) fn channel_action(call: &CallState) -> ChannelAction {
+    let settings = &call.policy().settings;
     if settings.ask_everywhere {
-        return Way::Ask;
+        return ChannelAction::Ask;
     }
-    match channel(&flight.scope.context, flight.scope.origin) {
-        "chat" => Way::Ask,
-        "background" => Way::Keep,
-        _ if settings.inbox => Way::Wait,
-        _ if flight.scope.watch.as_ref().is_some_and(|watch| watch.takes_questions()) => Way::Wait,
-        _ => Way::Deny,
+    match effective_channel(&call.scope.context, call.scope.origin) {
+        "chat" => ChannelAction::Ask,
+        "background" => ChannelAction::DenyWithInboxQuestion,
+        _ if settings.inbox => ChannelAction::WaitInInbox,
+        _ if call.scope.subscriber.as_ref().is_some_and(|it| it.handles_approvals()) => {
+            ChannelAction::WaitInInbox
+        }
+        _ => ChannelAction::Deny,
     }
 }
 
-/// Puts the call aside: whoever decides in the inbox lets it go on.
-pub(super) async fn wait(flight: &mut InFlight, open: Vec<AskReason>) -> Step {
-    let request = question(flight, open, None)?;
-    if let Err(error) = keep_question(flight, &request, false).await {
-        return not_asked(flight, error).await;
+/// Suspends the call: a decision in the inbox resumes it.
+pub(super) async fn wait(
+    call: &mut CallState,
+    plan: &Plan,
+    open: Vec<ApprovalReason>,
+) -> StageResult<()> {
+    let request = question(call, plan, open, None);
+    if let Err(error) = store_question(call, plan, &request, false).await {
+        return not_asked(call, plan, error).await;
     }
-    flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
-    if let Some(watch) = &flight.scope.watch {
-        watch.asked(&request);
-    }
-    Err(Stop::Suspend(Box::new(request)))
+    announce(call, &request);
+    Err(StageExit::Suspend(Box::new(request)))
 }
 
-/// Denies the call, and leaves a question in the inbox: approving it runs a new call with the same arguments, outside the run, which goes on.
-pub(super) async fn keep(flight: &mut InFlight, open: Vec<AskReason>) -> Step {
-    let mut request = question(flight, open, None)?;
+/// Denies the call, and leaves a question in the inbox: approving it runs a new call with the same
+/// arguments, outside the run, which continues.
+pub(super) async fn leave_question(
+    call: &mut CallState,
+    plan: &Plan,
+    open: Vec<ApprovalReason>,
+) -> StageResult<()> {
+    let mut request = question(call, plan, open, None);
     request.call = CallId::fresh();
     request.run = None;
-    request.binding =
-        ApprovalRequest::binding_of(&request.definition_hash, flight.shown_args(), request.run);
-    let id = match kept_before(flight, &request).await {
+    request.binding = ApprovalRequest::compute_binding(
+        &request.definition_hash,
+        plan.display_args(),
+        request.run,
+    );
+    let id = match earlier_question(call, &request).await {
         Some(id) => id,
-        None => match keep_question(flight, &request, false).await {
+        None => match store_question(call, plan, &request, false).await {
             Ok(()) => request.id,
-            Err(error) => return not_asked(flight, error).await,
+            Err(error) => return not_asked(call, plan, error).await,
         },
     };
-    flight.tell(EventKind::ApprovalRequired, |event| event.approval = Some(id));
+    call.emit(EventKind::ApprovalRequired, |event| event.approval = Some(id));
     let text = format!(
         "The {} action was denied: it needs approval ({}), and nobody is there to be asked in the background. The question is kept in the inbox as {id}; when the user approves it there, it runs as a new call. Do not retry it. Go on without it, and say that it waits.",
-        flight.operation(),
+        call.operation(),
         texts(&request.reasons)
     );
     fail(ErrorType::ApprovalDenied, text)
 }
 
-/// A question about the same call that is open already: what runs every minute asks once. A store that cannot be read has none.
-async fn kept_before(flight: &InFlight, request: &ApprovalRequest) -> Option<ApprovalId> {
-    let pending = flight.engine().approvals.pending().await.ok()?;
+/// An open question about the same call: a task that runs every minute asks once. A store that cannot
+/// be read has none.
+async fn earlier_question(call: &CallState, request: &ApprovalRequest) -> Option<ApprovalId> {
+    let pending = call.engine().approvals.pending().await.ok()?;
     let (mine, now) = (&request.context, request.requested_at);
     let same = |other: &&ApprovalRequest| {
         let theirs = &other.context;
@@ -86,10 +101,10 @@ async fn kept_before(flight: &InFlight, request: &ApprovalRequest) -> Option<App
 }
 
 /// Denies at once.
-pub(super) fn deny(flight: &InFlight, open: &[AskReason]) -> Step {
+pub(super) fn deny(call: &CallState, open: &[ApprovalReason]) -> StageResult<()> {
     let text = format!(
         "The {} action was denied: it needs approval ({}), and callers from outside are not asked. Do not retry it. The owner can allow it by a rule, or let such calls wait for a decision with `inbox = true` in the configuration.",
-        flight.operation(),
+        call.operation(),
         texts(open)
     );
     fail(ErrorType::ApprovalDenied, text)

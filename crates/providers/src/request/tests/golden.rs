@@ -1,4 +1,4 @@
-//! One rich conversation in every format, word by word.
+//! Golden tests: one rich conversation in every format, compared literally.
 
 use serde_json::json;
 use toolcrib_core::Blob;
@@ -68,7 +68,7 @@ fn openai_chat() {
     check(&Dialect::new(Server::OpenaiCompatible), &asked, expected);
 }
 
-/// DeepSeek wants the reasoning of every turn with calls and takes no pictures.
+/// DeepSeek requires the reasoning of every turn with calls and accepts no images.
 #[test]
 fn deepseek() {
     let asked = request(rich(Format::OpenAiChat, &chat_turn()));
@@ -96,7 +96,7 @@ fn deepseek() {
     );
 }
 
-/// A trimmed history begins with the model; a turn of its own follows words of its own.
+/// A trimmed history begins with the model, and an own turn follows another own turn.
 #[test]
 fn roles_did_not_alternate_around_own_turns() {
     let said = || said(Format::OpenAiChat, "Wait.");
@@ -128,14 +128,14 @@ fn roles_did_not_alternate_around_own_turns() {
                 let first = &got["messages"][2];
                 assert!(first["content"].as_str().unwrap().starts_with("Wait."), "{got}");
                 assert_eq!(first["tool_calls"].as_array().unwrap().len(), 2, "{got}");
-                assert_eq!(got["messages"][1]["content"], super::super::anthropic::EARLIER);
+                assert_eq!(got["messages"][1]["content"], super::super::anthropic::OMITTED_NOTE);
                 assert_eq!(got["messages"][5]["content"], "Hurry.\n\nNow.");
             }
         }
     }
 }
 
-/// Templates of local models want the roles to alternate.
+/// Templates of local models require alternating roles.
 #[test]
 fn neighbours_of_one_role_are_joined() {
     let asked = request(rich(Format::OpenAiChat, &chat_turn()));
@@ -226,7 +226,8 @@ fn openai_responses() {
     );
 }
 
-/// What is not stored and not encrypted is unknown to the provider, and so are the ids that refer to it.
+/// The provider does not know reasoning that is neither stored nor encrypted, nor ids that refer to
+/// it.
 #[test]
 fn reasoning_that_the_provider_forgot_is_left_out() {
     let mut turn = responses_turn();
@@ -257,7 +258,7 @@ fn models_that_do_not_reason_are_not_asked_for_it() {
     ] {
         let info = ModelInfo { model: model.into(), ..info(Format::OpenAiResponses) };
         let dialect = Dialect::new(Server::OpenaiResponses);
-        let bytes = write(&info, &dialect, &request(vec![user("Hi.")]));
+        let bytes = render_body(&info, &dialect, &request(vec![user("Hi.")]));
         let body: Value = serde_json::from_slice(&bytes).unwrap();
         assert_eq!(body.get("include").is_some(), asked, "{model}");
     }
@@ -297,7 +298,7 @@ fn anthropic() {
         ],
     });
     check(&Dialect::new(Server::Anthropic), &asked, expected.clone());
-    // The last request of a run has no tools, and Messages refuses talk of calls without declared ones.
+    // The last request of a run has no tools, but Messages rejects calls without declared tools.
     asked.tools = None;
     let mut without = expected;
     without["tools"] = json!([
@@ -338,7 +339,7 @@ fn a_paused_turn_goes_back_as_it_is() {
         {"role": "assistant", "content": content},
     ]);
     check_messages(&dialect, &asked, "messages", messages);
-    // Cut in the middle of the search it would be refused; its words are not lost.
+    // Cut in the middle of the search, the turn would be rejected; its text stays.
     let mut cut = paused;
     cut["stop_reason"] = "max_tokens".into();
     let asked = request(vec![user("Go."), model(turn(Format::Anthropic, &cut), "here", vec![])]);
@@ -389,7 +390,8 @@ fn gemini() {
     );
 }
 
-/// A server without function calling: the declarations are in the prompt, calls and results are words.
+/// A server without function calling: the declarations are in the prompt, calls and results are
+/// text.
 #[test]
 fn text_tools() {
     let call = "Let me look.\n<tool_call>\n{\"name\": \"look\", \"arguments\": {\"at\": \"it\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"read\", \"arguments\": {}}\n</tool_call>";
@@ -448,7 +450,7 @@ fn the_configuration_has_the_last_word() {
     );
 }
 
-/// Nothing that a provider refuses as empty is ever sent.
+/// Nothing that a provider rejects as empty is sent.
 #[test]
 fn empty_messages_are_left_out() {
     let svg = Blob { media_type: "image/svg+xml".into(), data: vec![1] };
@@ -469,7 +471,7 @@ fn empty_messages_are_left_out() {
     }
 }
 
-/// Stored answers of provider-defined calls say what became of them, as fresh outcomes do.
+/// Stored results of provider-defined calls render like fresh outcomes.
 #[test]
 fn stored_answers_of_provider_defined_calls() {
     let turn_body = json!({"object": "response", "status": "completed", "output": [

@@ -1,8 +1,8 @@
-//! Requests as literal JSON, and what holds of every request.
+//! Tests of request bodies: golden JSON per provider, and invariants.
 
-mod every;
-mod foreign;
+mod foreign_turns;
 mod golden;
+mod invariants;
 mod reasoning;
 
 use std::sync::Arc;
@@ -10,15 +10,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use toolcrib_core::{Blob, Block, CallId, OutcomeKind, ToolName};
 
-use super::write;
-use crate::chat::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
-use crate::declare::Declarations;
-use crate::format::Format;
+use super::render_body;
+use crate::conversation::{CallAnswer, Message, ModelMessage, UserKind, UserMessage};
 use crate::model::{ModelInfo, ModelRequest};
-use crate::names::NameMap;
-use crate::parse::parse;
+use crate::model_turn::Turn;
+use crate::parse_response::parse;
 use crate::quirks::Dialect;
-use crate::turn::Turn;
+use crate::tool_declarations::Declarations;
+use crate::wire_format::Format;
+use crate::wire_names::NameMap;
 
 pub(super) fn info(format: Format) -> ModelInfo {
     ModelInfo {
@@ -48,8 +48,12 @@ pub(super) fn declared(format: Format, value: Value) -> Option<Arc<Declarations>
 }
 
 pub(super) fn body(dialect: &Dialect, request: &ModelRequest) -> Value {
-    let bytes = write(&info(dialect.format), dialect, request);
-    assert_eq!(bytes, write(&info(dialect.format), dialect, request), "always the same bytes");
+    let bytes = render_body(&info(dialect.format), dialect, request);
+    assert_eq!(
+        bytes,
+        render_body(&info(dialect.format), dialect, request),
+        "always the same bytes"
+    );
     serde_json::from_slice(&bytes).unwrap()
 }
 
@@ -125,7 +129,8 @@ pub(super) fn said(format: Format, text: &str) -> Message {
     model(turn(format, &body), "here", vec![])
 }
 
-/// One rich conversation around a turn with two calls: a picture, a result with a picture, a failure, a queued message, a last word.
+/// One rich conversation around a turn with two calls: an image, a result with an image, a failure,
+/// a queued message, a final text.
 pub(super) fn rich(format: Format, two_calls: &Value) -> Vec<Message> {
     let answers =
         vec![success("look", "a cat", vec![Block::Image(png())]), failure("files__read_all")];

@@ -1,4 +1,5 @@
-//! What reasoning models refuse: the thoughts of another one, a temperature, and a budget larger than the answer.
+//! Tests of reasoning models' restrictions: foreign reasoning, a temperature, and a budget larger
+//! than the answer.
 
 use serde_json::json;
 
@@ -7,7 +8,7 @@ use crate::quirks::Server;
 
 fn body_for(model: &str, dialect: &Dialect, asked: &ModelRequest) -> Value {
     let info = ModelInfo { model: model.into(), ..info(dialect.format) };
-    serde_json::from_slice(&write(&info, dialect, asked)).unwrap()
+    serde_json::from_slice(&render_body(&info, dialect, asked)).unwrap()
 }
 
 /// A turn of the model `m-1` with encrypted reasoning.
@@ -51,7 +52,7 @@ fn reasoning_of_another_model_was_replayed() {
         let has_ids = got["input"].to_string().contains("msg_1");
         assert_eq!((has_ids, got["input"].to_string().contains("fc_1")), (is_kept, is_kept));
     }
-    // A model that is said to take no encrypted reasoning does not get its own either.
+    // A model that is configured not to take encrypted reasoning does not get its own back either.
     let mut asked = reasoned();
     let Message::Model(message) = Arc::make_mut(&mut asked.messages[1]) else { panic!() };
     message.model = "gpt-4.1".into();
@@ -73,7 +74,7 @@ fn a_temperature_was_sent_to_openai_reasoning_models() {
         (Server::OpenaiChat, "gpt-4.1", None, true),
         (Server::OpenaiChat, "ft:gpt-4.1:mine", None, true),
         (Server::OpenaiResponses, "gpt-4o", None, true),
-        // Somebody else's model behind the same interface.
+        // Another vendor's model behind the same API.
         (Server::OpenaiChat, "olmo-2", None, true),
         (Server::OpenaiChat, "gpt-5.2", Some(true), true),
         (Server::OpenaiChat, "gpt-4.1", Some(false), false),

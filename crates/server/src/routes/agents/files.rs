@@ -6,18 +6,20 @@ use std::sync::{Mutex, PoisonError};
 
 use axum::http::{HeaderMap, HeaderValue, header};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, DEFAULT_ROLE, Folder, Mode, Rounds, Scope, template};
+use toolcrib_app::agent::library::{
+    Agent, AgentPreset, DEFAULT_ROLE, Folder, Rounds, Scope, agent_template,
+};
 
 use super::Form;
-use crate::api::{matches, tag_of};
-use crate::daemon::Daemon;
+use crate::api::{etag, etag_matches};
 use crate::problem::{Code, Problem};
+use crate::state::DaemonState;
 
 /// One change at a time in this process, so that what was compared is what is replaced.
-static CHANGING: Mutex<()> = Mutex::new(());
+static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 /// What whoever changes a file has seen of it.
-pub(super) enum Expected {
+pub(super) enum ExpectedVersion {
     /// Nothing was said.
     Unsaid,
     /// There is no such file.
@@ -26,9 +28,9 @@ pub(super) enum Expected {
     Tag(HeaderValue),
 }
 
-impl Expected {
+impl ExpectedVersion {
     /// Out of the headers of a request.
-    pub(super) fn of(headers: &HeaderMap) -> Self {
+    pub(super) fn from_headers(headers: &HeaderMap) -> Self {
         if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*") {
             return Self::Nothing;
         }
@@ -48,7 +50,7 @@ impl Expected {
                     "the agent {name} is there: send the ETag of what you have read as If-Match"
                 ),
             )),
-            (Self::Tag(given), Some(text)) if matches(Some(given), &tag_of(text)) => Ok(()),
+            (Self::Tag(given), Some(text)) if etag_matches(Some(given), &etag(text)) => Ok(()),
             (Self::Tag(_), _) => Err(Problem::new(
                 Code::Stale,
                 format!("the agent {name} is not what you have read any more; read it again"),
@@ -58,15 +60,15 @@ impl Expected {
 }
 
 /// Whether an agent's file lies in the folder that is written here.
-pub(super) fn is_ours(daemon: &Daemon, agent: &Agent) -> bool {
+pub(super) fn is_user_file(daemon: &DaemonState, agent: &Agent) -> bool {
     let folder = daemon.host().agents_folder();
-    agent.place.path().is_some_and(|path| path.parent() == Some(&*folder))
+    agent.location.path().is_some_and(|path| path.parent() == Some(&*folder))
 }
 
 /// The text of an agent's file; `None` = it is built in.
 pub(super) fn text_of(agent: &Agent) -> Result<Option<String>, Problem> {
     agent
-        .place
+        .location
         .path()
         .map(|path| fs::read_to_string(path).map_err(|error| failed(path, &error)))
         .transpose()
@@ -78,8 +80,8 @@ fn failed(path: &Path, error: &std::io::Error) -> Problem {
 }
 
 /// The file of this name that is there, whether an agent can be read from it or not.
-fn there(daemon: &Daemon, name: &str) -> Result<Option<(PathBuf, String)>, Problem> {
-    template(name).map_err(Problem::invalid)?;
+fn read_existing(daemon: &DaemonState, name: &str) -> Result<Option<(PathBuf, String)>, Problem> {
+    agent_template(name).map_err(Problem::invalid)?;
     let folder = daemon.host().agents_folder();
     for ending in ["md", "toml"] {
         let path = folder.join(format!("{name}.{ending}"));
@@ -94,14 +96,14 @@ fn there(daemon: &Daemon, name: &str) -> Result<Option<(PathBuf, String)>, Probl
 
 /// Writes the file of an agent, all of it or nothing; `true` = it is new.
 pub(super) fn write(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     name: &str,
     text: &str,
     form: Option<Form>,
-    expected: Expected,
+    expected: ExpectedVersion,
 ) -> Result<bool, Problem> {
-    let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = there(daemon, name)?;
+    let _one = WRITE_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = read_existing(daemon, name)?;
     expected.check(name, known.as_ref().map(|(_, text)| text.as_str()))?;
     let folder = daemon.host().agents_folder();
     let path = match (&known, form) {
@@ -109,7 +111,7 @@ pub(super) fn write(
         (_, Some(Form::Toml)) => folder.join(format!("{name}.toml")),
         (_, Some(Form::Markdown)) | (None, None) => folder.join(format!("{name}.md")),
     };
-    put(daemon, &folder, &path, text)?;
+    write_file(daemon, &folder, &path, text)?;
     // Written in another form, the old file would clash with the new one.
     if let Some((old, _)) = known.as_ref().filter(|(old, _)| *old != path) {
         fs::remove_file(old).map_err(|error| failed(old, &error))?;
@@ -119,14 +121,18 @@ pub(super) fn write(
 }
 
 /// Removes the file of an agent.
-pub(super) fn remove(daemon: &Daemon, name: &str, expected: Expected) -> Result<(), Problem> {
-    let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some((path, text)) = there(daemon, name)? else {
+pub(super) fn remove(
+    daemon: &DaemonState,
+    name: &str,
+    expected: ExpectedVersion,
+) -> Result<(), Problem> {
+    let _one = WRITE_LOCK.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((path, text)) = read_existing(daemon, name)? else {
         let library = daemon.runner().library();
         return Err(match library.agent(name) {
             Ok(agent) => Problem::conflict(format!(
                 "the agent {name} is not in your own folder ({}) and cannot be removed here",
-                agent.place
+                agent.location
             )),
             Err(error) => super::unknown(&error),
         });
@@ -138,7 +144,7 @@ pub(super) fn remove(daemon: &Daemon, name: &str, expected: Expected) -> Result<
 }
 
 /// Reads it from a hidden folder beside its place first, as a run would, and moves it there only when nothing is wrong with it.
-fn put(daemon: &Daemon, folder: &Path, path: &Path, text: &str) -> Result<(), Problem> {
+fn write_file(daemon: &DaemonState, folder: &Path, path: &Path, text: &str) -> Result<(), Problem> {
     let name = path.file_name().unwrap_or_default();
     let staging = folder.join(format!(".new-{:08x}", fastrand::u32(..)));
     fs::create_dir_all(&staging).map_err(|error| failed(&staging, &error))?;
@@ -162,7 +168,7 @@ fn put(daemon: &Daemon, folder: &Path, path: &Path, text: &str) -> Result<(), Pr
 }
 
 /// An agent as a file `NAME.md`: what differs from the defaults, then its prompt.
-pub(super) fn written(agent: &Agent) -> String {
+pub(super) fn to_markdown(agent: &Agent) -> String {
     let mut text = "---\n".to_owned();
     let mut put = |key: &str, value: Value| {
         if !value.is_null() {
@@ -176,7 +182,7 @@ pub(super) fn written(agent: &Agent) -> String {
     put("tools", json!(agent.tools));
     put("skills", json!(Some(&agent.skills).filter(|skills| !skills.is_empty())));
     put("role", json!(Some(&agent.role).filter(|role| *role != DEFAULT_ROLE)));
-    put("mode", json!(agent.mode.map(Mode::as_str)));
+    put("mode", json!(agent.preset.map(AgentPreset::as_str)));
     put("temperature", json!(agent.temperature));
     put("max_output", json!(agent.max_output));
     let limits = &agent.limits;

@@ -7,27 +7,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Decisions;
-use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock};
+use toolcrib_ops::approvals::DecisionReply;
 
-use super::{decision, nonce, of};
+use super::{decision, find_approval, nonce};
 use crate::api::{Json, Path};
-use crate::daemon::Daemon;
-use crate::live::{self, Next};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
+use crate::run_supervisor::{self, ResumeTarget};
+use crate::state::DaemonState;
 
 /// What is decided.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(in super::super) struct Decide {
+pub(in super::super) struct DecideBody {
     /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are for questions of a model.
     decision: Kind,
     /// The `nonce` of the question as it was seen.
     nonce: String,
     /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or `always`.
     #[serde(default)]
-    scope: Option<Scope>,
+    scope: Option<GrantScopeName>,
     /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a glob for each.
     #[serde(default)]
     only: BTreeMap<String, String>,
@@ -64,7 +65,7 @@ enum Kind {
 /// For how long an approval is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Scope {
+enum GrantScopeName {
     /// For this call.
     Once,
     /// For the rest of the run.
@@ -75,7 +76,7 @@ enum Scope {
     Always,
 }
 
-impl Scope {
+impl GrantScopeName {
     fn of_grant(self) -> GrantScope {
         match self {
             Self::Once => GrantScope::Once,
@@ -86,22 +87,7 @@ impl Scope {
     }
 }
 
-/// What came of deciding.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(in super::super) struct Decided {
-    /// The question.
-    approval: String,
-    /// What was decided, by whom and when.
-    decision: Value,
-    /// The call; its result is looked up by this id.
-    call: String,
-    /// Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
-    goes_on: String,
-    /// Its run.
-    run: Option<String>,
-}
-
-impl Decide {
+impl DecideBody {
     /// The decision; what does not belong to it is not ignored.
     fn decision(&self) -> Result<Decision, Problem> {
         let given = [
@@ -121,7 +107,7 @@ impl Decide {
             |name: &str| Problem::invalid(format!("{} needs {name}", word(self.decision)));
         Ok(match self.decision {
             Kind::Approve => Decision::Approve {
-                scope: self.scope.unwrap_or(Scope::Once).of_grant(),
+                scope: self.scope.unwrap_or(GrantScopeName::Once).of_grant(),
                 only: self.only.clone(),
                 taint: self.taint,
             },
@@ -138,19 +124,19 @@ impl Decide {
 }
 
 pub(super) async fn decide(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
-    Json(wanted): Json<Decide>,
-) -> Result<Json<Decided>, Problem> {
-    let (waiting, first) = of(&daemon, &principal, &id).await?;
+    Json(wanted): Json<DecideBody>,
+) -> Result<Json<DecisionReply>, Problem> {
+    let (waiting, first) = find_approval(&daemon, &principal, &id).await?;
     let request = &waiting.request;
     if let Some(first) = first {
-        return Err(decided_before(&principal, request, &first));
+        return Err(earlier_decision_problem(&principal, request, &first));
     }
     check(&daemon, &principal, request, &wanted)?;
-    let next = live::place_of(&daemon, &waiting).await?;
-    if let Next::Over = next {
+    let next = run_supervisor::resume_target(daemon.run_supervisor(), &waiting).await?;
+    if let ResumeTarget::Ended = next {
         return Err(Problem::new(
             Code::Gone,
             "the run of this question is over; nothing waits for a decision",
@@ -158,7 +144,9 @@ pub(super) async fn decide(
     }
     // What goes on alone is on the list of what must be done before it is decided: a crash in between loses nothing.
     let promised = match next {
-        Next::Call => Some(live::promise(&daemon, &waiting).await?),
+        ResumeTarget::Call => {
+            Some(run_supervisor::store_promise(daemon.run_supervisor(), &waiting).await?)
+        }
         _ => None,
     };
     let record = DecisionRecord {
@@ -170,13 +158,13 @@ pub(super) async fn decide(
     let lost = matches!(decided, Err(DecideError::AlreadyDecided(_)));
     if let Some(promised) = promised.as_ref().filter(|_| lost) {
         // Whoever was faster goes on with it.
-        let _ = daemon.stores().calls.done(promised.batch.id).await;
+        let _ = daemon.stores().calls.finish_batch(promised.batch.id).await;
     } else {
-        let goes_on = next.as_str().to_owned();
-        live::go_on(&daemon, next, promised).await;
-        daemon.live().poke();
+        let goes_on = next.continued_by();
+        run_supervisor::resume(daemon.run_supervisor(), next, promised).await;
+        daemon.run_supervisor().wake();
         if let Ok(record) = &decided {
-            return Ok(Json(Decided {
+            return Ok(Json(DecisionReply {
                 approval: request.id.to_string(),
                 decision: decision(&principal, record),
                 call: request.call.to_string(),
@@ -186,14 +174,16 @@ pub(super) async fn decide(
         }
     }
     match decided {
-        Err(DecideError::AlreadyDecided(first)) => Err(decided_before(&principal, request, &first)),
+        Err(DecideError::AlreadyDecided(first)) => {
+            Err(earlier_decision_problem(&principal, request, &first))
+        }
         Err(error) => Err(refused(request, error)),
         Ok(_) => Err(Problem::new(Code::Internal, "the decision was stored and not answered")),
     }
 }
 
 /// Where decisions are written down.
-fn decisions(daemon: &Daemon) -> Decisions<'_> {
+fn decisions(daemon: &DaemonState) -> Decisions<'_> {
     let stores = daemon.stores();
     Decisions {
         approvals: &*stores.approvals,
@@ -205,10 +195,10 @@ fn decisions(daemon: &Daemon) -> Decisions<'_> {
 
 /// Whether this principal may decide about this with that.
 fn check(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     request: &ApprovalRequest,
-    wanted: &Decide,
+    wanted: &DecideBody,
 ) -> Result<(), Problem> {
     if wanted.nonce != nonce(request) {
         return Err(Problem::conflict(
@@ -221,7 +211,7 @@ fn check(
             "nobody decides about their own requests here (four_eyes); somebody else has to",
         ));
     }
-    if !wanted.decision()?.fits(request) {
+    if !wanted.decision()?.matches_kind(request) {
         return Err(Problem::invalid(match request.question {
             Some(_) => "this is a question of the model: answer or skip it",
             None => "this is a call: approve, edit, deny or skip it",
@@ -231,28 +221,28 @@ fn check(
 }
 
 /// The first decision stands.
-fn decided_before(
+fn earlier_decision_problem(
     principal: &Principal,
     request: &ApprovalRequest,
     first: &DecisionRecord,
 ) -> Problem {
     if first.is_expiry() {
-        return late(request);
+        return expired_problem(request);
     }
     let words = format!("it was decided before, by {}", first.decided_by);
-    Problem::conflict(words).about(decision(principal, first))
+    Problem::conflict(words).with_extra(decision(principal, first))
 }
 
-fn late(request: &ApprovalRequest) -> Problem {
+fn expired_problem(request: &ApprovalRequest) -> Problem {
     let words = format!("nobody decided about {} in time; it was not run", request.id);
     Problem::new(Code::Gone, words)
 }
 
 fn refused(request: &ApprovalRequest, error: DecideError) -> Problem {
     match error {
-        DecideError::Expired => late(request),
+        DecideError::Expired => expired_problem(request),
         DecideError::NotFound => Problem::not_found(format!("there is no approval {}", request.id)),
-        DecideError::Unfit => Problem::invalid(error.to_string()),
+        DecideError::WrongKind => Problem::invalid(error.to_string()),
         DecideError::Undecided | DecideError::AlreadyDecided(_) => {
             Problem::conflict(error.to_string())
         }

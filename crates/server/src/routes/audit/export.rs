@@ -12,9 +12,9 @@ use toolcrib_app::audit::{ExportFrom, Exporter};
 use toolcrib_app::core::StoreError;
 
 use crate::api::Query;
-use crate::daemon::Daemon;
 use crate::problem::Problem;
 use crate::role::Principal;
+use crate::state::DaemonState;
 
 /// Where an export begins.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -27,7 +27,7 @@ pub(super) struct ExportQuery {
 }
 
 pub(super) async fn export_audit(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Query(query): Query<ExportQuery>,
 ) -> Result<Response, Problem> {
@@ -37,7 +37,7 @@ pub(super) async fn export_audit(
         (None, Some(time)) => ExportFrom::Time(time),
         (Some(_), Some(_)) => return Err(Problem::invalid("say `from` or `since`, not both")),
     };
-    daemon.record(&principal, "audit.export", "").await?;
+    daemon.admin_audit().record(&principal, "audit.export", "").await?;
     // A few pages ahead of a slow reader, and no more; one that is gone ends it.
     let (send, receive) = mpsc::channel::<Result<Bytes, std::io::Error>>(2);
     tokio::spawn(async move {
@@ -56,7 +56,7 @@ pub(super) async fn export_audit(
 }
 
 async fn export(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     from: ExportFrom,
     to: &mpsc::Sender<Result<Bytes, std::io::Error>>,
 ) -> Result<(), StoreError> {

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{AuditEvent, AuditRow, CallId, StoreError};
 
-use crate::api::{Json, Page, PageQuery, Query, cursor, of_cursor};
-use crate::daemon::Daemon;
+use crate::api::{Json, Page, PageQuery, Query, cursor, parse_cursor};
 use crate::problem::Problem;
 use crate::role::Principal;
+use crate::state::DaemonState;
 
 /// Records that one request looks at: a filter that nothing matches ends all the same.
-const LOOKED_AT: u64 = 20_000;
+const MAX_SCANNED: u64 = 20_000;
 /// Records of a chain that are read at once.
 const WINDOW: u64 = 500;
 
@@ -127,15 +127,15 @@ impl Filter {
 }
 
 /// The newest records of all chains, backwards: of each chain the part that was read and not given yet.
-struct Backwards<'a> {
-    daemon: &'a Daemon,
+struct ReverseReader<'a> {
+    daemon: &'a DaemonState,
     /// Number of the record before which the next one is looked for, by chain.
     before: BTreeMap<u64, u64>,
     read: BTreeMap<u64, Vec<AuditRow>>,
     looked_at: u64,
 }
 
-impl Backwards<'_> {
+impl ReverseReader<'_> {
     /// The next record back; of several chains the one that was written last.
     async fn next(&mut self) -> Result<Option<AuditRow>, StoreError> {
         let chains: Vec<u64> = self.before.keys().copied().collect();
@@ -179,12 +179,12 @@ fn at(row: &AuditRow) -> i64 {
 }
 
 pub(super) async fn list_records(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Query(query): Query<AuditQuery>,
 ) -> Result<Json<Page<RecordRow>>, Problem> {
-    let limit = PageQuery::rows(query.limit)?;
-    let place: Option<Vec<(u64, u64)>> = of_cursor("audit", query.cursor.as_deref())?;
+    let limit = PageQuery::page_size(query.limit)?;
+    let place: Option<Vec<(u64, u64)>> = parse_cursor("audit", query.cursor.as_deref())?;
     let filter = Filter::new(query, &principal)?;
     let before: BTreeMap<u64, u64> = match place {
         Some(place) => place.into_iter().collect(),
@@ -197,12 +197,12 @@ pub(super) async fn list_records(
         let mut rows = daemon.stores().audit.records_of(call).await?;
         rows.retain(|row| filter.takes(row));
         rows.reverse();
-        return Ok(Json(Page::whole(rows.iter().map(|one| row(one, &principal)).collect())));
+        return Ok(Json(Page::single_page(rows.iter().map(|one| row(one, &principal)).collect())));
     }
-    let mut back = Backwards { daemon: &daemon, before, read: BTreeMap::new(), looked_at: 0 };
+    let mut back = ReverseReader { daemon: &daemon, before, read: BTreeMap::new(), looked_at: 0 };
     let mut items = Vec::new();
     let is_over = loop {
-        if items.len() == limit || back.looked_at == LOOKED_AT {
+        if items.len() == limit || back.looked_at == MAX_SCANNED {
             break back.before.values().all(|before| *before <= 1);
         }
         match back.next().await? {

@@ -2,39 +2,39 @@
 
 mod export;
 mod list;
-mod proof;
+mod verify;
 
 use crate::api::{Api, Operation, Page};
 use crate::role::Role;
 
 use export::{ExportQuery, export_audit};
 use list::{AuditQuery, RecordRow, list_records};
-use proof::{Checkpointed, Verified, VerifyBody, checkpoint_now, verify_audit};
+use verify::{Checkpointed, Verified, VerifyBody, checkpoint_now, verify_audit};
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/audit", Role::Viewer, "Lists records of the audit, newest first.");
     let list = list.query::<AuditQuery>();
-    api.add(list.ok::<Page<RecordRow>>("Those that fit."), list_records);
+    api.add(list.returns_ok::<Page<RecordRow>>("Those that fit."), list_records);
     let verify = Operation::post(
         "/audit/verify",
         Role::Operator,
         "Verifies that no record was changed, taken out, added or moved.",
     );
     let verify =
-        verify.about("With the key and the anchors of this machine. Every record is read.");
-    api.add(verify.body::<VerifyBody>().ok::<Verified>("What was found."), verify_audit);
+        verify.description("With the key and the anchors of this machine. Every record is read.");
+    api.add(verify.body::<VerifyBody>().returns_ok::<Verified>("What was found."), verify_audit);
     let checkpoint =
         Operation::post("/audit/checkpoint", Role::Operator, "Signs the newest record.");
-    api.add(checkpoint.ok::<Checkpointed>("It is signed."), checkpoint_now);
+    api.add(checkpoint.returns_ok::<Checkpointed>("It is signed."), checkpoint_now);
     let export = Operation::get(
         "/audit/export",
         Role::Owner,
         "Streams all records with hashes and checkpoints, as JSON lines.",
     );
-    let export = export.about("`toolcrib audit verify FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.");
+    let export = export.description("`toolcrib audit verify --file FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.");
     let export = export.query::<ExportQuery>();
     api.add(
-        export.gives(
+        export.returns_media(
             "application/x-ndjson",
             "One line per chain begin, checkpoint, record and chain end.",
         ),

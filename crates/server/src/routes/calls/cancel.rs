@@ -3,43 +3,46 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use toolcrib_app::core::invoke::DecideError;
+use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{
     ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, RunId, RunStatus,
     SystemClock, WorkerState,
 };
+use toolcrib_ops::calls::{CallDocument, CallLookup, CallState};
 
-use super::document::{CallDocument, CallState};
-use super::look::Known;
 use crate::api::{Json, Path};
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
+use crate::state::DaemonState;
 
 pub(super) async fn cancel(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(call): Path<CallId>,
 ) -> Result<Response, Problem> {
     let engine = daemon.toolcrib().engine();
-    let known = Known::look_up(&daemon, &principal, call).await?;
-    principal.must_not_meddle(known.by())?;
+    let ctx = daemon.store_context(&principal);
+    let known = CallLookup::find(&ctx, call).await?;
+    principal.require_unrestricted_or_own(known.actor())?;
     let document = known.document(call);
     let ended = !matches!(document.status, CallState::Running | CallState::Waiting);
     if !ended && engine.cancel_call(call) {
         let document = CallDocument { status: CallState::Running, ..document };
         return Ok((StatusCode::ACCEPTED, Json(document)).into_response());
     }
-    if let Known { stored: None, question: Some((waiting, None)), .. } = &known {
+    if let CallLookup { stored: None, question: Some((waiting, None)), .. } = &known {
         return take_back(&daemon, &principal, &waiting.request).await;
     }
     // It may have ended since it was looked at.
-    let known = Known::look_up(&daemon, &principal, call).await?;
+    let known = CallLookup::find(&ctx, call).await?;
     Err(cannot(&daemon, call, &known).await)
 }
 
 /// The run that goes on with the call when somebody decides. The batches of `POST /exec` have one that is theirs alone and is not stored.
-async fn open_run(daemon: &Daemon, request: &ApprovalRequest) -> Result<Option<RunId>, Problem> {
+async fn open_run(
+    daemon: &DaemonState,
+    request: &ApprovalRequest,
+) -> Result<Option<RunId>, Problem> {
     let Some(id) = request.run else { return Ok(None) };
     let run = daemon.stores().runs.run(id).await?;
     Ok(run.filter(|run| run.status != RunStatus::Ended).map(|run| run.id))
@@ -47,7 +50,7 @@ async fn open_run(daemon: &Daemon, request: &ApprovalRequest) -> Result<Option<R
 
 /// Nobody needs to decide about it any more.
 async fn take_back(
-    daemon: &Daemon,
+    daemon: &DaemonState,
     principal: &Principal,
     request: &ApprovalRequest,
 ) -> Result<Response, Problem> {
@@ -79,7 +82,7 @@ async fn take_back(
 }
 
 /// Why a call cannot be stopped from here.
-async fn cannot(daemon: &Daemon, call: CallId, known: &Known) -> Problem {
+async fn cannot(daemon: &DaemonState, call: CallId, known: &CallLookup) -> Problem {
     let document = known.document(call);
     let about = serde_json::json!({"call": call, "status": document.status});
     let words = match (&known.stored, document.status) {
@@ -94,5 +97,5 @@ async fn cannot(daemon: &Daemon, call: CallId, known: &Known) -> Problem {
         (_, CallState::Running) => "another daemon goes on with it: stop it there".to_owned(),
         _ => "it has ended".to_owned(),
     };
-    Problem::conflict(words).about(about)
+    Problem::conflict(words).with_extra(about)
 }

@@ -9,16 +9,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::core::{Answer, Call, CallId, RawArgs};
+use toolcrib_ops::calls::{CallDocument, CallState};
 
-use super::document::{CallDocument, CallState, answer, goes_on, no_answer};
+use super::document::{accepted_response, answer_response, no_answer};
+use crate::active_requests::{CallsReply, MAX_BATCH_CALLS, idempotency_key};
+use crate::admission::AdmittedCaller;
 use crate::api::{BASE, Json};
-use crate::daemon::Daemon;
 use crate::problem::Problem;
-use crate::role::Principal;
-use crate::work::{Awaited, MOST_CALLS, key_of};
+use crate::state::DaemonState;
 
 /// Longest time that somebody waits for a call in one request (10 minutes); without a limit a call is waited for to its end.
-const LONGEST_WAIT: u64 = 600_000;
+const MAX_WAIT_MS: u64 = 600_000;
 
 /// One call.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -79,56 +80,57 @@ pub(crate) struct CallsDocument {
     pub(crate) calls: Vec<CallDocument>,
 }
 
-pub(super) fn wait_of(millis: Option<u64>) -> Result<Option<Duration>, Problem> {
+pub(super) fn parse_wait(millis: Option<u64>) -> Result<Option<Duration>, Problem> {
     match millis {
-        Some(millis) if millis > LONGEST_WAIT => {
-            Err(Problem::invalid(format!("wait_ms is at most {LONGEST_WAIT}")))
+        Some(millis) if millis > MAX_WAIT_MS => {
+            Err(Problem::invalid(format!("wait_ms is at most {MAX_WAIT_MS}")))
         }
         millis => Ok(millis.map(Duration::from_millis)),
     }
 }
 
-pub(super) async fn one(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+pub(super) async fn start_one(
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     headers: HeaderMap,
     Json(body): Json<StartCall>,
 ) -> Result<Response, Problem> {
-    let (wait, key) = (wait_of(body.wait_ms)?, key_of(&headers)?);
+    let (wait, key) = (parse_wait(body.wait_ms)?, idempotency_key(&headers)?);
     let StartCall { tool, arguments, .. } = body;
     let call = NewCall { tool: tool.clone(), arguments }.call();
-    let batch = daemon.batch_of(&principal, vec![call]);
-    let (id, response) = match daemon.run_calls(&principal, batch, wait, key.as_deref()).await? {
-        Awaited::Answers(mut answers) => {
+    let batch = daemon.calls().build_batch(&principal, vec![call]);
+    let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
+        CallsReply::Answers(mut answers) => {
             let given = answers.pop().ok_or_else(no_answer)?;
-            (id_of(&given), answer(given))
+            (id_of(&given), answer_response(given))
         }
-        Awaited::GoOn(calls) => {
+        CallsReply::Accepted(calls) => {
             let id = *calls.first().ok_or_else(no_answer)?;
-            (id, goes_on(id, &tool))
+            (id, accepted_response(id, &tool))
         }
     };
-    Ok(with_place(response, id))
+    Ok(with_location(response, id))
 }
 
-pub(super) async fn several(
-    State(daemon): State<Daemon>,
-    principal: Principal,
+pub(super) async fn start_batch(
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
     headers: HeaderMap,
     Json(body): Json<StartCalls>,
 ) -> Result<Response, Problem> {
-    let (wait, key) = (wait_of(body.wait_ms)?, key_of(&headers)?);
-    if body.calls.is_empty() || body.calls.len() > MOST_CALLS {
-        return Err(Problem::invalid(format!("a batch has 1 to {MOST_CALLS} calls")));
+    let (wait, key) = (parse_wait(body.wait_ms)?, idempotency_key(&headers)?);
+    if body.calls.is_empty() || body.calls.len() > MAX_BATCH_CALLS {
+        return Err(Problem::invalid(format!("a batch has 1 to {MAX_BATCH_CALLS} calls")));
     }
     let names: Vec<String> = body.calls.iter().map(|call| call.tool.clone()).collect();
     let calls = body.calls.into_iter().map(NewCall::call).collect();
-    let batch = daemon.batch_of(&principal, calls);
+    let batch = daemon.calls().build_batch(&principal, calls);
     let calls: Vec<CallDocument> =
-        match daemon.run_calls(&principal, batch, wait, key.as_deref()).await? {
-            Awaited::Answers(answers) => answers.into_iter().map(CallDocument::from).collect(),
-            Awaited::GoOn(ids) => {
-                let bare = |(id, name)| CallDocument::bare(id, name, CallState::Running);
+        match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
+            CallsReply::Answers(answers) => answers.into_iter().map(CallDocument::from).collect(),
+            CallsReply::Accepted(ids) => {
+                let bare =
+                    |(id, name)| CallDocument::with_status_only(id, name, CallState::Running);
                 ids.into_iter().zip(names).map(bare).collect()
             }
         };
@@ -145,7 +147,7 @@ fn id_of(answer: &Answer) -> CallId {
 }
 
 /// Says where it is found later.
-fn with_place(mut response: Response, call: CallId) -> Response {
+fn with_location(mut response: Response, call: CallId) -> Response {
     if let Ok(place) = HeaderValue::from_str(&format!("{BASE}/calls/{call}")) {
         response.headers_mut().insert(header::LOCATION, place);
     }

@@ -14,7 +14,7 @@ pub(super) fn resolved<'a>(schema: &'a Value, document: &'a Value) -> &'a Value 
 }
 
 /// A value that fits.
-pub(super) fn of(schema: &Value, document: &Value) -> Value {
+pub(super) fn example_for(schema: &Value, document: &Value) -> Value {
     value("", schema, document, 0)
 }
 
@@ -102,9 +102,9 @@ mod tests {
             }},
             "Loop": {"type": "object", "required": ["next"], "properties": {"next": {"$ref": "#/components/schemas/Loop"}}},
         }}});
-        let example = of(&json!({"$ref": "#/components/schemas/Rule"}), &document);
+        let example = example_for(&json!({"$ref": "#/components/schemas/Rule"}), &document);
         assert_eq!(example, json!({"effect": "allow", "rule": "Bash(git push:*)", "many": [3]}));
-        assert!(of(&json!({"$ref": "#/components/schemas/Loop"}), &document).is_object());
-        assert_eq!(of(&json!({}), &document), json!({}));
+        assert!(example_for(&json!({"$ref": "#/components/schemas/Loop"}), &document).is_object());
+        assert_eq!(example_for(&json!({}), &document), json!({}));
     }
 }

@@ -13,17 +13,18 @@ use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest as _, Sha256};
 
 use super::operations;
-use crate::api::{Api, Operation, document, matches, tag_of};
-use crate::daemon::Daemon;
+use crate::api::{Api, Operation, document, etag, etag_matches};
 use crate::role::Role;
+use crate::state::DaemonState;
 
 /// How it looks: one column on a telephone, dark where the person's screen is.
 const STYLE: &str = include_str!("style.css");
 
 pub(super) fn routes(api: &mut Api) {
-    let docs = Operation::get("/docs", Role::Viewer, "Shows this documentation.").open().at_root();
+    let docs =
+        Operation::get("/docs", Role::Viewer, "Shows this documentation.").public().at_root();
     api.add(
-        docs.tag("documents").gives("text/html; charset=utf-8", "The page.").etagged(),
+        docs.tag("documents").returns_media("text/html; charset=utf-8", "The page.").etagged(),
         docs_page,
     );
 }
@@ -37,16 +38,16 @@ fn policy() -> String {
 }
 
 /// The page is the same for everybody and for as long as the daemon lives.
-fn page(daemon: &Daemon) -> &'static (String, String) {
+fn page(daemon: &DaemonState) -> &'static (String, String) {
     static PAGE: OnceLock<(String, String)> = OnceLock::new();
     PAGE.get_or_init(|| {
         let page = page::render(&document(&operations(), &daemon.settings().version), STYLE);
-        let tag = tag_of(&page);
+        let tag = etag(&page);
         (page, tag)
     })
 }
 
-async fn docs_page(State(daemon): State<Daemon>, headers: HeaderMap) -> Response {
+async fn docs_page(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let (page, tag) = page(&daemon);
     let policy = HeaderValue::from_str(&policy());
     let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'"));
@@ -55,7 +56,7 @@ async fn docs_page(State(daemon): State<Daemon>, headers: HeaderMap) -> Response
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
-    if matches(headers.get(header::IF_NONE_MATCH), tag) {
+    if etag_matches(headers.get(header::IF_NONE_MATCH), tag) {
         return (StatusCode::NOT_MODIFIED, common).into_response();
     }
     (common, axum::response::Html(page.as_str())).into_response()

@@ -13,13 +13,13 @@ const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 const DEPTH: usize = 2;
 
 /// An operation as the document has it.
-struct Shown<'a> {
+struct OperationView<'a> {
     method: &'static str,
     path: &'a str,
     operation: &'a Value,
 }
 
-impl Shown<'_> {
+impl OperationView<'_> {
     fn text(&self, key: &str) -> &str {
         self.operation.get(key).and_then(Value::as_str).unwrap_or_default()
     }
@@ -58,20 +58,20 @@ const BEGIN: &str = "<p>Everything but health and this page needs a token. The l
     <pre><code>export TOOLCRIB=http://127.0.0.1:8717   # what `toolcrib serve` prints\nexport TOKEN=$(toolcrib token show)</code></pre>\n\
     <p>On this machine the socket works too, without a token: <code>curl --unix-socket PATH http://localhost/…</code></p>\n";
 
-fn groups(document: &Value) -> BTreeMap<&str, Vec<Shown<'_>>> {
-    let mut groups: BTreeMap<&str, Vec<Shown<'_>>> = BTreeMap::new();
+fn groups(document: &Value) -> BTreeMap<&str, Vec<OperationView<'_>>> {
+    let mut groups: BTreeMap<&str, Vec<OperationView<'_>>> = BTreeMap::new();
     let paths = document.get("paths").and_then(Value::as_object).into_iter().flatten();
     for (path, methods) in paths {
         for method in METHODS {
             let Some(operation) = methods.get(method) else { continue };
             let tag = operation.pointer("/tags/0").and_then(Value::as_str).unwrap_or("other");
-            groups.entry(tag).or_default().push(Shown { method, path, operation });
+            groups.entry(tag).or_default().push(OperationView { method, path, operation });
         }
     }
     groups
 }
 
-fn operation(shown: &Shown<'_>, document: &Value) -> String {
+fn operation(shown: &OperationView<'_>, document: &Value) -> String {
     let id = escape(shown.text("operationId"));
     let method = shown.method.to_uppercase();
     let mut html = format!(
@@ -82,10 +82,12 @@ fn operation(shown: &Shown<'_>, document: &Value) -> String {
         "" => "anybody".to_owned(),
         role => format!("role {}", escape(role)),
     };
-    html +=
-        &format!("<p>{} <span class=\"role\">{role}</span></p>\n", words(shown.text("summary")));
+    html += &format!(
+        "<p>{} <span class=\"role\">{role}</span></p>\n",
+        inline_markup(shown.text("summary"))
+    );
     if !shown.text("description").is_empty() {
-        html += &format!("<p>{}</p>\n", words(shown.text("description")));
+        html += &format!("<p>{}</p>\n", inline_markup(shown.text("description")));
     }
     html += &parameters(shown);
     let body = shown.operation.pointer("/requestBody/content").and_then(Value::as_object);
@@ -100,7 +102,7 @@ fn operation(shown: &Shown<'_>, document: &Value) -> String {
     html
 }
 
-fn parameters(shown: &Shown<'_>) -> String {
+fn parameters(shown: &OperationView<'_>) -> String {
     let parameters = shown.operation.get("parameters").and_then(Value::as_array);
     let Some(parameters) = parameters.filter(|parameters| !parameters.is_empty()) else {
         return String::new();
@@ -123,7 +125,7 @@ fn entry(name: &str, about: &[&str], description: &str, depth: usize) -> String 
         "<dt{deeper}><code>{}</code> <small>{}</small></dt>\n<dd{deeper}>{}</dd>\n",
         breakable(name),
         escape(&about.join(", ")),
-        words(description)
+        inline_markup(description)
     )
 }
 
@@ -148,7 +150,7 @@ fn entries(schema: &Value, document: &Value, depth: usize) -> String {
         .collect();
     let mut html = String::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
-        let meant = meant(field, document);
+        let meant = resolve_schema(field, document);
         let about = field.get("description").or_else(|| meant.get("description"));
         let about = about.and_then(Value::as_str).unwrap_or_default();
         let needed = if required.contains(&name.as_str()) { "required" } else { "" };
@@ -162,7 +164,7 @@ fn entries(schema: &Value, document: &Value, depth: usize) -> String {
 }
 
 /// What a field is, when it is not null.
-fn meant<'a>(field: &'a Value, document: &'a Value) -> &'a Value {
+fn resolve_schema<'a>(field: &'a Value, document: &'a Value) -> &'a Value {
     let any = field.get("anyOf").or_else(|| field.get("allOf")).and_then(Value::as_array);
     let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
     let one = any.and_then(|any| any.iter().find(|one| !is_null(one)));
@@ -178,14 +180,14 @@ fn values(schema: &Value) -> String {
     words.join(" | ")
 }
 
-fn answers(shown: &Shown<'_>, document: &Value) -> String {
+fn answers(shown: &OperationView<'_>, document: &Value) -> String {
     let mut html = String::from("<h4>Answers</h4>\n");
     let responses =
         shown.operation.get("responses").and_then(Value::as_object).into_iter().flatten();
     for (status, response) in responses {
         // Errors are the same everywhere: they stand at the end of the page.
         let Some(about) = response.get("description").and_then(Value::as_str) else { continue };
-        html += &format!("<p><strong>{}</strong> {}</p>\n", escape(status), words(about));
+        html += &format!("<p><strong>{}</strong> {}</p>\n", escape(status), inline_markup(about));
         let content =
             response.get("content").and_then(Value::as_object).into_iter().flatten().next();
         if let Some(schema) = content.and_then(|(_, content)| content.get("schema")) {
@@ -199,7 +201,7 @@ fn answers(shown: &Shown<'_>, document: &Value) -> String {
 }
 
 /// A line that does it.
-fn curl(shown: &Shown<'_>, body: Option<(&String, &Value)>, document: &Value) -> String {
+fn curl(shown: &OperationView<'_>, body: Option<(&String, &Value)>, document: &Value) -> String {
     let mut line = String::from("curl");
     if shown.method != "get" {
         line += &format!(" -X {}", shown.method.to_uppercase());
@@ -210,7 +212,7 @@ fn curl(shown: &Shown<'_>, body: Option<(&String, &Value)>, document: &Value) ->
     if let Some((media_type, content)) = body {
         line += &format!(" -H 'Content-Type: {media_type}'");
         line += &match content.get("schema") {
-            Some(schema) => format!(" -d '{}'", example::of(schema, document)),
+            Some(schema) => format!(" -d '{}'", example::example_for(schema, document)),
             None => " --data-binary @FILE".to_owned(),
         };
     }
@@ -242,7 +244,7 @@ fn errors(document: &Value) -> String {
 }
 
 /// Text in which what stands between backticks is code.
-fn words(text: &str) -> String {
+fn inline_markup(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts
         .map(

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_app::core::Verdict;
-use toolcrib_app::rules::{Layer, RuleText, Written};
+use toolcrib_app::rules::{Layer, RuleSource, RuleText};
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -128,8 +128,8 @@ pub(super) struct RuleRow {
     counts: bool,
 }
 
-fn row(number: usize, rule: &Written) -> RuleRow {
-    let Written { text, layer, origin } = rule;
+fn row(number: usize, rule: &RuleSource) -> RuleRow {
+    let RuleSource { text, layer, origin } = rule;
     RuleRow {
         number,
         rule: text.clone().into(),
@@ -139,6 +139,6 @@ fn row(number: usize, rule: &Written) -> RuleRow {
     }
 }
 
-pub(super) fn numbered(rules: &[Written]) -> Vec<RuleRow> {
+pub(super) fn numbered(rules: &[RuleSource]) -> Vec<RuleRow> {
     rules.iter().enumerate().map(|(at, rule)| row(at + 1, rule)).collect()
 }

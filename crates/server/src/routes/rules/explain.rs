@@ -7,13 +7,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{Batch, Call, Clock as _, Context, Origin, RawArgs, SystemClock};
-use toolcrib_app::rules::Asked;
+use toolcrib_app::rules::RuleQuery;
 
 use super::body::Effect;
 use crate::api::Json;
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
+use crate::state::DaemonState;
 
 /// The tool that runs command lines.
 const SHELL: &str = "shell";
@@ -60,7 +60,7 @@ pub(super) struct Explained {
 }
 
 pub(super) async fn explain_call(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Json(body): Json<ExplainBody>,
 ) -> Result<Json<Explained>, Problem> {
@@ -72,7 +72,7 @@ pub(super) async fn explain_call(
     let toolcrib = daemon.toolcrib();
     let channel = body.channel.unwrap_or_else(|| "chat".to_owned());
     let batch = toolcrib
-        .batch_of(vec![Call::new(name.clone(), RawArgs::Value(args.clone()))], Origin::Rest);
+        .manual_batch(vec![Call::new(name.clone(), RawArgs::Value(args.clone()))], Origin::Rest);
     let context = Context {
         owner: principal.owner.clone(),
         agent: body.agent,
@@ -81,13 +81,13 @@ pub(super) async fn explain_call(
     };
     let context = Arc::new(context);
     let batch = Batch { context: Arc::clone(&context), ..batch };
-    let Some(forecast) = toolcrib.engine().forecast(batch).await.pop() else {
+    let Some(forecast) = toolcrib.engine().dry_run(batch).await.pop() else {
         return Err(Problem::new(Code::Internal, "nothing can be said of this call"));
     };
     let spec = toolcrib.spec(&name);
     let tool = spec.as_ref().map_or_else(|| name.clone(), |spec| spec.name.to_string());
     let args = if forecast.args.is_null() { args } else { forecast.args };
-    let asked = Asked {
+    let asked = RuleQuery {
         operation: forecast.report.operation.as_deref().unwrap_or(&tool),
         tool: &tool,
         args: &args,
@@ -98,8 +98,8 @@ pub(super) async fn explain_call(
     };
     let rules = toolcrib.rules();
     let judged = match &spec {
-        Some(spec) => rules.judge_tool(&asked, spec),
-        None => rules.judge(&asked),
+        Some(spec) => rules.evaluate_tool(&asked, spec),
+        None => rules.evaluate(&asked),
     };
     let ruling = forecast.report.ruling;
     let (verdict, by, reason) = match ruling {

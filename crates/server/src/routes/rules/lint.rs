@@ -3,11 +3,11 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::rules::{Finding, Layer, RuleSet, Severity, Written};
+use toolcrib_app::rules::{Finding, Layer, RuleSet, RuleSource, Severity};
 
 use super::body::RuleBody;
 use crate::api::{Json, Page};
-use crate::daemon::Daemon;
+use crate::state::DaemonState;
 
 /// Rules to be looked at.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -31,12 +31,12 @@ pub(super) struct FindingRow {
 }
 
 pub(super) async fn lint_rules(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     Json(body): Json<LintBody>,
 ) -> Json<Page<FindingRow>> {
     let toolcrib = daemon.toolcrib();
     let written = match body.rules {
-        None => toolcrib.rules().written().to_vec(),
+        None => toolcrib.rules().sources().to_vec(),
         Some(rules) => {
             rules.into_iter().enumerate().map(|(at, rule)| unwritten(at, rule)).collect()
         }
@@ -52,11 +52,11 @@ pub(super) async fn lint_rules(
             if anywhere.contains(&finding) { finding.severity } else { Severity::Warning };
         finding_row(Finding { severity, ..finding })
     });
-    Json(Page::whole(findings.collect()))
+    Json(Page::single_page(findings.collect()))
 }
 
-fn unwritten(at: usize, rule: RuleBody) -> Written {
-    Written { text: rule.into(), layer: Layer::User, origin: format!("rules:{}", at + 1) }
+fn unwritten(at: usize, rule: RuleBody) -> RuleSource {
+    RuleSource { text: rule.into(), layer: Layer::User, origin: format!("rules:{}", at + 1) }
 }
 
 fn finding_row(finding: Finding) -> FindingRow {

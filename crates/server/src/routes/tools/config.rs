@@ -4,15 +4,15 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{ConfigKey, ToolSpec};
+use toolcrib_ops::tools::find_tool;
 
-use super::no_tool;
 use super::show::{ConfigRow, config};
 use crate::api::{Json, Path};
-use crate::daemon::Daemon;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::routes::secrets;
-use crate::routes::settings::{self, KEPT};
+use crate::routes::settings::{self, MASKED};
+use crate::state::DaemonState;
 
 /// A value.
 #[derive(Deserialize, JsonSchema)]
@@ -32,14 +32,14 @@ pub(super) struct ConfigChanged {
 }
 
 /// One value of one tool.
-struct Slot {
+struct ConfigTarget {
     spec: std::sync::Arc<ToolSpec>,
     key: ConfigKey,
 }
 
-impl Slot {
-    fn find(daemon: &Daemon, name: &str, key: &str) -> Result<Self, Problem> {
-        let spec = daemon.toolcrib().spec(name).ok_or_else(|| no_tool(daemon, name))?;
+impl ConfigTarget {
+    fn find(daemon: &DaemonState, name: &str, key: &str) -> Result<Self, Problem> {
+        let spec = find_tool(daemon.toolcrib(), name)?;
         let found = spec.config.iter().find(|config| config.key == key).cloned();
         let known = || {
             let keys: Vec<&str> = spec.config.iter().map(|config| config.key.as_str()).collect();
@@ -60,36 +60,36 @@ impl Slot {
         format!("{}.{}", self.spec.name, self.key.key)
     }
 
-    fn now(&self, daemon: &Daemon) -> Result<Json<ConfigChanged>, Problem> {
+    fn now(&self, daemon: &DaemonState) -> Result<Json<ConfigChanged>, Problem> {
         let row = config(daemon, &self.spec).into_iter().find(|row| row.key == self.key.key);
         let gone = || Problem::new(Code::Conflict, "the tool has changed meanwhile; read it again");
         Ok(Json(ConfigChanged { tool: self.spec.name.to_string(), config: row.ok_or_else(gone)? }))
     }
 
     /// Whether the configuration says something of it, in whatever layer.
-    fn is_written(&self, daemon: &Daemon) -> Result<bool, Problem> {
+    fn is_written(&self, daemon: &DaemonState) -> Result<bool, Problem> {
         let setting = self.setting();
         Ok(daemon.host().settings()?.iter().any(|row| row.key == setting))
     }
 }
 
 pub(super) async fn set(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path((name, key)): Path<(String, String)>,
     Json(body): Json<ConfigBody>,
 ) -> Result<Json<ConfigChanged>, Problem> {
-    let slot = Slot::find(&daemon, &name, &key)?;
-    if body.value == KEPT {
+    let slot = ConfigTarget::find(&daemon, &name, &key)?;
+    if body.value == MASKED {
         return slot.now(&daemon);
     }
     if slot.key.secret {
-        principal.must(Role::Owner)?;
+        principal.require_role(Role::Owner)?;
         // What is written down wins over the vault, and is no place for a secret.
         if slot.is_written(&daemon)? {
             settings::change(&daemon, &principal, &slot.setting(), None).await?;
         }
-        secrets::keep(&daemon, &principal, &slot.secret(), body.value).await?;
+        secrets::store_secret(&daemon, &principal, &slot.secret(), body.value).await?;
     } else {
         settings::change(&daemon, &principal, &slot.setting(), Some(&body.value)).await?;
     }
@@ -97,14 +97,14 @@ pub(super) async fn set(
 }
 
 pub(super) async fn unset(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path((name, key)): Path<(String, String)>,
 ) -> Result<Json<ConfigChanged>, Problem> {
-    let slot = Slot::find(&daemon, &name, &key)?;
+    let slot = ConfigTarget::find(&daemon, &name, &key)?;
     if slot.key.secret {
-        principal.must(Role::Owner)?;
-        match secrets::remove(&daemon, &principal, &slot.secret()).await {
+        principal.require_role(Role::Owner)?;
+        match secrets::delete_secret(&daemon, &principal, &slot.secret()).await {
             Err(problem) if problem.code != Code::NotFound => return Err(problem),
             _ => {}
         }

@@ -10,15 +10,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_app::core::{Entry, Status, ToolInfo, View};
+use toolcrib_ops::calls::serialized_name;
+use toolcrib_ops::switches::SwitchMode;
 
 use super::show::ToolNumbers;
-use crate::api::{Page, Query, etagged};
-use crate::daemon::Daemon;
+use crate::active_requests::view_request_for;
+use crate::api::{Page, Query, etag_response};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
-use crate::routes::calls::word;
-use crate::routes::switches::Switching;
-use crate::work::view_of;
+use crate::state::DaemonState;
 
 /// Tools that are found when nobody says how many, and at most.
 const FOUND: usize = 5;
@@ -63,9 +63,9 @@ pub(super) struct ToolRow {
     /// Whether it is on, and everything above it too.
     enabled: bool,
     /// What holds for calls of it now, with all that is above it.
-    state: Switching,
+    state: SwitchMode,
     /// What its own switch says, whatever is above it.
-    own_state: Switching,
+    own_state: SwitchMode,
     /// The feature that switches it, for a tool without a switch of its own.
     controlled_by: Option<String>,
     /// Whether this token can call it.
@@ -88,7 +88,7 @@ pub(super) struct ToolRow {
     metrics: Option<ToolNumbers>,
 }
 
-pub(super) fn row(daemon: &Daemon, info: ToolInfo, view: &View) -> ToolRow {
+pub(super) fn row(daemon: &DaemonState, info: ToolInfo, view: &View) -> ToolRow {
     let entry = daemon.toolcrib().entry(info.id.as_str());
     let (missing, reason) = match &info.status {
         Status::Available { missing } => (missing.clone(), None),
@@ -103,10 +103,13 @@ pub(super) fn row(daemon: &Daemon, info: ToolInfo, view: &View) -> ToolRow {
         missing,
         reason,
         tier: info.tier.as_str().to_owned(),
-        risk: spec.and_then(|spec| word(&spec.risk)).unwrap_or_default(),
-        effect: spec.and_then(|spec| word(&spec.effect)).unwrap_or_default(),
+        risk: spec.and_then(|spec| serialized_name(&spec.risk)).unwrap_or_default(),
+        effect: spec.and_then(|spec| serialized_name(&spec.effect)).unwrap_or_default(),
         permissions: spec.iter().flat_map(|s| &s.permissions).map(ToString::to_string).collect(),
-        tokens: entry.as_ref().map(|entry| daemon.toolcrib().tokens_of(entry)).unwrap_or_default(),
+        tokens: entry
+            .as_ref()
+            .map(|entry| daemon.toolcrib().declaration_tokens(entry))
+            .unwrap_or_default(),
         kind: entry.as_ref().map(Entry::kind).unwrap_or_default().to_owned(),
         name: info.id.to_string(),
         title: info.title,
@@ -127,16 +130,16 @@ fn status_word(status: &Status) -> String {
 }
 
 pub(super) async fn list(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Query(query): Query<ListQuery>,
 ) -> Result<Response, Problem> {
-    let view = daemon.toolcrib().catalog().view(&Arc::new(view_of(&principal)));
+    let view = daemon.toolcrib().catalog().view(&Arc::new(view_request_for(&principal)));
     let infos = daemon.toolcrib().infos();
     let mut rows: Vec<ToolRow> = infos.into_iter().map(|info| row(&daemon, info, &view)).collect();
     if let Some(need) = query.find {
-        rows = found(&daemon, &principal, need, query.limit.unwrap_or(FOUND), rows).await?;
+        rows = search_tools(&daemon, &principal, need, query.limit.unwrap_or(FOUND), rows).await?;
     }
     if query.metrics == Some(true) {
         let metrics = daemon.stores().history.metrics(&principal.owner, query.since).await?;
@@ -149,12 +152,12 @@ pub(super) async fn list(
             row.metrics = metrics.remove(&row.name);
         }
     }
-    Ok(etagged(&headers, &Page::whole(rows)))
+    Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
 /// The rows of the tools that do what is needed.
-async fn found(
-    daemon: &Daemon,
+async fn search_tools(
+    daemon: &DaemonState,
     principal: &Principal,
     need: String,
     limit: usize,
@@ -163,9 +166,9 @@ async fn found(
     if !(1..=MOST_FOUND).contains(&limit) {
         return Err(Problem::invalid(format!("limit is from 1 to {MOST_FOUND}")));
     }
-    let (toolcrib, view) = (daemon.toolcrib().clone(), Arc::new(view_of(principal)));
+    let (toolcrib, view) = (daemon.toolcrib().clone(), Arc::new(view_request_for(principal)));
     // The first search makes the index.
-    let sought = toolcrib.find(&view, &need, limit).await.map_err(|error| {
+    let sought = toolcrib.search_tools(&view, &need, limit).await.map_err(|error| {
         let why = error.detail.unwrap_or(error.message);
         Problem::new(Code::Internal, format!("tools cannot be searched, see `[discovery]`: {why}"))
     })?;

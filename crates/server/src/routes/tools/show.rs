@@ -9,15 +9,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{ToolMetrics, ToolSpec};
+use toolcrib_ops::tools::find_tool;
 
 use super::list::{ToolRow, row};
-use super::{info, no_tool};
-use crate::api::{Json, Path, Query, etagged};
-use crate::daemon::Daemon;
+use super::lookup::info;
+use crate::active_requests::view_request_for;
+use crate::api::{Json, Path, Query, etag_response};
 use crate::problem::Problem;
 use crate::role::Principal;
-use crate::routes::settings::KEPT;
-use crate::work::view_of;
+use crate::routes::settings::MASKED;
+use crate::state::DaemonState;
 
 /// A tool.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -124,7 +125,7 @@ impl ToolNumbers {
 }
 
 /// The values that a tool needs, with those that it has.
-pub(super) fn config(daemon: &Daemon, spec: &ToolSpec) -> Vec<ConfigRow> {
+pub(super) fn config(daemon: &DaemonState, spec: &ToolSpec) -> Vec<ConfigRow> {
     let settings = daemon.toolcrib().engine().settings();
     let names = std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str));
     let values: Vec<_> =
@@ -137,21 +138,21 @@ pub(super) fn config(daemon: &Daemon, spec: &ToolSpec) -> Vec<ConfigRow> {
             secret: key.secret,
             required: key.required,
             set: value.is_some(),
-            value: value.map(|value| if key.secret { KEPT.to_owned() } else { value.clone() }),
+            value: value.map(|value| if key.secret { MASKED.to_owned() } else { value.clone() }),
         }
     };
     spec.config.iter().map(row).collect()
 }
 
 pub(super) async fn show(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
     let info = info(&daemon, &name)?;
-    let spec = daemon.toolcrib().spec(&name).ok_or_else(|| no_tool(&daemon, &name))?;
-    let view = daemon.toolcrib().catalog().view(&Arc::new(view_of(&principal)));
+    let spec = find_tool(daemon.toolcrib(), &name)?;
+    let view = daemon.toolcrib().catalog().view(&Arc::new(view_request_for(&principal)));
     let settings = daemon.toolcrib().engine().settings();
     let own = settings.tools.get(spec.name.as_str()).and_then(|tool| tool.timeout);
     let millis = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -165,16 +166,16 @@ pub(super) async fn show(
         declared_timeout_ms: millis(spec.timeout),
         attempts: spec.attempts,
         reach: json!(spec.reach),
-        trust: crate::routes::calls::word(&spec.trust).unwrap_or_default(),
+        trust: toolcrib_ops::calls::serialized_name(&spec.trust).unwrap_or_default(),
         version: spec.version.clone(),
         definition_hash: spec.definition_hash(),
         config: config(&daemon, &spec),
     };
-    Ok(etagged(&headers, &document))
+    Ok(etag_response(&headers, &document))
 }
 
 pub(super) async fn metrics(
-    State(daemon): State<Daemon>,
+    State(daemon): State<DaemonState>,
     principal: Principal,
     Path(name): Path<String>,
     Query(query): Query<MetricsQuery>,
@@ -185,7 +186,8 @@ pub(super) async fn metrics(
     let canonical = spec.as_ref().map_or(name.as_str(), |spec| spec.name.as_str());
     match all.into_iter().find(|one| one.tool == canonical) {
         Some(found) => Ok(Json(ToolNumbers::of(found, principal.sees_payloads()))),
-        None if spec.is_some() => Ok(Json(ToolNumbers::default())),
-        None => Err(no_tool(&daemon, &name)),
+        None => find_tool(daemon.toolcrib(), &name)
+            .map(|_| Json(ToolNumbers::default()))
+            .map_err(Into::into),
     }
 }

@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex};
 
 use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT};
 use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
-use toolcrib_app::providers::chat::UserMessage;
+use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::providers::scripted::ScriptedModel;
-use toolcrib_app::rule_files::{self, Place};
+use toolcrib_app::rule_files::{self, RuleFile};
 use toolcrib_app::rules::Layer;
-use toolcrib_app::runner::{Runner, Start};
+use toolcrib_app::runner::{Runner, StartRequest};
 use toolcrib_app::{Settings, Toolcrib};
-use toolcrib_server::{Host, HostError, Reloaded, RunWish, SettingRow};
+use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
 pub(crate) struct TestHost {
     runner: Runner,
@@ -37,7 +37,7 @@ impl TestHost {
         Self { runner, script, folder, settings, configured, looks }
     }
 
-    fn of_wish(&self, wish: RunWish) -> Result<Start, HostError> {
+    fn of_wish(&self, wish: RunRequest) -> Result<StartRequest, HostError> {
         let name = wish.agent.as_deref().unwrap_or(GENERAL_ASSISTANT);
         let agent = self.runner.library().agent(name).cloned();
         let agent = agent.map_err(|error| HostError::NotFound(error.to_string()))?;
@@ -46,7 +46,7 @@ impl TestHost {
         let model = ScriptedModel::parse("test", &whole)
             .map_err(|error| HostError::Invalid(error.to_string()))?;
         let models: Vec<Arc<dyn Model>> = vec![Arc::new(model)];
-        Ok(Start {
+        Ok(StartRequest {
             message: UserMessage { text: wish.text, ..UserMessage::default() },
             agent,
             models,
@@ -60,21 +60,24 @@ impl TestHost {
     }
 }
 
-impl Host for TestHost {
-    fn start(&self, wish: RunWish) -> BoxFuture<'_, Result<Start, HostError>> {
+impl DaemonHost for TestHost {
+    fn prepare_run(&self, wish: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
         Box::pin(std::future::ready(self.of_wish(wish)))
     }
 
-    fn restore<'a>(&'a self, run: &'a StoredRun) -> BoxFuture<'a, Result<Start, HostError>> {
+    fn prepare_resume<'a>(
+        &'a self,
+        run: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<StartRequest, HostError>> {
         // What the model has said before is not said again.
         let script = run.state.pointer("/setup/script").and_then(|s| s.as_str()).unwrap_or("");
         let rest = script.split_once("# --- after a restart\n").map_or(script, |(_, rest)| rest);
-        let wish = RunWish {
+        let wish = RunRequest {
             conversation: Some(run.conversation),
             model: Some(format!("turns:\n{}", rest.trim_start_matches("turns:\n"))),
             owner: run.context.owner.clone(),
             channel: run.context.channel.clone(),
-            ..RunWish::default()
+            ..RunRequest::default()
         };
         Box::pin(std::future::ready(self.of_wish(wish)))
     }
@@ -100,7 +103,7 @@ impl Host for TestHost {
         Ok(rows.collect())
     }
 
-    fn set(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
+    fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
         let mut settings = self.settings.lock().unwrap();
         settings.retain(|(known, _)| known != key);
         settings.extend(value.map(|value| (key.to_owned(), value.to_owned())));
@@ -111,7 +114,7 @@ impl Host for TestHost {
         Box::pin(async {
             let (toolcrib, settings) = &self.configured;
             let invalid = |error: &dyn std::fmt::Display| HostError::Invalid(error.to_string());
-            let rules = rule_files::compile(&[Place::new(Layer::User, self.rules_file())]);
+            let rules = rule_files::compile_files(&[RuleFile::new(Layer::User, self.rules_file())]);
             let rules = rules.map_err(|error| invalid(&error))?;
             let settings = Settings { rules, ..settings.clone() };
             let waiting = toolcrib.reconfigure(settings).await.map_err(|error| invalid(&error))?;

@@ -10,11 +10,11 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use toolcrib_app::agent::context::{CompactionRules, Prices, Windows};
+use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
-use toolcrib_app::runner::{AskLater, Runner, RunnerSettings};
+use toolcrib_app::runner::{DeferApproval, Runner, RunnerSettings};
 use toolcrib_app::{Settings, Stores, Toolcrib};
-use toolcrib_server::{Address, Daemon, DaemonSettings, Observe};
+use toolcrib_server::{Daemon, DaemonAddress, DaemonSettings, Telemetry};
 
 pub(crate) use client::{Answer, Client};
 pub(crate) use events::Events;
@@ -33,7 +33,7 @@ pub(crate) struct Plan {
     /// Whether everything is kept in a database file (`true`) or in memory.
     pub(crate) durable: bool,
     /// Where figures and spans go.
-    pub(crate) observe: Observe,
+    pub(crate) observe: Telemetry,
 }
 
 impl Default for Plan {
@@ -44,7 +44,7 @@ impl Default for Plan {
             builder: Box::new(|builder| builder),
             daemon: Box::new(|_| ()),
             durable: false,
-            observe: Observe::default(),
+            observe: Telemetry::default(),
         }
     }
 }
@@ -81,15 +81,17 @@ impl TestDaemon {
         (plan.toolcrib)(&mut settings);
         let database = plan.durable.then(|| state.join("toolcrib.db"));
         let (observe, configured) = (plan.observe, settings.clone());
-        let stores = observe.of_calls(Stores::open(database.as_deref()).unwrap());
-        let builder =
-            Toolcrib::builder(settings).for_agents().stores(stores).approver(Arc::new(AskLater));
+        let stores = observe.instrument_stores(Stores::open(database.as_deref()).unwrap());
+        let builder = Toolcrib::builder(settings)
+            .for_agents()
+            .stores(stores)
+            .approver(Arc::new(DeferApproval));
         let toolcrib = (plan.builder)(builder).build().await.unwrap();
         let runner =
             Runner::new(toolcrib.clone(), runner_settings(&workspace, folder.path())).unwrap();
         let own = own_folder(&state);
         let mut settings = DaemonSettings::new(&own);
-        settings.observe = observe;
+        settings.telemetry = observe;
         settings.listen.unix = Some(own.join("socket"));
         (plan.daemon)(&mut settings);
         let host = Arc::new(TestHost::new(
@@ -156,7 +158,7 @@ impl TestDaemon {
 fn own_folder(state: &Path) -> PathBuf {
     let folders = std::iter::once("daemon".to_owned()).chain((2..).map(|n| format!("daemon-{n}")));
     let mut free = folders.map(|name| state.join(name));
-    free.find(|folder| Address::read(folder).unwrap().is_none()).unwrap()
+    free.find(|folder| DaemonAddress::read(folder).unwrap().is_none()).unwrap()
 }
 
 fn runner_settings(workspace: &Path, folder: &Path) -> RunnerSettings {
@@ -164,7 +166,7 @@ fn runner_settings(workspace: &Path, folder: &Path) -> RunnerSettings {
     RunnerSettings {
         folders: Folders { agents: vec![agents], ..Folders::default() },
         workspace: Some(workspace.to_owned()),
-        windows: Arc::new(Windows::builtin().unwrap()),
+        windows: Arc::new(ContextWindows::builtin().unwrap()),
         prices: Arc::new(Prices::builtin().unwrap()),
         compaction: CompactionRules::default(),
     }

@@ -1,10 +1,11 @@
-//! Opening a database: what is made, what is refused, and what nobody gets to read.
+//! Tests of opening a Postgres database: created tables, refused databases, and messages without
+//! passwords.
 
 use std::process::Command;
 
-use toolcrib_core::{FactStore as _, SwitchState, SwitchStore as _};
+use toolcrib_core::{KeyValueStore as _, SwitchState, SwitchStore as _};
 use toolcrib_store::{ConnectError, PostgresStore, StoreOptions};
-use toolcrib_testkit::postgres::Server;
+use toolcrib_testkit::postgres_server::PostgresServer;
 
 use super::{FAST, open};
 
@@ -22,7 +23,7 @@ async fn refused(url: &str) -> ConnectError {
 }
 
 /// A certificate for `localhost` that is its own authority, where the server finds it.
-fn make_certificate(server: &Server) {
+fn make_certificate(server: &PostgresServer) {
     let folder = server.folder();
     let made = Command::new("openssl")
         .args([
@@ -51,7 +52,7 @@ fn make_certificate(server: &Server) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn only_what_is_ours_is_opened() {
-    let server = Server::start_on_tcp(FAST);
+    let server = PostgresServer::start_on_tcp(FAST);
     let port = server.port();
     many_make_the_tables_at_once(&server).await;
     an_older_store_goes_forward_with_its_switches(&server).await;
@@ -62,7 +63,7 @@ async fn only_what_is_ours_is_opened() {
     what_is_encrypted_is_checked(&server, port).await;
 }
 
-async fn many_make_the_tables_at_once(server: &Server) {
+async fn many_make_the_tables_at_once(server: &PostgresServer) {
     let url = server.database("many");
     let mut tasks = tokio::task::JoinSet::new();
     for _ in 0..4 {
@@ -70,8 +71,8 @@ async fn many_make_the_tables_at_once(server: &Server) {
         tasks.spawn(async move { open(&url).await });
     }
     let stores = tasks.join_all().await;
-    stores[0].put_fact("a", "b").await.unwrap();
-    assert_eq!(stores[3].fact("a").await.unwrap().as_deref(), Some("b"));
+    stores[0].put_value("a", "b").await.unwrap();
+    assert_eq!(stores[3].value("a").await.unwrap().as_deref(), Some("b"));
     assert_eq!(
         server.sql("many", "SELECT count(*), max(version) FROM toolcrib_schema"),
         format!("1|{}", newest())
@@ -79,7 +80,7 @@ async fn many_make_the_tables_at_once(server: &Server) {
 }
 
 /// Switches that were on or off before there was a third state stay so.
-async fn an_older_store_goes_forward_with_its_switches(server: &Server) {
+async fn an_older_store_goes_forward_with_its_switches(server: &PostgresServer) {
     let url = server.database("older");
     server.sql("older", FIRST);
     server.sql(
@@ -95,7 +96,7 @@ async fn an_older_store_goes_forward_with_its_switches(server: &Server) {
     assert_eq!(server.sql("older", "SELECT version FROM toolcrib_schema"), newest().to_string());
 }
 
-async fn what_is_not_ours_is_left_alone(server: &Server) {
+async fn what_is_not_ours_is_left_alone(server: &PostgresServer) {
     let url = server.database("theirs");
     server.sql("theirs", "CREATE TABLE facts (x int)");
     let error = refused(&url).await;
@@ -105,14 +106,14 @@ async fn what_is_not_ours_is_left_alone(server: &Server) {
     assert_eq!(server.sql("theirs", tables), "facts");
     // A schema of our own beside theirs.
     server.sql("theirs", "CREATE SCHEMA crib");
-    open(&format!("{url}?options=-csearch_path%3Dcrib")).await.put_fact("a", "b").await.unwrap();
+    open(&format!("{url}?options=-csearch_path%3Dcrib")).await.put_value("a", "b").await.unwrap();
     assert_eq!(server.sql("theirs", tables), "facts");
     assert_eq!(server.sql("theirs", "SELECT value FROM crib.facts"), "b");
     let error = refused(&server.url("nowhere")).await.to_string();
     assert!(error.contains("\"nowhere\"") && error.contains("does not exist"), "{error}");
 }
 
-async fn a_newer_store_is_left_alone(server: &Server) {
+async fn a_newer_store_is_left_alone(server: &PostgresServer) {
     let url = server.database("newer");
     drop(open(&url).await);
     server.sql("newer", "UPDATE toolcrib_schema SET version = 1000");
@@ -124,13 +125,13 @@ async fn a_newer_store_is_left_alone(server: &Server) {
     assert_eq!(server.sql("newer", "SELECT version FROM toolcrib_schema"), "1000");
 }
 
-async fn another_encoding_is_refused(server: &Server) {
+async fn another_encoding_is_refused(server: &PostgresServer) {
     server.sql("postgres", "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
     let error = refused(&server.url("latin")).await;
     assert!(matches!(&error, ConnectError::NotUtf8 { encoding, .. } if encoding == "LATIN1"));
 }
 
-async fn a_password_is_checked_and_never_said(server: &Server, port: u16) {
+async fn a_password_is_checked_and_never_said(server: &PostgresServer, port: u16) {
     let _ = server.database("secret");
     server.sql(
         "secret",
@@ -138,7 +139,7 @@ async fn a_password_is_checked_and_never_said(server: &Server, port: u16) {
     );
     let url = |password: &str| format!("postgres://ann:{password}@127.0.0.1:{port}/secret");
     let store = open(&url("r1ght-w0rd")).await;
-    store.put_fact("a", "b").await.unwrap();
+    store.put_value("a", "b").await.unwrap();
     let error = refused(&url("wr0ng-w0rd")).await;
     let said = format!("{error} {error:?}");
     assert!(said.contains("password authentication failed"), "{said}");
@@ -155,7 +156,7 @@ async fn a_password_is_checked_and_never_said(server: &Server, port: u16) {
     );
 }
 
-async fn what_is_encrypted_is_checked(server: &Server, port: u16) {
+async fn what_is_encrypted_is_checked(server: &PostgresServer, port: u16) {
     let folder = server.folder().display().to_string();
     let url = format!("postgres://ann:r1ght-w0rd@localhost:{port}/secret?sslmode=require");
     let error = refused(&url).await.to_string();
@@ -173,7 +174,7 @@ async fn what_is_encrypted_is_checked(server: &Server, port: u16) {
             Err(error) => assert!(error.to_string().contains("does not support TLS"), "{error}"),
         }
     };
-    assert_eq!(store.fact("a").await.unwrap().as_deref(), Some("b"));
+    assert_eq!(store.value("a").await.unwrap().as_deref(), Some("b"));
     let encrypted = "SELECT bool_and(ssl) FROM pg_stat_ssl JOIN pg_stat_activity USING (pid) WHERE usename = 'ann'";
     assert_eq!(server.sql("secret", encrypted), "t");
     let error = refused(&url).await.to_string();

@@ -1,17 +1,17 @@
-//! The store in Postgres, on a real server. Each test starts one and uses databases of its own on it: a server takes a second or two, a
-//! database some milliseconds.
+//! Integration tests of the Postgres store on a real server. Each test binary starts one server,
+//! which takes a second or two, and each test uses its own databases, which take some milliseconds.
 
+mod conformance;
 mod connect;
-mod cuts;
-mod figures;
+mod connection_loss;
+mod performance;
 mod replicas;
-mod suites;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_core::audit::{genesis, link};
-use toolcrib_core::{AuditStore, canonical};
+use toolcrib_core::audit::{chain_hash, genesis};
+use toolcrib_core::{AuditStore, canonical_json};
 use toolcrib_store::{PostgresStore, StoreOptions};
 
 /// What is tested here is not the power: the disk need not be waited for.
@@ -35,8 +35,8 @@ async fn verified(store: &PostgresStore) -> usize {
         let mut previous = genesis(chain);
         for (row, place) in rows.iter().zip(1..) {
             assert_eq!((row.chain, row.seq), (chain, place));
-            previous = link(&previous, &row.text);
-            assert_eq!(row.hash, canonical::hex(&previous), "{}", row.text);
+            previous = chain_hash(&previous, &row.text);
+            assert_eq!(row.hash, canonical_json::hex(&previous), "{}", row.text);
         }
         assert_eq!(rows.len() as u64, newest);
         count += rows.len();

@@ -1,23 +1,24 @@
-//! Several stores on one database, as several daemons: one run per call, nothing stuck, and nobody writes what is not theirs any more.
+//! Tests of several stores on one database, as with several daemons: one worker per call, prompt
+//! recovery, and fencing.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use toolcrib_core::{
-    ApprovalStore as _, CallStore as _, Checkpoints, Decision, DecisionRecord, Effect, Intent,
-    OutcomeKind, RunStatus, RunStore as _, StoreError, StoredRun, WorkerState,
+    ApprovalStore as _, CallStore as _, ConversationAndRunStore, Decision, DecisionRecord, Effect,
+    Intent, OutcomeKind, RunStatus, RunStore as _, StoreError, StoredRun, WorkerState,
 };
 use toolcrib_core::{CallId, ConversationStore as _};
 use toolcrib_store::{PostgresStore, StoreOptions};
 use toolcrib_testkit::conformance::{accepted, conversation, intent, question, run, settlement};
-use toolcrib_testkit::postgres::Server;
+use toolcrib_testkit::postgres_server::PostgresServer;
 
 use super::{FAST, open, open_slow, verified};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replicas_share_a_database() {
-    let server = Server::start_with(FAST);
+    let server = PostgresServer::start_with(FAST);
     a_paused_holder_is_fenced(&server).await;
     a_claim_that_ran_out_and_that_nobody_took_goes_on(&server).await;
     whose_batch_was_taken_is_fenced(&server).await;
@@ -28,14 +29,14 @@ async fn replicas_share_a_database() {
 }
 
 /// The lease of every claim is over, and its holder has not noticed.
-fn pause(server: &Server, database: &str, epoch: u64) {
+fn pause(server: &PostgresServer, database: &str, epoch: u64) {
     let sql =
         format!("UPDATE workers SET expires_at = now() - interval '1 s' WHERE epoch = {epoch}");
     server.sql(database, &sql);
 }
 
 /// Reliability A5.
-async fn a_paused_holder_is_fenced(server: &Server) {
+async fn a_paused_holder_is_fenced(server: &PostgresServer) {
     let url = server.database("paused");
     let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
     let held = slow.claim().await.unwrap();
@@ -46,7 +47,7 @@ async fn a_paused_holder_is_fenced(server: &Server) {
     );
     pause(server, "paused", held);
     assert_eq!(other.worker(held).await, Ok(WorkerState::Gone));
-    assert!(!other.call(begun.facts.call).await.unwrap().unwrap().is_worked_on);
+    assert!(!other.call(begun.facts.call).await.unwrap().unwrap().is_owner_alive);
     let mine = other.claim().await.unwrap();
     let found = other.recover(mine, 5_000, true).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
@@ -64,7 +65,7 @@ async fn a_paused_holder_is_fenced(server: &Server) {
     assert_eq!(verified(&slow).await, 2, "started, and its one end");
 }
 
-async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &Server) {
+async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &PostgresServer) {
     let url = server.database("late");
     let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
     let held = slow.claim().await.unwrap();
@@ -78,8 +79,9 @@ async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &Server) {
     assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
 }
 
-/// Found by the trial of several daemons: it renewed its lease and held calls of a batch that another had taken, and nobody ended them.
-async fn whose_batch_was_taken_is_fenced(server: &Server) {
+/// Found by the trial of several daemons: it renewed its lease and held calls of a batch that
+/// another had taken, and nobody ended them.
+async fn whose_batch_was_taken_is_fenced(server: &PostgresServer) {
     let url = server.database("taken");
     let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
     let held = slow.claim().await.unwrap();
@@ -94,7 +96,7 @@ async fn whose_batch_was_taken_is_fenced(server: &Server) {
 }
 
 /// A transaction that writes under a claim and one that takes it over exclude each other.
-async fn whoever_writes_is_not_taken_over(server: &Server) {
+async fn whoever_writes_is_not_taken_over(server: &PostgresServer) {
     let url = server.database("writes");
     let options =
         StoreOptions { full_commit_delay: Duration::from_millis(400), ..StoreOptions::default() };
@@ -117,8 +119,9 @@ async fn whoever_writes_is_not_taken_over(server: &Server) {
     settling.await.unwrap().unwrap();
 }
 
-/// A process of its own would be killed; here its thread is cut off from its database, as by a broken network, and not allowed back.
-async fn a_store_that_dies_is_taken_over_after_its_lease(server: &Server) {
+/// A process of its own would be killed; here its thread is cut off from its database, as by a
+/// broken network, and not allowed back.
+async fn a_store_that_dies_is_taken_over_after_its_lease(server: &PostgresServer) {
     let url = server.database("dies");
     server.sql("dies", "CREATE ROLE replica LOGIN; GRANT ALL ON SCHEMA public TO replica");
     let lease = Duration::from_secs(2);
@@ -154,7 +157,7 @@ async fn a_store_that_dies_is_taken_over_after_its_lease(server: &Server) {
     assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
 }
 
-async fn questions_and_runs_are_decided_once(server: &Server) {
+async fn questions_and_runs_are_decided_once(server: &PostgresServer) {
     let url = server.database("decided");
     let mut stores = Vec::new();
     for _ in 0..4 {
@@ -178,7 +181,7 @@ async fn questions_and_runs_are_decided_once(server: &Server) {
             let run = (paused.id, paused.epoch);
             tasks.spawn(async move {
                 let decided = store.decide(id, record).await.unwrap();
-                (by, decided, store.take_run(run.0, run.1).await)
+                (by, decided, store.claim_run(run.0, run.1).await)
             });
         }
         let answers = tasks.join_all().await;
@@ -191,7 +194,7 @@ async fn questions_and_runs_are_decided_once(server: &Server) {
         assert_eq!(answers.iter().filter(|(.., taken)| taken.is_ok()).count(), 1, "{answers:?}");
     }
     assert_eq!(verified(&stores[0]).await, 50 * 5, "asked, and four tries to decide");
-    let store: &dyn Checkpoints = &*stores[0];
+    let store: &dyn ConversationAndRunStore = &*stores[0];
     store.flush(toolcrib_core::RunId::fresh()).await.unwrap();
 }
 
@@ -203,7 +206,7 @@ const REPLICAS: usize = 4;
 type Truth = Arc<Mutex<HashMap<CallId, u32>>>;
 
 /// Reliability A3, without the kills: claims are dropped at random while calls run.
-async fn each_call_runs_at_most_once(server: &Server) {
+async fn each_call_runs_at_most_once(server: &PostgresServer) {
     let url = server.database("races");
     let calls: Arc<Vec<Intent>> =
         Arc::new((0..CALLS).map(|_| intent(Effect::SideEffect, 0)).collect());
@@ -221,7 +224,7 @@ async fn each_call_runs_at_most_once(server: &Server) {
     let last = open(&url).await;
     let mine = last.claim().await.unwrap();
     let left = last.recover(mine, 5_000, true).await.unwrap().unknown.len();
-    assert!(last.open().await.unwrap().is_empty(), "calls are stuck");
+    assert!(last.open_calls().await.unwrap().is_empty(), "calls are stuck");
     let truth = truth.lock().unwrap().clone();
     assert!(truth.values().all(|runs| *runs == 1), "a call ran twice");
     let ends = server.sql("races", "SELECT count(*) FILTER (WHERE outcome = 'succeeded'), count(*) FILTER (WHERE outcome = 'unknown') FROM calls");
@@ -235,11 +238,13 @@ async fn each_call_runs_at_most_once(server: &Server) {
     assert_eq!(verified(&last).await, 2 * CALLS);
 }
 
-/// Tries each call, in an order of its own; drops its claim in the middle of some. Returns how many it found to be unknown.
+/// Tries each call, in an order of its own; drops its claim in the middle of some. Returns how many
+/// it found to be unknown.
 async fn race(store: &PostgresStore, calls: &[Intent], truth: &Truth, seed: usize) -> usize {
     let mut unknown = 0;
     let mut epoch = store.claim().await.unwrap();
-    // Each begins elsewhere and goes its own way round, so that they meet all the time; those that go step by step meet every call.
+    // Each begins elsewhere and goes its own way round, so that they meet all the time; those that
+    // go step by step meet every call.
     let (start, step) = (seed * CALLS / (16 * REPLICAS), [1, 3, 7, 9][seed % 4]);
     for n in 0..CALLS / 16 {
         let intent = Intent { epoch, ..calls[(start + n * step) % CALLS].clone() };

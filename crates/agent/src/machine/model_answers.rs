@@ -1,0 +1,138 @@
+//! Machine transitions for answers and failures of the model.
+
+use std::sync::Arc;
+
+use toolcrib_core::Call;
+use toolcrib_providers::conversation::{CallAnswer, Message, ModelMessage, UserKind};
+use toolcrib_providers::model::{FailureKind, ModelError};
+use toolcrib_providers::{Format, Stop, Turn};
+
+use super::{Machine, Phase, RequestMode, RunEnd, model_messages};
+use crate::context::Money;
+
+/// Consecutive empty answers before the run ends: Gemini sometimes answers with nothing, and asking
+/// again helps.
+const EMPTY_ANSWERS: u32 = 2;
+
+impl Machine {
+    /// The model answered. `calls` are those of the turn, in order, under canonical names.
+    pub fn model_answered(
+        &mut self,
+        turn: Turn,
+        provider: &str,
+        model: &str,
+        calls: Vec<Call>,
+        cost: Option<Money>,
+    ) {
+        let Phase::Model { ask } = &self.state.phase else { return };
+        let ask = ask.clone();
+        self.state.spent.add(turn.usage, cost);
+        let (stop, is_empty) = (turn.stop.clone(), turn.text.trim().is_empty());
+        let message = ModelMessage::new(turn, provider, model);
+        let has_calls = message.unanswered().next().is_some();
+        self.history.push(Arc::new(Message::Model(Box::new(message))));
+        match ask {
+            RequestMode::Last { end } => {
+                self.refuse_calls(&calls);
+                self.end(end);
+            }
+            RequestMode::Open if has_calls => {
+                self.state.empty_answers = 0;
+                self.state.phase = Phase::Tools { calls };
+            }
+            RequestMode::Open => self.no_calls(&stop, is_empty),
+        }
+    }
+
+    /// No model answered; the partial answer is kept. The error's message names the model and says
+    /// what to do.
+    pub fn model_failed(&mut self, error: &ModelError) {
+        self.keep_partial(error);
+        let end = match error.kind {
+            FailureKind::Cancelled => RunEnd::Stopped,
+            kind => RunEnd::Failed { kind, message: error.message.clone() },
+        };
+        self.end(end);
+    }
+
+    /// The run's time ended before a request: the model is asked for its best answer without tools.
+    pub fn no_time_left(&mut self, message: String) {
+        if self.state.phase != (Phase::Model { ask: RequestMode::Open }) {
+            return;
+        }
+        self.push_user_message(model_messages::budget(&message), UserKind::Guard);
+        self.state.phase =
+            Phase::Model { ask: RequestMode::Last { end: RunEnd::Budget { message } } };
+    }
+
+    /// The run's time ended during an answer; the partial answer is kept.
+    pub fn out_of_time(&mut self, error: &ModelError, message: String) {
+        self.keep_partial(error);
+        self.inject_queued();
+        self.out_of_budget(message);
+    }
+
+    fn keep_partial(&mut self, error: &ModelError) {
+        if error.partial.is_empty() {
+            return;
+        }
+        let turn = partial_turn(&error.partial);
+        let message = ModelMessage::new(turn, &error.provider, &error.model);
+        self.history.push(Arc::new(Message::Model(Box::new(message))));
+    }
+
+    fn refuse_calls(&mut self, calls: &[Call]) {
+        let Some(message) = self.answering() else { return };
+        for (index, call) in calls.iter().enumerate() {
+            message.answer(index, CallAnswer::not_run(call.id, model_messages::NO_MORE_TOOLS));
+        }
+    }
+
+    /// An answer without calls ends the run, unless it is empty or a message is queued.
+    fn no_calls(&mut self, stop: &Stop, is_empty: bool) {
+        if *stop == Stop::Paused {
+            self.next_round();
+            return;
+        }
+        if self.inject_queued() {
+            self.state.phase = Phase::Model { ask: RequestMode::Open };
+            return;
+        }
+        let end = match stop {
+            Stop::Refused => RunEnd::Refused,
+            _ if is_empty => return self.ask_again(stop),
+            Stop::Length => RunEnd::Length,
+            _ => RunEnd::Completed,
+        };
+        self.end(end);
+    }
+
+    fn ask_again(&mut self, stop: &Stop) {
+        self.state.empty_answers += 1;
+        if self.state.empty_answers > EMPTY_ANSWERS {
+            let message = format!(
+                "the model answered with nothing {} times ({stop:?})",
+                self.state.empty_answers
+            );
+            return self.end(RunEnd::Failed { kind: FailureKind::Unreadable, message });
+        }
+        self.push_user_message(model_messages::EMPTY, UserKind::Guard);
+        self.state.phase = Phase::Model { ask: RequestMode::Open };
+    }
+}
+
+/// A turn from a partial answer: its text is kept for people and the model, without any calls.
+fn partial_turn(text: &str) -> Turn {
+    Turn {
+        format: Format::Text,
+        calls: Vec::new(),
+        hosted: Vec::new(),
+        text: text.to_owned(),
+        reasoning: String::new(),
+        usage: None,
+        stop: Stop::Missing,
+        assistant: serde_json::Value::Null,
+        complete: false,
+        notes: vec!["the answer was stopped, or broke off, here".to_owned()],
+    }
+}

@@ -1,0 +1,150 @@
+//! Tool search of this Toolcrib: the tool `find_tools` for models, and the same search for other
+//! callers.
+
+use std::sync::{Arc, Weak};
+
+use toolcrib_agent::context;
+use toolcrib_agent::tool_selection::{ActiveRequestTools, ToolSelectionRules};
+use toolcrib_code_mode::{ToolMatches, ToolSearch};
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{
+    BoxFuture, Catalog, Embedder, Entry, ToolError, ToolSelection, View, ViewRequest,
+};
+use toolcrib_providers::http_provider::{Endpoint, ProviderSettings, SettingsError};
+use toolcrib_tool_search::find_tools::{self, ModelChoice, ToolFinder, ToolSearchResult};
+
+use crate::toolcrib::Toolcrib;
+
+/// Settings of tool search.
+#[derive(Debug, Clone, Default)]
+pub struct ToolSearchSettings {
+    /// How tools get into the requests of runs.
+    pub offer: ToolSelectionRules,
+    /// The embedding model.
+    pub model: ModelChoice,
+    /// A remote embedding model for better ranking. Tool descriptions and queries are sent to it.
+    pub embeddings: Option<EmbeddingModel>,
+}
+
+impl ToolSearchSettings {
+    /// The models for the search.
+    pub(crate) fn search_mode(&self) -> (&ModelChoice, Option<(&str, &str)>) {
+        let embeddings = self.embeddings.as_ref();
+        (&self.model, embeddings.map(|one| (one.provider.id.as_str(), one.model.as_str())))
+    }
+}
+
+/// A remote embedding model.
+#[derive(Debug, Clone)]
+pub struct EmbeddingModel {
+    /// Its provider.
+    pub provider: ProviderSettings,
+    /// Its name at the provider.
+    pub model: String,
+}
+
+/// A remote embedding model with its client.
+struct RemoteEmbedder {
+    endpoint: Endpoint,
+    model: String,
+    id: String,
+}
+
+impl Embedder for RemoteEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn embed<'a>(&'a self, texts: &'a [String]) -> BoxFuture<'a, Result<Vec<Vec<f32>>, ToolError>> {
+        Box::pin(async {
+            let made = self.endpoint.embed(&self.model, texts).await;
+            made.map_err(|error| {
+                let text = "The model for finding tools did not answer.";
+                ToolError::execution(text).with_detail(format!("{}: {error}", self.id))
+            })
+        })
+    }
+}
+
+/// Searches tools, and selects those in the requests of runs.
+#[derive(Clone)]
+pub(crate) struct ToolSearcher {
+    finder: Arc<ToolFinder>,
+    pub(crate) exposed: Arc<ActiveRequestTools>,
+}
+
+impl ToolSearcher {
+    /// # Errors
+    /// [`SettingsError`] if the settings of the embedding provider are invalid.
+    pub(crate) fn new(settings: &ToolSearchSettings) -> Result<Self, SettingsError> {
+        let mut finder = ToolFinder::new(settings.model.clone());
+        if let Some(EmbeddingModel { provider, model }) = settings.embeddings.clone() {
+            let id = format!("{}/{model}", provider.id);
+            let endpoint = Endpoint::new(provider)?;
+            finder = finder.with_embedder(Arc::new(RemoteEmbedder { endpoint, model, id }));
+        }
+        Ok(Self { finder: Arc::new(finder), exposed: Arc::default() })
+    }
+
+    /// The search for scripts over this registry.
+    pub(crate) fn for_scripts(&self, catalog: &Arc<dyn Catalog>) -> ScriptToolSearch {
+        ScriptToolSearch { catalog: Arc::downgrade(catalog), finder: Arc::clone(&self.finder) }
+    }
+
+    /// The search tools over this registry.
+    pub(crate) fn source(&self, catalog: &Arc<dyn Catalog>) -> FixedSource {
+        let exposure = Arc::clone(&self.exposed) as Arc<dyn ToolSelection>;
+        find_tools::source(Arc::downgrade(catalog), Arc::clone(&self.finder), exposure)
+    }
+}
+
+/// Search for scripts, with the same ranking as for models.
+pub(crate) struct ScriptToolSearch {
+    catalog: Weak<dyn Catalog>,
+    finder: Arc<ToolFinder>,
+}
+
+impl ToolSearch for ScriptToolSearch {
+    fn search<'a>(
+        &'a self,
+        view: Arc<View>,
+        words: &'a str,
+        most: usize,
+    ) -> BoxFuture<'a, Result<ToolMatches, ToolError>> {
+        Box::pin(async move {
+            let Some(catalog) = self.catalog.upgrade() else { return Ok(ToolMatches::default()) };
+            let ToolSearchResult { usable, nearest, .. } =
+                self.finder.find(catalog, view, words, most).await?;
+            let tools = usable.into_iter().take(most).map(|(entry, _)| entry).collect();
+            Ok(ToolMatches { tools, nearest })
+        })
+    }
+}
+
+impl Toolcrib {
+    /// The tools of a view that best match a text, at most `limit`, and matching ones that are not
+    /// ready. The first search builds the index, in up to half a second for ten thousand tools.
+    ///
+    /// # Errors
+    /// `execution_error` if the configured model cannot be loaded; the detail says why.
+    pub async fn search_tools(
+        &self,
+        view: &Arc<ViewRequest>,
+        query: &str,
+        limit: usize,
+    ) -> Result<ToolSearchResult, ToolError> {
+        let catalog = self.engine().shared_catalog();
+        let view = catalog.view(view);
+        let mut sought = self.discovery.finder.find(catalog, view, query, limit).await?;
+        sought.usable.truncate(limit);
+        Ok(sought)
+    }
+
+    /// Estimated tokens of this tool in each request that carries it; for a provider-defined tool,
+    /// the maximum over all providers.
+    #[must_use]
+    pub fn declaration_tokens(&self, entry: &Entry) -> u64 {
+        let own = entry.providers().iter().map(|own| context::estimate_tool(entry, &own.provider));
+        own.max().unwrap_or_else(|| context::estimate_spec(entry.spec()))
+    }
+}

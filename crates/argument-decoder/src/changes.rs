@@ -1,0 +1,136 @@
+//! What a repair or a conversion changed: the record a caller shows, stores and audits.
+#![deny(clippy::indexing_slicing)]
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+/// Changes kept per decoded text; the last one then says how many more there were. A million
+/// trailing commas must not become a million records.
+pub const MAX_CHANGES: usize = 50;
+
+/// One thing that was changed between the text of the model and the value given to the tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// JSON Pointer (RFC 6901) of the value concerned; empty for the whole arguments.
+    pub path: String,
+    /// What sort of change it was.
+    pub kind: ChangeKind,
+    /// One sentence for a person or a model: what was found and what it was read as.
+    pub note: String,
+}
+
+/// The sorts of change. The first group repairs text, the second converts values by the schema.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// A byte-order mark was removed.
+    ByteOrderMark,
+    /// Whitespace that is not JSON whitespace was removed around the text.
+    Whitespace,
+    /// A Markdown code fence around the whole text was removed.
+    CodeFence,
+    /// The object had been encoded as a JSON string.
+    DoubleEncoded,
+    /// The text was `null`, read as no arguments.
+    NullArguments,
+    /// A comma before a closing bracket was removed.
+    TrailingComma,
+    /// `True`, `False` or `None` was read as `true`, `false` or `null`.
+    PythonLiteral,
+    /// A single-quoted string was read as a string.
+    SingleQuotes,
+    /// An identifier without quotes was read as a key.
+    UnquotedKey,
+    /// A comment was removed.
+    Comment,
+    /// A raw control character inside a string was kept.
+    ControlCharacter,
+    /// A backslash before a character that JSON cannot escape was kept as a backslash.
+    InvalidEscape,
+    /// A key stood twice with equal values.
+    DuplicateKey,
+    /// The last closing brace was missing and was added.
+    MissingBrace,
+    /// A string of digits became a number, or a whole float became an integer.
+    ToNumber,
+    /// A string became a boolean.
+    ToBoolean,
+    /// An integer became the string of its digits.
+    ToString,
+    /// A string that held JSON became that array or object.
+    ParsedString,
+    /// A single value became an array of one.
+    ToArray,
+    /// The letter case of an enum value was corrected.
+    EnumCase,
+    /// A `null` of an optional parameter was removed.
+    NullRemoved,
+    /// The parameters stood inside one outer object and were taken out of it.
+    Unwrapped,
+    /// A parameter was sent under another of its names.
+    Renamed,
+    /// More changes of any kind than are listed.
+    More,
+}
+
+/// A bounded list of changes.
+#[derive(Debug, Default)]
+pub(super) struct Changes {
+    list: Vec<Change>,
+    unlisted: usize,
+}
+
+impl Changes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Adds a change; `render` runs only while the list has room, so a long list stays cheap.
+    pub(super) fn add(&mut self, kind: ChangeKind, render: impl FnOnce() -> (String, String)) {
+        if self.list.len() < MAX_CHANGES {
+            let (path, note) = render();
+            self.list.push(Change { path, kind, note });
+        } else {
+            self.unlisted += 1;
+        }
+    }
+
+    /// How many there are, to see later whether some were added.
+    pub(super) fn mark(&self) -> (usize, usize) {
+        (self.list.len(), self.unlisted)
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        for change in other.list {
+            self.add(change.kind, || (change.path, change.note));
+        }
+        self.unlisted += other.unlisted;
+    }
+
+    pub(super) fn finish(mut self) -> Vec<Change> {
+        if self.unlisted > 0 {
+            let note = format!("{} more changes of the same sorts are not listed", self.unlisted);
+            self.list.push(Change { path: String::new(), kind: ChangeKind::More, note });
+        }
+        self.list
+    }
+}
+
+/// Appends `/key` to a JSON Pointer, escaped by RFC 6901. Very long keys are shortened: a report
+/// names a place, it does not repeat a megabyte.
+pub(super) fn push_key(pointer: &mut String, key: &str) {
+    pointer.push('/');
+    for c in super::value_preview::shorten(key, 80).chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            c => pointer.push(c),
+        }
+    }
+}
+
+/// Appends `/index` to a JSON Pointer.
+pub(super) fn push_index(pointer: &mut String, index: usize) {
+    let _ = write!(pointer, "/{index}");
+}

@@ -1,0 +1,278 @@
+//! The two entries: arguments as text, and arguments as a value; and what comes out.
+#![deny(clippy::indexing_slicing)]
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::changes::{Change, ChangeKind, Changes};
+use super::coerce::{Coercer, remove_defaults};
+use super::error_message;
+use super::schema::Schema;
+use super::schema_plan::ROOT;
+use super::unwrap_text::{self, Content};
+use super::value_preview::{kind_of, preview};
+use super::value_size::{depth_of, value_size};
+
+/// Outer names that models and gateways put around the parameters.
+const WRAPPERS: [&str; 4] = ["arguments", "parameters", "input", "args"];
+
+/// Bounds of one text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Most bytes read.
+    pub max_bytes: usize,
+    /// Deepest nesting; values above 100 are read as 100, which the stack is sized for.
+    pub max_depth: usize,
+}
+
+impl Limits {
+    /// 16 MiB, so that a string of 10 MB fits with its escapes, and 100 levels.
+    pub const DEFAULT: Self = Self { max_bytes: 16 * 1024 * 1024, max_depth: 100 };
+
+    fn bounded(self) -> Self {
+        Self { max_depth: self.max_depth.min(Self::DEFAULT.max_depth), ..self }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// The result of decoding. Serializes as `{"outcome": "ok", "value": ...}` and so on.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum Decoded {
+    /// Right as written.
+    Ok {
+        /// The arguments: an object, defaults filled in.
+        value: Value,
+        /// Sentences for the model about parameters that the schema does not define.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// Right after the listed changes.
+    Repaired {
+        /// The arguments: an object, defaults filled in.
+        value: Value,
+        /// What was changed, in order; never empty.
+        changes: Vec<Change>,
+        /// Sentences for the model about parameters that the schema does not define.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        warnings: Vec<String>,
+    },
+    /// JSON, but not what the tool takes.
+    ValidationError {
+        /// For the model: path, expected, got and what to do; under [`super::MAX_MESSAGE_BYTES`].
+        #[serde(rename = "error")]
+        message: String,
+    },
+    /// Not JSON, and not repairable in one way.
+    ParseError {
+        /// For the model: place, what was found and what to do.
+        #[serde(rename = "error")]
+        message: String,
+    },
+}
+
+impl Decoded {
+    /// The arguments, if there are any.
+    #[must_use]
+    pub fn value(&self) -> Option<&Value> {
+        match self {
+            Self::Ok { value, .. } | Self::Repaired { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+}
+
+/// Decodes the text of a model. Empty or blank text is `{}`. Never panics, whatever the bytes.
+///
+/// ```
+/// use serde_json::json;
+/// use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode};
+///
+/// let schema = Schema::check(&json!({"properties": {"n": {"type": "integer"}}})).unwrap();
+/// let strict = decode(r#"{"n": 1}"#, &schema, &Limits::DEFAULT);
+/// assert!(matches!(strict, Decoded::Ok { .. }));
+/// let repaired = decode("{n: '1'}", &schema, &Limits::DEFAULT);
+/// assert!(matches!(&repaired, Decoded::Repaired { changes, .. } if changes.len() == 3));
+/// assert_eq!(repaired.value(), strict.value());
+/// ```
+#[must_use]
+pub fn decode(raw: impl AsRef<[u8]>, schema: &Schema, limits: &Limits) -> Decoded {
+    let raw = raw.as_ref();
+    let limits = limits.bounded();
+    let mut changes = Changes::default();
+    match unwrap_text::unwrap_text(raw, &limits, &mut changes) {
+        Err(message) => Decoded::ParseError { message },
+        Ok(Content::Other(value)) => not_an_object(&value),
+        Ok(Content::Object(map, depth)) => check(map, depth, raw.len(), schema, &limits, changes),
+    }
+}
+
+/// Decodes arguments that the provider sends as a value. A string is read as text; `null` is `{}`.
+/// What the provider's own parser lost (duplicate keys, digits of long numbers) cannot be detected.
+///
+/// ```
+/// use serde_json::json;
+/// use toolcrib_argument_decoder::{Limits, Schema, decode_value};
+///
+/// let schema = Schema::check(&json!({"properties": {"tags": {"type": "array"}}})).unwrap();
+/// let decoded = decode_value(json!({"tags": "new"}), &schema, &Limits::DEFAULT);
+/// assert_eq!(decoded.value(), Some(&json!({"tags": ["new"]})));
+/// ```
+#[must_use]
+pub fn decode_value(value: Value, schema: &Schema, limits: &Limits) -> Decoded {
+    let limits = limits.bounded();
+    let mut changes = Changes::default();
+    match value {
+        Value::String(text) => decode(text, schema, &limits),
+        Value::Null => {
+            changes.add(ChangeKind::NullArguments, || {
+                (String::new(), "null was read as no arguments".to_owned())
+            });
+            check(Map::new(), 0, 0, schema, &limits, changes)
+        }
+        Value::Object(map) => {
+            let value = Value::Object(map);
+            let depth = depth_of(&value, limits.max_depth);
+            let bytes = if depth > limits.max_depth { 0 } else { size_of_text(&value) };
+            let Value::Object(map) = value else { return not_an_object(&value) };
+            check(map, depth, bytes, schema, &limits, changes)
+        }
+        other => not_an_object(&other),
+    }
+}
+
+/// About as many bytes as the value has as text.
+fn size_of_text(value: &Value) -> usize {
+    value_size(value, usize::MAX).unwrap_or_default().saturating_mul(8)
+}
+
+fn not_an_object(value: &Value) -> Decoded {
+    let shown = if value.is_array() { String::new() } else { format!(" {}", preview(value, 100)) };
+    Decoded::ValidationError {
+        message: format!(
+            "The arguments must be one JSON object, and {}{shown} was sent. Send an object such as {{\"name\": \"value\"}}, or {{}} for no arguments.",
+            kind_of(value)
+        ),
+    }
+}
+
+fn check(
+    map: Map<String, Value>,
+    depth: usize,
+    bytes: usize,
+    schema: &Schema,
+    limits: &Limits,
+    mut changes: Changes,
+) -> Decoded {
+    let deepest = limits.max_depth.min(schema.max_depth());
+    if depth > deepest {
+        return Decoded::ValidationError {
+            message: format!(
+                "The arguments are nested deeper than the {deepest} levels that this tool can check. Send a flatter object."
+            ),
+        };
+    }
+    let validator = match schema.validator() {
+        Ok(validator) => validator,
+        Err(error) => {
+            return Decoded::ValidationError {
+                message: format!(
+                    "This tool cannot be called: {error}. Use another tool and tell the user."
+                ),
+            };
+        }
+    };
+    let mut map = unwrap(map, schema, &mut changes);
+    if let Err(message) = rename(&mut map, schema, &mut changes) {
+        return Decoded::ValidationError { message };
+    }
+    let mut value = Value::Object(map);
+    let valid = validator.is_valid(&value);
+    let mut fit = Coercer::new(schema, bytes, deepest, changes);
+    fit.root(&mut value, !valid);
+    let touched = fit.touched();
+    let (changes, warnings, defaults) = fit.finish();
+    if (touched || !valid) && !validator.is_valid(&value) {
+        // A default can break a rule about the whole object; the tool then gets what the model
+        // sent.
+        remove_defaults(&mut value, &defaults);
+        if defaults.is_empty() || !validator.is_valid(&value) {
+            return Decoded::ValidationError {
+                message: error_message::render(validator, &value, schema),
+            };
+        }
+    }
+    if changes.is_empty() {
+        Decoded::Ok { value, warnings }
+    } else {
+        Decoded::Repaired { value, changes: changes.finish(), warnings }
+    }
+}
+
+/// Gives parameters that came under another of their names the one that the schema has. Under both
+/// names they must be equal.
+fn rename(
+    map: &mut Map<String, Value>,
+    schema: &Schema,
+    changes: &mut Changes,
+) -> Result<(), String> {
+    for (alias, name) in schema.aliases() {
+        let Some(value) = map.get(alias) else { continue };
+        if let Some(own) = map.get(name).filter(|own| *own != value) {
+            return Err(format!(
+                "{name:?} and {alias:?} are one parameter, and they were sent with different values ({} and {}). Send {name:?} only.",
+                preview(own, 100),
+                preview(value, 100)
+            ));
+        }
+        if let Some(value) = map.shift_remove(alias) {
+            map.insert(name.clone(), value);
+        }
+        changes.add(ChangeKind::Renamed, || {
+            (format!("/{name}"), format!("{alias:?} was read as {name:?}, the parameter's name"))
+        });
+    }
+    Ok(())
+}
+
+/// Takes `{"arguments": {...}}` apart if that outer name is not a parameter and the inner ones all
+/// are.
+fn unwrap(
+    mut map: Map<String, Value>,
+    schema: &Schema,
+    changes: &mut Changes,
+) -> Map<String, Value> {
+    if map.len() != 1 {
+        return map;
+    }
+    let Some(outer) = map.keys().next().filter(|key| WRAPPERS.contains(&key.as_str())).cloned()
+    else {
+        return map;
+    };
+    let plan = schema.plan();
+    if !plan.names_any(ROOT) || plan.knows(ROOT, &outer) || plan.takes_others(ROOT) {
+        return map;
+    }
+    let parsed = match map.get(&outer) {
+        Some(Value::String(text)) => {
+            super::parser::parse_strict(text, Limits::DEFAULT.max_depth - 1)
+        }
+        _ => None,
+    };
+    let inner = parsed.as_ref().or_else(|| map.get(&outer)).and_then(Value::as_object);
+    if !inner.is_some_and(|inner| inner.keys().all(|key| plan.knows(ROOT, key))) {
+        return map;
+    }
+    changes.add(ChangeKind::Unwrapped, || {
+        (String::new(), format!("the parameters stood inside {outer:?} and were taken out of it"))
+    });
+    match parsed.or_else(|| map.remove(&outer)) {
+        Some(Value::Object(inner)) => inner,
+        _ => map,
+    }
+}

@@ -1,0 +1,48 @@
+//! The argument decoder: a model's text and a tool's schema in, one validated JSON object out.
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
+//!
+//! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `parser` (strict JSON and
+//! the repairs) and `coerce` (conversions, defaults); `jsonschema` validates before and after, and
+//! `error_message` explains a failure. [`Schema`] is checked once by `schema_check` and
+//! `schema_cost`, and compiled at its first use.
+//!
+//! # Invariants
+//!
+//! - One reading or none: two candidates for a repair or a conversion mean neither is applied.
+//! - Text that is valid JSON takes the strict branches only, so it means what it means everywhere.
+//! - Each change is reported, and nothing else changes a value. Defaults are no change.
+//! - Work is linear in the input and bounded for every schema that [`Schema::check`] accepts.
+//! - No I/O, no clock, no global state: equal input gives equal output.
+#![deny(clippy::indexing_slicing)]
+
+mod argument_error;
+mod changes;
+mod coerce;
+mod decode;
+mod error_message;
+mod number;
+mod parser;
+mod scalar_conversion;
+mod schema;
+mod schema_check;
+mod schema_cost;
+mod schema_plan;
+mod schema_references;
+mod string_parser;
+mod suggest;
+mod type_set;
+mod unwrap_text;
+mod value_preview;
+mod value_size;
+
+#[cfg(test)]
+mod tests;
+
+pub use changes::{Change, ChangeKind, MAX_CHANGES};
+pub use decode::{Decoded, Limits, decode, decode_value};
+pub use error_message::MAX_MESSAGE_BYTES;
+pub use parser::parse_strict;
+pub use schema::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, Schema, SchemaError};
+pub use unwrap_text::MAX_ENCODINGS;

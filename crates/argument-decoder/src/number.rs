@@ -1,0 +1,113 @@
+//! Numbers: the strict JSON grammar, and the text forms that convert without loss.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::Number;
+
+/// Largest magnitude up to which every whole `f64` is exactly one integer (2^53).
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Reads one number token by RFC 8259 §6. The error says what to send instead.
+pub(super) fn parse(token: &str) -> Result<Number, &'static str> {
+    if !is_json_number(token) {
+        return Err(advice(token));
+    }
+    if token.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) {
+        return parse_float(token).ok_or(
+            "The number is too large or too small for a 64-bit float. Send it as a string if the tool takes strings.",
+        );
+    }
+    if token == "-0" {
+        return Number::from_f64(-0.0).ok_or("Send 0.");
+    }
+    parse_integer(token).ok_or(
+        "The integer does not fit into 64 bits and would be changed. Send it as a string if the tool takes strings.",
+    )
+}
+
+/// The number whose canonical decimal text this is: no sign but `-`, no leading zero, no exponent,
+/// and, for a fraction, digits that the nearest float prints again.
+pub(super) fn canonical(text: &str) -> Option<Number> {
+    if text == "-0" || !is_json_number(text) || text.bytes().any(|b| matches!(b, b'e' | b'E')) {
+        return None;
+    }
+    let Some((_, fraction)) = text.split_once('.') else { return parse_integer(text) };
+    let number = parse_float(text)?;
+    let shortest = format!("{}", number.as_f64()?);
+    let trimmed = text.trim_end_matches('0');
+    let trimmed =
+        if fraction.bytes().all(|b| b == b'0') { trimmed.trim_end_matches('.') } else { trimmed };
+    (shortest == trimmed).then_some(number)
+}
+
+/// The integer that a whole float is, when it is exactly one.
+pub(super) fn whole(number: &Number) -> Option<Number> {
+    if !number.is_f64() {
+        return None;
+    }
+    let float = number.as_f64()?;
+    (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
+}
+
+fn parse_integer(token: &str) -> Option<Number> {
+    let unsigned = token.parse::<u64>().ok().map(Number::from);
+    unsigned.or_else(|| token.parse::<i64>().ok().map(Number::from))
+}
+
+fn parse_float(token: &str) -> Option<Number> {
+    let float: f64 = token.parse().ok()?;
+    let mantissa = token.split(['e', 'E']).next().unwrap_or_default();
+    let vanished = float == 0.0 && mantissa.bytes().any(|b| matches!(b, b'1'..=b'9'));
+    if vanished { None } else { Number::from_f64(float) }
+}
+
+fn is_json_number(token: &str) -> bool {
+    let rest = token.strip_prefix('-').unwrap_or(token);
+    let (rest, exponent) = match rest.split_once(['e', 'E']) {
+        Some((rest, exponent)) => (rest, Some(exponent)),
+        None => (rest, None),
+    };
+    let (whole, fraction) = match rest.split_once('.') {
+        Some((whole, fraction)) => (whole, Some(fraction)),
+        None => (rest, None),
+    };
+    let exponent_ok = exponent.is_none_or(|e| digits(e.strip_prefix(['+', '-']).unwrap_or(e)));
+    digits(whole)
+        && (whole.len() == 1 || !whole.starts_with('0'))
+        && fraction.is_none_or(digits)
+        && exponent_ok
+}
+
+fn digits(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn advice(token: &str) -> &'static str {
+    let unsigned = token.strip_prefix(['+', '-']).unwrap_or(token);
+    if unsigned.starts_with(['I', 'N', 'i', 'n']) {
+        return "JSON has no NaN or Infinity. Send a finite number, null, or leave the parameter out.";
+    }
+    if unsigned.starts_with("0x")
+        || unsigned.starts_with("0X")
+        || unsigned.starts_with("0b")
+        || unsigned.starts_with("0o")
+    {
+        return "JSON numbers are decimal. Send the decimal digits, or the text as a string in double quotes.";
+    }
+    if unsigned.contains('_') {
+        return "JSON numbers have no digit separators. Send the digits only.";
+    }
+    if token.starts_with('+') {
+        return "JSON numbers have no plus sign. Send the digits without it.";
+    }
+    if unsigned.starts_with('.')
+        || unsigned.contains("..")
+        || unsigned.ends_with('.')
+        || unsigned.contains(".e")
+    {
+        return "A JSON number has digits on both sides of the point, such as 0.5 or 5.0.";
+    }
+    if digits(unsigned) {
+        return "JSON numbers have no leading zeros. Send the digits without them, or a string in double quotes if the zeros matter.";
+    }
+    "This is not a JSON number. Send decimal digits, or put text into double quotes."
+}

@@ -1,0 +1,74 @@
+//! Syntax check of edited JSON, TOML and YAML files, with parsers that the program contains anyway.
+//! Programming languages are left to language servers and tests.
+#![deny(clippy::indexing_slicing)]
+
+use std::path::Path;
+
+use serde::de::IgnoredAny;
+
+/// Largest text that is checked, in bytes.
+const MAX_BYTES: usize = 2 * 1024 * 1024;
+/// Most YAML events that aliases may repeat (against exponential expansion).
+const MAX_REPLAYED: usize = 10_000;
+/// Characters of an error that are shown.
+const SHOWN: usize = 200;
+
+/// The syntax error in the new content of a file. `None` if there is none, if the format is
+/// unknown, or if the old content had an error too (`tsconfig.json` contains comments).
+pub(crate) fn warning(path: &str, old: Option<&str>, new: &str) -> Option<String> {
+    let language = Language::of(path)?;
+    let fault = language.fault(new)?;
+    if old.is_some_and(|old| !old.trim().is_empty() && language.fault(old).is_some()) {
+        return None;
+    }
+    let fault: String = fault.lines().next().unwrap_or_default().chars().take(SHOWN).collect();
+    Some(format!("{path} is no valid {} now: {fault}", language.name()))
+}
+
+#[derive(Clone, Copy)]
+enum Language {
+    Json,
+    Toml,
+    Yaml,
+}
+
+impl Language {
+    fn of(path: &str) -> Option<Self> {
+        match Path::new(path).extension()?.to_str()?.to_ascii_lowercase().as_str() {
+            "json" | "webmanifest" | "ipynb" | "geojson" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            "yaml" | "yml" => Some(Self::Yaml),
+            _ => None,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Json => "JSON",
+            Self::Toml => "TOML",
+            Self::Yaml => "YAML",
+        }
+    }
+
+    fn fault(self, text: &str) -> Option<String> {
+        if text.len() > MAX_BYTES {
+            return None;
+        }
+        match self {
+            // `IgnoredAny` parses without building values, and bounds the depth.
+            Self::Json => serde_json::from_str::<IgnoredAny>(text).err().map(|e| e.to_string()),
+            Self::Toml => toml::from_str::<toml::Table>(text).err().map(|e| e.to_string()),
+            Self::Yaml => {
+                let options = serde_saphyr::options! {
+                    with_snippet: false,
+                    alias_limits: serde_saphyr::alias_limits! {
+                        max_total_replayed_events: MAX_REPLAYED,
+                    },
+                };
+                serde_saphyr::from_multiple_with_options::<IgnoredAny>(text, options)
+                    .err()
+                    .map(|e| e.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Program runner: runs the programs of built-in tools in the sandbox, within the owner's settings.
+//!
+//! A [`ProgramRunner`] consists of a [`Backend`] and a [`ProgramPolicy`]. [`ProgramRunner::run`]
+//! runs a [`Program`] to its end, [`ProgramRunner::start`] starts one that outlives a call (a
+//! shell, a language server, a kernel).
+//!
+//! Invariants
+//! - No program runs below the sandbox level that the owner requires: such a call is refused with
+//!   instructions. Only shell commands may run without a sandbox, if the owner sets
+//!   `shell.target = "native"`.
+//! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
+//!   contains, and files that git would execute later outside of the sandbox, are read-only.
+//! - No process of a program outlives its call, or the [`Process`] that owns it.
+
+mod program;
+mod program_output;
+mod program_policy;
+mod start_error;
+
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use tokio::sync::OnceCell;
+use toolcrib_core::{CallCtx, ToolError};
+use toolcrib_sandbox::process::Limits;
+use toolcrib_sandbox::{
+    Backend, HostRules, Job, Level, Network, Policy, Process, Rootfs, SandboxError, Status, Stdin,
+};
+
+use program::BackendChoice;
+pub use program::{Needs, Program, WorkspaceAccess};
+pub use program_output::ProgramOutput;
+pub(crate) use program_output::blocked_hosts_note;
+pub use program_policy::{ProgramPolicy, create_protected_dirs};
+pub use start_error::start_error;
+
+/// Runs the programs of built-in tools.
+pub struct ProgramRunner {
+    backend: Arc<dyn Backend>,
+    /// Backend for programs without a sandbox, if the host allows them.
+    native: Option<Arc<dyn Backend>>,
+    confines: RwLock<Arc<ProgramPolicy>>,
+    /// The level that this host supports, probed once.
+    level: OnceCell<Level>,
+}
+
+impl std::fmt::Debug for ProgramRunner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Workbench")
+            .field("backend", &self.backend.name())
+            .field("confines", &self.program_policy())
+            .finish_non_exhaustive()
+    }
+}
+
+impl ProgramRunner {
+    /// A runner with this backend and policy.
+    #[must_use]
+    pub fn new(backend: Arc<dyn Backend>, confines: ProgramPolicy) -> Self {
+        let confines = RwLock::new(Arc::new(confines));
+        Self { backend, native: None, confines, level: OnceCell::new() }
+    }
+
+    /// Sets the backend for [native](Program::native) programs; without it they are refused.
+    #[must_use]
+    pub fn with_native(mut self, native: Arc<dyn Backend>) -> Self {
+        self.native = Some(native);
+        self
+    }
+
+    /// The sandbox backend.
+    #[must_use]
+    pub fn backend(&self) -> Arc<dyn Backend> {
+        Arc::clone(&self.backend)
+    }
+
+    /// The present policy.
+    #[must_use]
+    pub fn program_policy(&self) -> Arc<ProgramPolicy> {
+        Arc::clone(&self.confines.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces the policy for programs that start from now on; running ones keep theirs.
+    pub fn set_program_policy(&self, confines: ProgramPolicy) {
+        *self.confines.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(confines);
+    }
+
+    /// The sandbox level of programs: the strongest that this host supports. The first call probes
+    /// it by running `true`.
+    ///
+    /// # Errors
+    /// A refusal for the model if the host supports no sufficient level, or nothing can be started
+    /// at all.
+    pub async fn level(&self) -> Result<Level, ToolError> {
+        self.probe_level().await.map_err(|error| start_error(&error))
+    }
+
+    /// The sandbox policy of a program with these needs, at the level of this host.
+    ///
+    /// # Errors
+    /// As [`Self::level`].
+    pub async fn sandbox_policy(&self, needs: &Needs) -> Result<Policy, ToolError> {
+        self.checked_policy(needs).await.map_err(|error| start_error(&error))
+    }
+
+    /// Runs a program until it ends, its time or that of the call is over, or the call is
+    /// cancelled. The result says which.
+    ///
+    /// # Errors
+    /// A refusal for the model: a missing program, a host below the required level, a folder that
+    /// cannot be used. Nothing has run then.
+    pub async fn run(&self, ctx: &CallCtx, program: Program) -> Result<ProgramOutput, ToolError> {
+        let refuse = |error: SandboxError| start_error(&error);
+        let job = self.job(&program).await.map_err(refuse)?;
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        let limits = Limits {
+            time: program.time.map_or(left, |time| time.min(left)),
+            stdout: program.keep,
+            stderr: program.keep,
+        };
+        let stdin = program.stdin.as_deref().unwrap_or_default();
+        let stop = ctx.cancel.cancelled();
+        let backend = self.backend_of(&program).map_err(refuse)?;
+        let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
+        let (report, ended) = run.map_err(refuse)?;
+        Ok(ProgramOutput::new(report, ended))
+    }
+
+    /// Starts a program that lives until it ends or the result is dropped. It reads its input from
+    /// the result's `stdin`; the fields `stdin`, `time` and `keep` of `program` are ignored.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub async fn start(&self, program: &Program) -> Result<Process, ToolError> {
+        let refuse = |error: SandboxError| start_error(&error);
+        let mut job = self.job(program).await.map_err(refuse)?;
+        job.stdin = Stdin::Piped;
+        let backend = self.backend_of(program).map_err(refuse)?;
+        backend.start(&job).await.map_err(refuse)
+    }
+
+    fn backend_of(&self, program: &Program) -> Result<&dyn Backend, SandboxError> {
+        match program.on {
+            BackendChoice::Host => self.native.as_deref().ok_or(SandboxError::Unsupported),
+            BackendChoice::Sandbox | BackendChoice::Userland => Ok(&*self.backend),
+        }
+    }
+
+    async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
+        let confines = self.program_policy();
+        let mut policy = match program.on {
+            BackendChoice::Host => unsandboxed_policy(&confines),
+            BackendChoice::Sandbox | BackendChoice::Userland => {
+                self.checked_policy(&program.needs).await?
+            }
+        };
+        let root = match program.on {
+            BackendChoice::Userland => Some(userland(&confines, &mut policy)?),
+            BackendChoice::Host | BackendChoice::Sandbox => None,
+        };
+        let usual = confines.folder().filter(|_| program.needs.workspace > WorkspaceAccess::Hidden);
+        let folder = match (&program.folder, usual) {
+            (Some(folder), Some(usual)) => Some(usual.join(folder)),
+            (folder, usual) => folder.clone().or(usual.map(PathBuf::from)),
+        };
+        Ok(Job {
+            folder,
+            env: confines
+                .variables(&program.needs, program.on)
+                .chain(program.env.iter().cloned())
+                .collect(),
+            root,
+            stdin: if program.stdin.is_some() { Stdin::Piped } else { Stdin::Empty },
+            bridge: program.bridge,
+            ..Job::new(&program.name, policy).args(&program.args)
+        })
+    }
+
+    async fn checked_policy(&self, needs: &Needs) -> Result<Policy, SandboxError> {
+        let level = self.probe_level().await?;
+        let mut policy = self.program_policy().policy(needs, level);
+        if !self.backend.enforces_hosts(level) && matches!(policy.network, Network::Hosts(_)) {
+            // This backend cannot filter by host, so the network is off: restrictions may only get
+            // stricter.
+            policy.network = Network::None;
+        }
+        Ok(policy)
+    }
+
+    async fn probe_level(&self) -> Result<Level, SandboxError> {
+        let confines = self.program_policy();
+        confines.prepare();
+        let level = self.level.get_or_try_init(|| async {
+            let mut nothing =
+                Job::new("true", Policy { minimum: Level::Reduced, ..Policy::default() });
+            nothing.folder = Some("/".into());
+            let never = std::future::pending();
+            let run =
+                toolcrib_sandbox::run(&*self.backend, &nothing, b"", Limits::default(), never);
+            let (report, ended) = run.await?;
+            // An external backend that fails to set up a sandbox reports that by its exit status.
+            if ended.status != Status::Exited(0) {
+                let source = std::io::Error::other(report.stderr.last(300));
+                return Err(SandboxError::Setup { step: self.backend.name().to_owned(), source });
+            }
+            Ok(ended.level)
+        });
+        let level = *level.await?;
+        if level < confines.minimum {
+            let (minimum, strongest) = (confines.minimum, level);
+            return Err(SandboxError::BelowMinimum { minimum, strongest, reason: String::new() });
+        }
+        Ok(level)
+    }
+}
+
+/// The userland's root filesystem. Its package mirrors are added where the policy allows single
+/// hosts.
+fn userland(confines: &ProgramPolicy, policy: &mut Policy) -> Result<Rootfs, SandboxError> {
+    let none = || SandboxError::NoUserland("the Linux userland has no place".to_owned());
+    let userland = confines.userland.as_ref().ok_or_else(none)?;
+    let root = userland.root().map_err(|error| SandboxError::NoUserland(error.to_string()))?;
+    if let (Network::Hosts(hosts), Network::Hosts(_)) = (&policy.network, &confines.network) {
+        policy.network = Network::Hosts(hosts.clone().and(userland.hosts()));
+    }
+    Ok(root)
+}
+
+/// The policy of a program without a sandbox: resource limits only.
+fn unsandboxed_policy(confines: &ProgramPolicy) -> Policy {
+    Policy {
+        writable: vec!["/".into()],
+        network: Network::Full,
+        resources: confines.resources,
+        minimum: Level::None,
+        ..Policy::default()
+    }
+}
+
+/// An empty list of hosts: the proxy then reports each refused host.
+fn no_network() -> Network {
+    Network::Hosts(HostRules::default())
+}
+
+#[cfg(test)]
+mod tests {
+    use toolcrib_sandbox::userland::Userland;
+
+    use super::*;
+
+    #[test]
+    fn the_mirrors_of_the_userland_are_reached_where_single_hosts_are() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path();
+        for name in ["root/bin", "root/etc", "root/lib"] {
+            std::fs::create_dir_all(path.join(name)).unwrap();
+        }
+        std::fs::write(path.join("root/bin/sh"), "").unwrap();
+        let state = r#"{"state":"ready","name":"Alpine Linux","version":"3.24.2","sha256":"","signed_by":null,"branch":"v3.24","mirror":"","mirrors":["https://mirror.example/alpine","http://other.example:8080"],"repositories":null}"#;
+        std::fs::write(path.join("state.json"), state).unwrap();
+        let hosts = |names: &[&str]| Network::Hosts(HostRules::parse(names).unwrap());
+        let check = |own: Network, needed: Network, expected: Network| {
+            let confines = ProgramPolicy {
+                userland: Some(Userland::new(path, path.join("home"))),
+                network: own,
+                ..ProgramPolicy::default()
+            };
+            let mut policy = Policy { network: needed, ..Policy::default() };
+            userland(&confines, &mut policy).unwrap();
+            assert_eq!(policy.network, expected);
+        };
+        let mirrors = ["mirror.example:443", "other.example:8080"];
+        check(hosts(&[]), hosts(&[]), hosts(&mirrors));
+        let all = ["own.example", "mirror.example:443", "other.example:8080"];
+        check(hosts(&["own.example"]), hosts(&["own.example"]), hosts(&all));
+        // Mirrors are not added if the owner allows no host, nor for a program that needs no
+        // network.
+        check(Network::None, no_network(), no_network());
+        check(hosts(&[]), Network::None, Network::None);
+        check(Network::Full, Network::Full, Network::Full);
+    }
+}

@@ -1,0 +1,97 @@
+//! Collects one output stream of a command: both ends in memory, and the whole in an artifact if it
+//! is longer.
+
+use toolcrib_core::{ArtifactRef, Block, CallCtx, Progress, StreamSink};
+use toolcrib_sandbox::process::{Capture, Captured};
+
+/// Bytes of the newest output shown as progress.
+const NEWEST: usize = 1_000;
+
+/// One stream while it is read.
+pub(super) struct Collector {
+    call: CallCtx,
+    capture: Capture,
+    /// Bytes kept.
+    kept: usize,
+    /// The newest output.
+    newest: Vec<u8>,
+    /// The whole output while it is small.
+    all: Vec<u8>,
+    sink: Option<Box<dyn StreamSink>>,
+}
+
+/// One stream of a finished command.
+#[derive(Debug, Clone)]
+pub(crate) struct CollectedStream {
+    /// Both ends, and the total size.
+    pub(crate) kept: Captured,
+    /// The whole output, if both ends are not all of it.
+    pub(crate) whole: Option<ArtifactRef>,
+}
+
+impl Collector {
+    pub(super) fn new(call: CallCtx, kept: usize) -> Self {
+        let (newest, all) = (Vec::new(), Vec::new());
+        Self { call, capture: Capture::new(kept), kept, newest, all, sink: None }
+    }
+
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.capture.push(bytes);
+        self.newest
+            .extend_from_slice(bytes.get(bytes.len().saturating_sub(NEWEST)..).unwrap_or_default());
+        self.newest.drain(..self.newest.len().saturating_sub(NEWEST));
+        if bytes.iter().any(is_break) {
+            self.call.progress(|| Progress::from(whole_lines(&self.newest)));
+        }
+        if let Some(sink) = &mut self.sink {
+            sink.write(bytes);
+        } else if self.all.len() + bytes.len() <= self.kept {
+            self.all.extend_from_slice(bytes);
+        } else {
+            let mut sink = self.call.stream("text/plain");
+            sink.write(&std::mem::take(&mut self.all));
+            sink.write(bytes);
+            self.sink = Some(sink);
+        }
+    }
+
+    pub(super) fn finish(self) -> CollectedStream {
+        let whole = match self.sink.map(StreamSink::finish) {
+            Some(Block::Spilled { artifact, .. }) => artifact,
+            Some(Block::Artifact(artifact)) => Some(artifact),
+            _ => None,
+        };
+        CollectedStream { kept: self.capture.finish(), whole }
+    }
+}
+
+/// Whether the byte ends a line; progress bars use carriage returns.
+fn is_break(byte: &u8) -> bool {
+    matches!(byte, b'\n' | b'\r')
+}
+
+/// The complete lines at the end of a stream. A partial line may contain part of a secret, which
+/// masking could not recognize.
+fn whole_lines(end: &[u8]) -> String {
+    let last = end.iter().rposition(is_break).map_or(0, |at| at + 1);
+    let first =
+        if end.len() < NEWEST { 0 } else { end.iter().position(is_break).map_or(0, |at| at + 1) };
+    String::from_utf8_lossy(end.get(first..last).unwrap_or_default()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_lines_are_shown_while_a_command_runs() {
+        let check = |end: &[u8], shown: &str| assert_eq!(whole_lines(end), shown);
+        check(b"", "");
+        check(b"half a line", "");
+        check(b"one\ntwo\nthr", "one\ntwo\n");
+        check(b"10 %\r20 %\r", "10 %\r20 %\r");
+        check(&b"x".repeat(NEWEST), "");
+        let long = [b"x".repeat(NEWEST - 5), b"\nend\n".to_vec()].concat();
+        check(&long, "end\n");
+    }
+}

@@ -1,0 +1,130 @@
+//! `audit`: words for looking at the audit and proving it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use crate::time_format;
+
+const SHOW_HELP: &str = "\
+Examples:
+  toolcrib audit show call_019d2f3c
+  toolcrib audit show 1204 --json | jq .record
+
+Exit codes: 0 shown, 2 several calls begin like this, 4 there is no such call or record.";
+
+const EXPORT_HELP: &str = "\
+Examples:
+  toolcrib audit export -o audit.jsonl
+  toolcrib audit export --since 2026-11-01 | jq -c 'select(.type == \"record\") | .text | fromjson'
+
+An export holds the checkpoints too: `toolcrib audit verify --file audit.jsonl` proves it without the database.";
+
+const VERIFY_HELP: &str = "\
+Examples:
+  toolcrib audit verify
+  toolcrib audit verify --calls --json
+  toolcrib audit verify --key /mnt/elsewhere/audit-key.pub --anchors /mnt/elsewhere/anchors.jsonl
+  toolcrib audit verify --file audit.jsonl --key audit-key.pub
+
+What each finding means, and what a verification can and cannot prove: docs/audit.md.
+
+Exit codes: 0 sound, 1 something was found (each with its number), 3 it cannot be read.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Audit {
+    /// Print the newest records.
+    Tail(AuditTailArgs),
+    /// Show everything that is recorded of a call, or one record.
+    #[command(after_help = SHOW_HELP)]
+    Show {
+        /// The call, whose id may be cut, or the number of a record (with several chains CHAIN:NUMBER).
+        #[arg(value_name = "CALL|NUMBER")]
+        what: String,
+    },
+    /// Print the records with their hashes and checkpoints, as JSON lines.
+    #[command(after_help = EXPORT_HELP)]
+    Export(AuditExportArgs),
+    /// Prove that nobody edited, took out, added, moved or cut off records.
+    #[command(after_help = VERIFY_HELP)]
+    Verify(AuditVerifyArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditTailArgs {
+    /// How many.
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub(crate) lines: u16,
+    /// Go on with those that are written from now on, until Ctrl-C.
+    #[arg(short = 'f', long)]
+    pub(crate) follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditExportArgs {
+    /// Only records from this number, or from the first one at or after this time, on.
+    #[arg(long, value_name = "NUMBER|TIME", value_parser = parse_export_start)]
+    pub(crate) since: Option<ExportStart>,
+    /// Form of the export.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = AuditExportFormat::Jsonl)]
+    pub(crate) format: AuditExportFormat,
+    /// Write it into this file instead.
+    #[arg(short = 'o', long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// Forms of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AuditExportFormat {
+    /// JSON lines.
+    Jsonl,
+}
+
+/// Where an export begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExportStart {
+    /// At this number.
+    Number(u64),
+    /// At the first record of this time or later, in milliseconds since 1970.
+    Time(i64),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditVerifyArgs {
+    /// Hold every call, its outcome, and every decision against its record too.
+    #[arg(long, conflicts_with = "file")]
+    pub(crate) calls: bool,
+    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of the state folder.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state folder; with --file none.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) anchors: Option<PathBuf>,
+    /// Verify an export instead of the database; `-` reads it from standard input.
+    #[arg(long, value_name = "EXPORT")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+fn parse_export_start(text: &str) -> Result<ExportStart, String> {
+    // Numbers of records are plain digits; no time is.
+    match text.trim().parse() {
+        Ok(number) => Ok(ExportStart::Number(number)),
+        Err(_) => time_format::parse_time(text).map(ExportStart::Time),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_export_begins_at_a_number_or_a_time() {
+        assert_eq!(parse_export_start("120"), Ok(ExportStart::Number(120)));
+        assert_eq!(
+            parse_export_start("2026-11-21T10:00:00Z"),
+            Ok(ExportStart::Time(1_795_255_200_000))
+        );
+        assert!(matches!(parse_export_start("2h"), Ok(ExportStart::Time(_))));
+        assert!(parse_export_start("tomorrow-ish").is_err());
+    }
+}

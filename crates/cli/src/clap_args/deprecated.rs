@@ -1,0 +1,79 @@
+//! Options that were renamed: the old name works for one more release and prints a warning.
+
+use std::ffi::{OsStr, OsString};
+
+/// A renamed option of one subcommand.
+struct Renamed {
+    subcommand: &'static [&'static str],
+    old: &'static str,
+    new: &'static str,
+}
+
+/// Deprecated in 0.2, to be removed in 0.3.
+const RENAMED: &[Renamed] = &[
+    Renamed { subcommand: &["exec"], old: "--key", new: "--idempotency-key" },
+    Renamed { subcommand: &["tool", "call"], old: "--key", new: "--idempotency-key" },
+    Renamed { subcommand: &["chain", "save"], old: "--everywhere", new: "--global" },
+    Renamed { subcommand: &["chain", "rm"], old: "--everywhere", new: "--global" },
+    Renamed { subcommand: &["mcp", "test"], old: "--keep-off", new: "--no-enable" },
+    Renamed { subcommand: &["sandbox", "install"], old: "--anew", new: "--reinstall" },
+    Renamed { subcommand: &["serve"], old: "--behind-proxy", new: "--trusted-proxy" },
+];
+
+/// Replaces old option names in the arguments of the process (program name included) and returns
+/// one warning for each.
+pub(super) fn replace_old_options(args: &mut [OsString]) -> Vec<String> {
+    let words: Vec<OsString> = args
+        .iter()
+        .skip(1)
+        .filter(|arg| !arg.as_encoded_bytes().starts_with(b"-"))
+        .take(2)
+        .cloned()
+        .collect();
+    let is_of = |renamed: &&Renamed| {
+        let path = renamed.subcommand.iter().map(OsStr::new);
+        words.len() >= renamed.subcommand.len()
+            && path.eq(words.iter().take(renamed.subcommand.len()))
+    };
+    let mut warnings = Vec::new();
+    for renamed in RENAMED.iter().filter(is_of) {
+        // What follows `--` are values, whatever they look like.
+        for arg in args.iter_mut().take_while(|arg| *arg != "--") {
+            let Some(text) = arg.to_str() else { continue };
+            let Some(rest) = text.strip_prefix(renamed.old) else { continue };
+            if rest.is_empty() || rest.starts_with('=') {
+                *arg = format!("{}{rest}", renamed.new).into();
+                warnings.push(format!(
+                    "{} is now called {}; the old name goes away in the next release",
+                    renamed.old, renamed.new
+                ));
+            }
+        }
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replaced(line: &str) -> (String, usize) {
+        let mut args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let warnings = replace_old_options(&mut args);
+        let args: Vec<String> = args.into_iter().map(|arg| arg.into_string().unwrap()).collect();
+        (args.join(" "), warnings.len())
+    }
+
+    #[test]
+    fn old_options_of_their_subcommand_are_replaced() {
+        for (line, expected, warnings) in [
+            ("toolcrib tool call x --key=7", "toolcrib tool call x --idempotency-key=7", 1),
+            ("toolcrib --json exec --key 7", "toolcrib --json exec --idempotency-key 7", 1),
+            ("toolcrib audit verify --key a.pub", "toolcrib audit verify --key a.pub", 0),
+            ("toolcrib tool call x -- --key", "toolcrib tool call x -- --key", 0),
+            ("toolcrib tool call x --keys", "toolcrib tool call x --keys", 0),
+        ] {
+            assert_eq!(replaced(line), (expected.to_owned(), warnings), "{line}");
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `toolcrib tool enable|ask|disable|reset`.
+
+use clap::Args;
+use toolcrib_app::SwitchTarget;
+use toolcrib_app::core::Tier;
+
+use super::WorkspaceArgs;
+
+/// What is switched.
+#[derive(Debug, Args)]
+pub(crate) struct SwitchArgs {
+    #[command(flatten)]
+    pub(crate) selection: SwitchSelection,
+    #[command(flatten)]
+    pub(crate) workspace_args: WorkspaceArgs,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(crate) struct SwitchSelection {
+    /// The tool.
+    pub(crate) name: Option<String>,
+    /// All tools of a group, as `tool list --json` names it; each keeps its own switch.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) group: Option<String>,
+    /// All tools of a source.
+    #[arg(long, value_name = "ID")]
+    pub(crate) source: Option<String>,
+    /// All tools of a tier: innate, first_party or interface.
+    #[arg(long, value_parser = parse_tier)]
+    pub(crate) tier: Option<Tier>,
+    /// The master switch of some tools, as `tool list` names it.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) feature: Option<String>,
+    /// Every tool: the kill switch.
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+fn parse_tier(text: &str) -> Result<Tier, String> {
+    let found = Tier::ALL.into_iter().find(|tier| tier.as_str() == text);
+    found.ok_or_else(|| "the tiers are innate, first_party and interface".to_owned())
+}
+
+impl SwitchSelection {
+    /// The switch that is meant. A tool's name is as it was typed.
+    pub(crate) fn selected(&self) -> SwitchTarget {
+        if let Some(name) = &self.name {
+            SwitchTarget::Tool(name.clone())
+        } else if let Some(name) = &self.group {
+            SwitchTarget::Group(name.clone())
+        } else if let Some(id) = &self.source {
+            SwitchTarget::Source(id.clone())
+        } else if let Some(tier) = self.tier {
+            SwitchTarget::Tier(tier)
+        } else if let Some(name) = &self.feature {
+            SwitchTarget::Feature(name.clone())
+        } else {
+            SwitchTarget::Everything
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Where a call waits, and the surroundings that another process can go on with it in.
+
+use serde_json::Value;
+use toolcrib_app::argument_decoder::{Decoded, Limits, Schema, decode_value};
+use toolcrib_app::core::store::PendingApproval;
+use toolcrib_app::core::{RunStatus, StoredRun, WorkerState};
+use toolcrib_app::{Stores, Toolcrib};
+
+use super::store_failure;
+use crate::bootstrap;
+use crate::config::{self, Env};
+use crate::output::{self, Failure};
+use crate::session::{self, RunSetup};
+
+/// Who goes on with a call after the decision.
+pub(crate) enum ResumeTarget {
+    /// Another process waits for it; the words say which.
+    OtherProcess(String),
+    /// Its run is put aside, or was left by a process that died.
+    PausedRun(Box<StoredRun>),
+    /// Nobody: it belongs to no run that is kept, and whoever asked waits no more.
+    NoProcess,
+    /// Nobody ever: its run is over.
+    RunEnded,
+}
+
+impl ResumeTarget {
+    /// Where this question waits.
+    ///
+    /// # Errors
+    /// Exit code 1 when the store cannot be read.
+    pub(crate) async fn find(stores: &Stores, waiting: &PendingApproval) -> Result<Self, Failure> {
+        let run = match waiting.request.run {
+            Some(id) => stores.runs.run(id).await.map_err(store_failure)?,
+            None => None,
+        };
+        match run {
+            Some(run) if run.status == RunStatus::Ended => Ok(Self::RunEnded),
+            Some(run)
+                if run.status == RunStatus::Running
+                    && session::has_live_worker(&run, stores).await? =>
+            {
+                Ok(Self::OtherProcess(format!("the process that works on {}", run.id)))
+            }
+            Some(run) => Ok(Self::PausedRun(Box::new(run))),
+            None => target_of_single_call(stores, waiting).await,
+        }
+    }
+}
+
+/// A call that belongs to no run that is kept.
+async fn target_of_single_call(
+    stores: &Stores,
+    waiting: &PendingApproval,
+) -> Result<ResumeTarget, Failure> {
+    let setup = RunSetup::from_value(&waiting.setup).unwrap_or_default();
+    let Some(worker) = setup.worker.filter(|_| setup.waits) else {
+        return Ok(ResumeTarget::NoProcess);
+    };
+    match stores.calls.worker(worker).await.map_err(store_failure)? {
+        WorkerState::Alive(words) => Ok(ResumeTarget::OtherProcess(words)),
+        WorkerState::Gone | WorkerState::Unknown => Ok(ResumeTarget::NoProcess),
+    }
+}
+
+/// The surroundings of whoever asked.
+pub(super) fn stored_setup(waiting: &PendingApproval) -> Result<RunSetup, Failure> {
+    RunSetup::from_value(&waiting.setup).map_err(|_| {
+        Failure::run(format!(
+            "nothing is stored of the surroundings of {}, so it cannot be carried out here",
+            waiting.request.id
+        ))
+    })
+}
+
+/// What the call can run on here: the folders, tools and policy that it was asked in.
+///
+/// # Errors
+/// Exit code 3 when they are not there any more.
+pub(super) async fn build_toolcrib(
+    stores: &Stores,
+    waiting: &PendingApproval,
+) -> Result<Toolcrib, Failure> {
+    let setup = stored_setup(waiting)?;
+    let env = Env::from_process();
+    let config = bootstrap::load_config(&setup.workspace_args())?;
+    let settings = bootstrap::settings(&setup.workspace_args(), &config)?;
+    let builder = Toolcrib::builder(settings)
+        .stores(stores.clone())
+        .run_setup(waiting.setup.clone())
+        .secrets(config::known_keys(&config, &env));
+    let toolcrib = builder.build().await?;
+    output::set_secrets(&toolcrib.engine().sealing().secrets);
+    Ok(toolcrib)
+}
+
+/// Why these arguments would be refused, as the door would say it; `None` = nothing is wrong with them, or nobody can tell here.
+pub(super) async fn validation_error(waiting: &PendingApproval, args: &Value) -> Option<String> {
+    let setup = stored_setup(waiting).ok()?;
+    let config = bootstrap::load_config(&setup.workspace_args()).ok()?;
+    let settings = bootstrap::settings(&setup.workspace_args(), &config).ok()?;
+    let toolcrib = Toolcrib::builder(settings).for_agents().build().await.ok()?;
+    let spec = toolcrib.spec(waiting.request.tool.as_str())?;
+    let schema = Schema::check_shared(spec.input_schema.clone()).ok()?;
+    match decode_value(args.clone(), &schema, &Limits::DEFAULT) {
+        Decoded::Ok { .. } | Decoded::Repaired { .. } => None,
+        Decoded::ValidationError { message } | Decoded::ParseError { message } => Some(message),
+    }
+}

@@ -1,0 +1,161 @@
+//! `config set` and `config unset`.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+
+use super::{parse_key, value_display, workspace_folder};
+use crate::clap_args::{ConfigSet, ConfigUnset};
+use crate::config::{self, ConfigEditor, Env, KeyPath};
+use crate::output::{self, Failure};
+
+pub(super) fn set(command: &ConfigSet, json: bool) -> Result<u8, Failure> {
+    let key = parse_key(&command.key)?;
+    let target = ConfigFile::resolve(command.project, command.workspace.as_deref())?;
+    reject_managed_key(&key)?;
+    let text = match command.value.as_str() {
+        "-" => value_from_stdin()?,
+        _ if value_display::is_secret(&key) => {
+            return Err(Failure::usage(format!(
+                "{key} is secret, and arguments are seen by every program of this machine; give `-` and the value on standard input"
+            )));
+        }
+        text => text.to_owned(),
+    };
+    let value = config::parse_value(&key, &text)
+        .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+    let mut edit = ConfigEditor::open(&target.path)?;
+    edit.set(&key, &value)?;
+    target.store(edit)?;
+    if json {
+        let value = value_display::mask_secret(&key, &value);
+        let path = &target.path;
+        output::print_json(&json!({"key": key.to_string(), "value": value, "path": path}), true)?;
+    }
+    target.warn_if_overridden(&key, json)?;
+    Ok(0)
+}
+
+pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
+    let key = parse_key(&command.key)?;
+    let target = ConfigFile::resolve(command.project, command.workspace.as_deref())?;
+    let mut edit = ConfigEditor::open(&target.path)?;
+    if !edit.unset(&key) {
+        let elsewhere = config::load(&Env::from_process(), Some(&target.workspace))
+            .ok()
+            .and_then(|config| Some(config.origin(&key)?.location.clone()))
+            .map(|place| format!("; it is set at {place}"));
+        return Err(Failure::not_found(format!(
+            "{key} is not set in {}{}",
+            target.path.display(),
+            elsewhere.unwrap_or_default()
+        )));
+    }
+    target.store(edit)?;
+    if json {
+        output::print_json(&json!({"key": key.to_string(), "path": target.path}), true)?;
+    }
+    Ok(0)
+}
+
+/// Sets a key in the person's own file, or takes it out; a secret that is written back as it is shown stays.
+///
+/// # Errors
+/// A value that does not fit, or a key that this is not the way to; the file stays as it was.
+pub(crate) fn write_user_value(
+    key: &KeyPath,
+    value: Option<&str>,
+    workspace: Option<&Path>,
+) -> Result<(), Failure> {
+    reject_managed_key(key)?;
+    let target = ConfigFile::resolve(false, workspace)?;
+    let mut edit = ConfigEditor::open(&target.path)?;
+    match value {
+        Some(value_display::SECRET_MASK) if value_display::is_secret(key) => return Ok(()),
+        Some(text) => {
+            let value = config::parse_value(key, text)
+                .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+            edit.set(key, &value)?;
+        }
+        None => {
+            if !edit.unset(key) {
+                let what = format!("{key} is not set in {}", target.path.display());
+                return Err(Failure::not_found(what));
+            }
+        }
+    }
+    target.store(edit)
+}
+
+/// Refuses what has a way of its own.
+fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
+    match key.parts().first() {
+        Some(&"trusted_workspaces") => {
+            Err(Failure::usage("use `toolcrib trust`, which shows what a workspace brings along"))
+        }
+        Some(&"hooks") => {
+            Err(Failure::usage("hooks are programs: write them into the file (docs/hooks.md)"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The value on standard input, without the end of its line.
+fn value_from_stdin() -> Result<String, Failure> {
+    let text = String::from_utf8(output::read_stdin()?)
+        .map_err(|_| Failure::usage("the value on standard input is no UTF-8 text"))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
+}
+
+/// The file that is changed.
+struct ConfigFile {
+    path: PathBuf,
+    workspace: PathBuf,
+    project: bool,
+}
+
+impl ConfigFile {
+    fn resolve(project: bool, workspace: Option<&Path>) -> Result<Self, Failure> {
+        let workspace = workspace_folder(workspace)?;
+        let path = if project {
+            Some(config::project_file(&workspace))
+        } else {
+            config::ConfigPaths::locate(&Env::from_process(), None).user
+        };
+        let path = path.ok_or_else(|| {
+            Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
+        })?;
+        Ok(Self { path, workspace, project })
+    }
+
+    /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must not.
+    fn store(&self, edit: ConfigEditor) -> Result<(), Failure> {
+        edit.store(|path, text| {
+            if self.project {
+                let own = config::load(&Env::from_process(), None)?;
+                config::parse_project(path, text, &own)
+            } else {
+                config::parse(path, text).map(|_| ())
+            }
+        })
+    }
+
+    /// Says so when what was written does not hold.
+    fn warn_if_overridden(&self, key: &KeyPath, json: bool) -> Result<(), Failure> {
+        let config = config::load(&Env::from_process(), Some(&self.workspace))?;
+        let Some(origin) = config.origin(key) else {
+            let what =
+                format!("{key} is set, and used when the workspace is trusted: toolcrib trust");
+            output::warn(&what, json);
+            return Ok(());
+        };
+        let own = format!("{}:", self.path.display());
+        if !origin.location.starts_with(&own) {
+            let what =
+                format!("{key} is set, but {} goes before it", value_display::origin_text(origin));
+            output::warn(&what, json);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! What policy said of a call, in words for people, and what they can do about it.
+
+use toolcrib_app::Preset;
+use toolcrib_app::core::{Decider, ErrorType, Ruling, Verdict};
+
+/// Which part of policy, in one word.
+pub(super) fn decider_word(by: Decider) -> &'static str {
+    match by {
+        Decider::Rule => "a rule",
+        Decider::Permission => "a permission",
+        Decider::Taint => "what the run has read",
+        Decider::Tool => "the tool's own setting",
+        Decider::Switch => "a switch",
+        Decider::Preset => "the preset",
+        Decider::Gate => "a gate of the host",
+    }
+}
+
+/// A ruling in one line: `deny, by a rule: …`.
+pub(super) fn ruling_line(ruling: &Ruling) -> String {
+    format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
+}
+
+/// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or nothing can be done.
+pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<String> {
+    let text = match (ruling.verdict, ruling.by, &ruling.rule) {
+        (Verdict::Allow, ..) => return None,
+        (_, Decider::Rule, Some(rule)) => format!(
+            "The rule `{} {}` decided, which is written at {}. To change that, change it there; `toolcrib rules list` shows all rules, and `toolcrib rules explain` says what they make of other calls.",
+            rule.effect, rule.rule, rule.origin
+        ),
+        (_, Decider::Rule, None) => {
+            "A rule decided; `toolcrib rules list` shows all rules.".to_owned()
+        }
+        (Verdict::Deny, Decider::Permission, _) => {
+            "The permission is refused in the section [permissions] of the configuration; `toolcrib config list` says which file sets it.".to_owned()
+        }
+        (Verdict::Ask, Decider::Permission, _) => format!(
+            "Approving it for longer (`toolcrib approve always`) lets {operation} use the permission without asking, and `granted` in the section [permissions] of the configuration lets every tool."
+        ),
+        (_, Decider::Taint, _) => format!(
+            "Whatever rules allow, such calls ask in a run that has read this. `taint = false` in [tools.{tool}] of the configuration is for tools that you trust with anything."
+        ),
+        (_, Decider::Tool, _) => {
+            format!("`ask = true` in [tools.{tool}] of the configuration decided.")
+        }
+        (_, Decider::Switch, _) => format!(
+            "`toolcrib tool ask` set it. `toolcrib tool enable {tool}` lets calls run without being asked about for that reason; where its group asks, `toolcrib tool enable --group NAME` does."
+        ),
+        (Verdict::Deny, Decider::Preset, _) => format!(
+            "The preset {} decided: only safe reads run, and nothing asks. `--policy` or `policy` in the configuration chooses another.",
+            Preset::Locked
+        ),
+        (Verdict::Ask, Decider::Preset, _) => format!(
+            "No rule speaks about it, so its risk decided. `toolcrib rules add allow '{operation}'` lets it run without asking, and `--policy` or `policy` in the configuration chooses another preset."
+        ),
+        (_, Decider::Gate, _) => return None,
+    };
+    Some(text)
+}
+
+/// What to do about a call that never came as far as policy.
+pub(super) fn error_advice(error: ErrorType, tool: &str) -> Option<String> {
+    match error {
+        ErrorType::ToolDisabled | ErrorType::ToolNotAvailable | ErrorType::NotConfigured => {
+            Some(format!("`toolcrib tool why {tool}` says what keeps it away, and what to do."))
+        }
+        ErrorType::ToolsDisabled => Some(
+            "Tools are switched off; `toolcrib tool list --all` shows them, `toolcrib tool enable` switches them on, `toolcrib start-tools` all of them.".to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_app::core::RuleRef;
+
+    fn rule() -> RuleRef {
+        RuleRef {
+            effect: Verdict::Deny,
+            rule: "Bash(git push:*)".into(),
+            origin: "rules.toml:12".into(),
+            reason: Some("pushing leaves this machine".into()),
+        }
+    }
+
+    #[test]
+    fn whoever_decided_the_advice_names_the_place() {
+        let check = |verdict, by, rule: Option<RuleRef>, part: &str| {
+            let ruling = Ruling { verdict, by, rule, reason: "because".into() };
+            let advice = ruling_advice(&ruling, "http_request", "http_request.post").unwrap();
+            assert!(advice.contains(part), "{advice}");
+        };
+        check(Verdict::Deny, Decider::Rule, Some(rule()), "written at rules.toml:12");
+        check(Verdict::Deny, Decider::Permission, None, "[permissions]");
+        check(Verdict::Ask, Decider::Permission, None, "granted");
+        check(Verdict::Ask, Decider::Tool, None, "[tools.http_request]");
+        check(Verdict::Ask, Decider::Switch, None, "tool enable http_request");
+        check(Verdict::Ask, Decider::Preset, None, "rules add allow 'http_request.post'");
+        check(Verdict::Deny, Decider::Preset, None, "preset locked");
+        check(Verdict::Ask, Decider::Taint, None, "taint = false");
+        let runs = Ruling {
+            verdict: Verdict::Allow,
+            by: Decider::Rule,
+            rule: Some(rule()),
+            reason: "x".into(),
+        };
+        assert_eq!(ruling_advice(&runs, "x", "x"), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! `toolcrib tool call --daemon`.
+
+use serde::Deserialize as _;
+use serde_json::{Value, json};
+use toolcrib_app::core::ErrorType;
+use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
+
+use crate::bootstrap;
+use crate::clap_args::ToolCall;
+use crate::daemon::client::{ApiRequest, Client};
+use crate::output::{self, Failure};
+
+/// Runs one call in the daemon.
+pub(in crate::command) fn run(
+    command: &ToolCall,
+    name: &str,
+    args: String,
+    json: bool,
+) -> Result<u8, Failure> {
+    super::reject_workspace_args(&command.workspace_args)?;
+    bootstrap::block_on(async {
+        let client = Client::connect_required().await?;
+        let body = json!({"tool": name, "arguments": args});
+        let mut ask = ApiRequest::post("/api/v1/calls", &body);
+        if let Some(key) = &command.idempotency_key {
+            ask = ask.header("idempotency-key", key);
+        }
+        let reply = client.send(&ask).await?;
+        let document = reply.json()?;
+        // A call that failed is answered with its document too, under the status of its error.
+        match CallDocument::deserialize(&document) {
+            Ok(call) => print_call(&call, &document, json),
+            Err(_) => Err(reply.to_failure()),
+        }
+    })
+}
+
+/// The result of a call; its exit code. `document` is the JSON that `call` was parsed from:
+/// `--json` prints it as it came, with members that only a newer daemon has.
+pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> Result<u8, Failure> {
+    if json {
+        output::print_json(document, true)?;
+    }
+    let tool = call.tool.as_deref().unwrap_or(&call.asked);
+    match call.status {
+        CallState::Succeeded => {
+            if !json {
+                match &call.result {
+                    Some(Value::String(text)) => output::print_line(text)?,
+                    Some(other) => output::print_json(other, false)?,
+                    None => {}
+                }
+            }
+            Ok(0)
+        }
+        CallState::Waiting => {
+            let id = call.approval.as_ref().map(|approval| approval.id.as_str());
+            let id = id.unwrap_or_default();
+            let message =
+                format!("{tool} waits for approval {id}; `toolcrib approve yes {id}` lets it run");
+            Err(Failure { code: 6, message })
+        }
+        CallState::Running => {
+            let id = &call.call;
+            output::warn(
+                &format!("{tool} works on; `toolcrib explain {id}` says how it ended"),
+                json,
+            );
+            Ok(0)
+        }
+        state => {
+            let error_type = call.error_type.as_deref().unwrap_or_default();
+            let error = serde_json::from_value::<ErrorType>(json!(error_type)).ok();
+            let code = error.map_or(1, ErrorType::exit_code);
+            if !json {
+                let message = call.message.clone().filter(|text| !text.is_empty());
+                let state = serialized_name(&state).unwrap_or_default();
+                output::eprint_line(&format!("toolcrib: {}", message.unwrap_or(state)));
+            }
+            Ok(code)
+        }
+    }
+}

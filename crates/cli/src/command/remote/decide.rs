@@ -1,0 +1,123 @@
+//! Decisions through the daemon, where it is the one that goes on after them.
+
+use std::time::Duration;
+
+use serde::Deserialize as _;
+use serde_json::Value;
+use toolcrib_app::core::Decision;
+use toolcrib_app::core::store::PendingApproval;
+use toolcrib_ops::approvals::{ContinuedBy, DecisionReply};
+use toolcrib_ops::calls::{CallDocument, CallState};
+
+use super::call;
+use crate::daemon::client::{ApiRequest, Client};
+use crate::output::{self, Failure};
+use crate::session::RunSetup;
+
+/// Time between two looks whether a call has ended.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Decides through the daemon of this person, when one runs and works where this question was asked; `None` = it is not the daemon's.
+///
+/// # Errors
+/// As the daemon says: a decision that comes second or too late.
+pub(in crate::command) async fn run(
+    waiting: &PendingApproval,
+    decision: &Decision,
+    json: bool,
+) -> Result<Option<u8>, Failure> {
+    // A daemon that cannot be talked with hinders nobody: it finds the decision in the store.
+    let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
+    if !shares_workspace(&client, waiting).await? {
+        return Ok(None);
+    }
+    let path = format!("/api/v1/approvals/{}", waiting.request.id);
+    let shown = client.send(&ApiRequest::get(&path)).await?;
+    if shown.status != 200 {
+        return Ok(None);
+    }
+    let nonce = shown.json()?.get("nonce").cloned().unwrap_or_default();
+    let Some(body) = decision_json(decision, &nonce) else { return Ok(None) };
+    let reply = client.send(&ApiRequest::post(&path, &body)).await?;
+    if reply.status == 409 {
+        return Err(Failure { code: 5, ..reply.to_failure() });
+    }
+    let document = reply.into_result()?;
+    let decided = DecisionReply::deserialize(&document)
+        .map_err(|error| Failure::run(format!("the daemon's reply cannot be read: {error}")))?;
+    if decided.goes_on == ContinuedBy::Call && super::super::approve::may_run(decision) {
+        return wait_for_call(&client, &waiting.request.call.to_string(), json).await.map(Some);
+    }
+    let next = match decided.goes_on {
+        ContinuedBy::Run => "the daemon goes on with its run",
+        ContinuedBy::Call => "it was not run",
+        ContinuedBy::Elsewhere => "whoever waits for it goes on with it",
+        ContinuedBy::Nobody => "nobody waits for it any more",
+    };
+    if json {
+        output::print_json(&document, true)?;
+    } else {
+        output::eprint_line(&format!("toolcrib: {} is decided; {next}", waiting.request.tool));
+    }
+    Ok(Some(0))
+}
+
+/// Whether the daemon's tools see what those of this question did.
+async fn shares_workspace(client: &Client, waiting: &PendingApproval) -> Result<bool, Failure> {
+    let Ok(setup) = RunSetup::from_value(&waiting.setup) else { return Ok(false) };
+    let status = client.get("/api/v1/status").await?;
+    let theirs = status.get("workspace").and_then(Value::as_str).unwrap_or_default();
+    Ok(setup.workspace().is_some_and(|own| own.display().to_string() == theirs))
+}
+
+fn decision_json(decision: &Decision, nonce: &Value) -> Option<Value> {
+    let mut body = serde_json::to_value(decision).ok()?;
+    let members = body.as_object_mut()?;
+    members.insert("nonce".to_owned(), nonce.clone());
+    members.retain(|_, value| !value.is_null());
+    Some(body)
+}
+
+/// Waits for the end of a call that the daemon carries out.
+async fn wait_for_call(client: &Client, id: &str, json: bool) -> Result<u8, Failure> {
+    loop {
+        let reply = client.send(&ApiRequest::get(&format!("/api/v1/calls/{id}"))).await?;
+        let document = reply.json()?;
+        match CallDocument::deserialize(&document) {
+            Ok(call) if call.status == CallState::Running => {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+            Ok(call) => return call::print_call(&call, &document, json),
+            Err(_) => return Err(reply.to_failure()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_decision_is_sent_as_the_daemon_reads_it() {
+        let check = |decision: Decision, expected: Value| {
+            assert_eq!(decision_json(&decision, &json!("n")).unwrap(), expected);
+        };
+        check(Decision::approve(), json!({"decision": "approve", "scope": "once", "nonce": "n"}));
+        check(Decision::Skip, json!({"decision": "skip", "nonce": "n"}));
+        check(Decision::Deny { note: None }, json!({"decision": "deny", "nonce": "n"}));
+        let note = Some("no".to_owned());
+        check(Decision::Deny { note }, json!({"decision": "deny", "note": "no", "nonce": "n"}));
+        let args = json!({"a": 1});
+        check(
+            Decision::Edit { args: args.clone() },
+            json!({"decision": "edit", "args": args, "nonce": "n"}),
+        );
+        let text = "red".to_owned();
+        check(
+            Decision::Answer { text },
+            json!({"decision": "answer", "text": "red", "nonce": "n"}),
+        );
+    }
+}

@@ -1,0 +1,127 @@
+//! `toolcrib rules import` and `export`: rules of other programs, and for them.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use similar::TextDiff;
+use toolcrib_app::rule_files::{
+    self, ImportFormat, ImportResult, ImportedFile, RulesError, Skipped,
+};
+use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
+
+use super::{RulesContext, is_effective, path_text};
+use crate::clap_args::{RulesExport, RulesImport};
+use crate::output::{self, Failure};
+use crate::terminal::{escape_controls, escape_to_line};
+
+pub(super) fn import(command: &RulesImport, json: bool) -> Result<u8, Failure> {
+    let here = RulesContext::load(&command.workspace_args)?;
+    let place = here.file_to_edit(command.project)?;
+    let (mut rules, mut skipped) = (Vec::new(), Vec::new());
+    for path in &command.files {
+        let found = ImportedFile::read(path, source_format(path, command.format)?)?;
+        rules.extend(found.rules);
+        skipped.extend(found.skipped);
+    }
+    let ImportResult { accepted: taken, refused } =
+        rule_files::import_rules(rules, &place, command.is_unsafe)?;
+    let texts: Vec<RuleText> = taken.iter().map(|rule| rule.text.clone()).collect();
+    let before = place.text()?;
+    let after = rule_files::append_rules(&place, &before, &texts)?;
+    if command.write {
+        rule_files::write_rules(&place, |now| rule_files::append_rules(&place, now, &texts))?;
+    }
+    if json {
+        let rule = |rule: &RuleSource| json!({"effect": rule.text.effect, "rule": rule.text.rule, "reason": rule.text.reason, "from": rule.origin});
+        let value = json!({
+            "file": path_text(&place.path),
+            "written": command.write && before != after,
+            "rules": taken.iter().map(rule).collect::<Vec<_>>(),
+            "left_out": refused.iter().map(|fault| json!({"from": fault.origin, "rule": fault.rule, "why": fault.what})).collect::<Vec<_>>(),
+            "not_rules": skipped.iter().map(|skipped| json!({"what": skipped.what, "why": skipped.why})).collect::<Vec<_>>(),
+        });
+        output::print_json(&value, true)?;
+        return Ok(0);
+    }
+    if before != after {
+        output::print_line(&diff(&place.path, &before, &after))?;
+    }
+    for fault in &refused {
+        output::eprint_line(&format!("toolcrib: left out: {}", escape_to_line(&fault.to_string())));
+    }
+    print_skipped(&skipped);
+    let many = match taken.len() {
+        1 => "1 rule".to_owned(),
+        many => format!("{many} rules"),
+    };
+    output::eprint_line(&match (before == after, command.write) {
+        (true, _) => "toolcrib: nothing is to be added".to_owned(),
+        (false, true) => format!("toolcrib: {many} written to {}", place.path.display()),
+        (false, false) => format!(
+            "toolcrib: {many} would be written to {}; --write does it",
+            place.path.display()
+        ),
+    });
+    Ok(0)
+}
+
+fn source_format(path: &Path, said: Option<ImportFormat>) -> Result<ImportFormat, Failure> {
+    said.or_else(|| ImportFormat::detect(path)).ok_or_else(|| {
+        let path = path.display();
+        Failure::usage(format!(
+            "{path}: whose rules these are cannot be told from the name; say --format claude or --format codex (config.toml of Codex has no rules)"
+        ))
+    })
+}
+
+fn print_skipped(skipped: &[Skipped]) {
+    for Skipped { what, why } in skipped {
+        output::eprint_line(&format!(
+            "toolcrib: not taken over: {}: {}",
+            escape_to_line(what),
+            escape_to_line(why)
+        ));
+    }
+}
+
+fn diff(path: &Path, before: &str, after: &str) -> String {
+    let name = path_text(path);
+    let text = TextDiff::from_lines(before, after);
+    escape_controls(&text.unified_diff().header(&name, &name).to_string()).to_string()
+}
+
+pub(super) fn export(command: &RulesExport, json: bool) -> Result<u8, Failure> {
+    let here = RulesContext::load(&command.workspace_args)?;
+    let rules = rule_files::read_rules(&here.rule_files())?;
+    RuleSet::compile(rules.clone()).map_err(RulesError::Refused)?;
+    // What has no say here must not get one elsewhere.
+    let rules: Vec<RuleSource> = rules
+        .into_iter()
+        .filter(is_effective)
+        .map(|rule| RuleSource { text: rule_files::to_portable(&rule), ..rule })
+        .collect();
+    if command.format == "claude" {
+        let (settings, skipped) = rule_files::to_claude(&rules);
+        output::print_json(&settings, json)?;
+        for Skipped { what, why } in &skipped {
+            output::warn(&format!("left out: {}: {why}", escape_to_line(what)), json);
+        }
+        return Ok(0);
+    }
+    let mut seen: Vec<&RuleText> = Vec::new();
+    for rule in &rules {
+        if !seen.contains(&&rule.text) {
+            seen.push(&rule.text);
+        }
+    }
+    if json {
+        output::print_json(
+            &json!({"rules": seen.iter().map(|rule| json!(rule)).collect::<Vec<Value>>()}),
+            true,
+        )?;
+    } else {
+        let text: Vec<String> = seen.iter().map(|rule| rule_files::to_toml(rule)).collect();
+        output::print_raw(&text.join("\n"))?;
+    }
+    Ok(0)
+}

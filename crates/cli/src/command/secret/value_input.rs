@@ -1,0 +1,52 @@
+//! The value of a secret: typed at the terminal, where nothing of it is shown, or read from standard input.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use toolcrib_app::store::vault::{MAX_SECRET_BYTES, Secret, SecretName};
+
+use crate::bootstrap;
+use crate::output::{self, Failure};
+use crate::terminal::{Console, Key, apply_key};
+
+/// Exit code of an interrupted command (DESIGN 7).
+const EXIT_INTERRUPTED: u8 = 130;
+
+/// Reads it.
+pub(super) fn read(name: &SecretName) -> Result<Secret, Failure> {
+    let bytes = if io::stdin().is_terminal() { from_terminal(name)? } else { from_stdin()? };
+    Secret::from_bytes(bytes).map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn from_stdin() -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    // A line break at the end is no part of it, and what is longer is refused by its length.
+    io::stdin().lock().take(MAX_SECRET_BYTES as u64 + 3).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn from_terminal(name: &SecretName) -> Result<Vec<u8>, Failure> {
+    bootstrap::block_on(async {
+        let mut keys = Console::default().listen()?;
+        output::eprint_prompt(&format!("Value of {name} (not shown): "));
+        let mut text = String::new();
+        let ended = loop {
+            match keys.next().await {
+                Some(Key::Enter) => break true,
+                Some(Key::Interrupt | Key::End | Key::Escape) | None => break false,
+                Some(key) => apply_key(&mut text, key),
+            }
+        };
+        // What follows in the same paste is no part of the value, and no command of the shell either.
+        let rest = keys.take_pending();
+        output::eprint_line("");
+        if !ended {
+            return Err(Failure { code: EXIT_INTERRUPTED, message: "nothing was kept".to_owned() });
+        }
+        if !rest.is_empty() {
+            return Err(Failure::usage(
+                "more than one line was typed; a value of several lines is read from standard input: `toolcrib secret set NAME < FILE`",
+            ));
+        }
+        Ok(text.into_bytes())
+    })
+}

@@ -1,0 +1,109 @@
+//! `toolcrib tool enable|ask|disable|reset`: switches, which every process reads when it starts.
+
+use serde_json::json;
+use toolcrib_app::core::SwitchState;
+use toolcrib_app::{SwitchTarget, Toolcrib};
+use toolcrib_ops::switches::{self, ResetSwitchRequest, SetSwitchRequest};
+
+use super::{kill_switch, remote};
+use crate::clap_args::{StopTools, SwitchArgs};
+use crate::output::{self, Failure};
+use crate::{bootstrap, op_context};
+
+/// Sets a switch, or with `None` takes its setting back.
+pub(crate) fn set_switch(
+    command: &SwitchArgs,
+    state: Option<SwitchState>,
+    json: bool,
+) -> Result<u8, Failure> {
+    let switched = command.selection.selected();
+    if let Some(state) = state.filter(|state| !switched.allows_state(*state)) {
+        let what = switched.name();
+        return Err(Failure::usage(format!(
+            "only a tool or a group can be \"{state}\"; {what} is on or off"
+        )));
+    }
+    match (&switched, state) {
+        (SwitchTarget::Everything, Some(SwitchState::Off)) => {
+            kill_switch::stop_tools(&StopTools { reason: None, finish_running: false }, json)
+        }
+        (SwitchTarget::Everything, state) => kill_switch::release_kill_switch(state, json),
+        _ => set_one(command, state, json),
+    }
+}
+
+fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
+    bootstrap::block_on(async {
+        let toolcrib = bootstrap::build_with_stores(&command.workspace_args).await?;
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        let target = command.selection.selected();
+        check_known_name(&toolcrib, &target)?;
+        let target = switches::canonical_target(&ctx, target)?;
+        let name = target.name();
+        if let (Some(state), SwitchTarget::Tool(tool)) = (state, &target) {
+            // A tool that is off for good is refused before a daemon is asked.
+            toolcrib.catalog().set_tool_state(tool, state)?;
+        }
+        let by_daemon = remote::switch(&name, state).await?;
+        let changed = match (by_daemon, state) {
+            (Some(changed), _) => changed,
+            (None, Some(state)) => {
+                switches::set(&ctx, SetSwitchRequest { target, state }).await?;
+                true
+            }
+            (None, None) => switches::reset(&ctx, ResetSwitchRequest { target }).await?.changed,
+        };
+        if json {
+            output::print_json(
+                &json!({
+                    "switch": name,
+                    "enabled": state.map(SwitchState::is_on),
+                    "state": state,
+                    "changed": changed,
+                }),
+                true,
+            )?;
+        } else {
+            let now = match state {
+                Some(SwitchState::On) => "on",
+                Some(SwitchState::Ask) => "on, and every call is asked about,",
+                Some(SwitchState::Off) => "off",
+                None if changed => "back to its default",
+                None => "at its default already",
+            };
+            // Those that work already keep what they read; a daemon reads it at once.
+            let since = match (changed, by_daemon) {
+                (true, Some(_)) => " in the daemon, and for every process that starts from now on",
+                (true, None) => " for every process that starts from now on",
+                (false, _) => "",
+            };
+            output::eprint_line(&format!("toolcrib: {name} is {now}{since}"));
+        }
+        Ok(0)
+    })
+}
+
+/// Refuses a source, group or feature that no tool has, with those that there are.
+fn check_known_name(toolcrib: &Toolcrib, target: &SwitchTarget) -> Result<(), Failure> {
+    let infos = toolcrib.infos();
+    let (what, name, mut known): (_, _, Vec<&str>) = match target {
+        SwitchTarget::Source(name) => {
+            ("source", name, infos.iter().map(|info| info.source.as_str()).collect())
+        }
+        SwitchTarget::Group(name) => {
+            ("group", name, infos.iter().filter_map(|info| info.group.as_deref()).collect())
+        }
+        SwitchTarget::Feature(name) => {
+            let features = infos.iter().filter_map(|info| info.controlled_by.as_deref());
+            ("feature", name, features.collect())
+        }
+        SwitchTarget::Tool(_) | SwitchTarget::Tier(_) | SwitchTarget::Everything => return Ok(()),
+    };
+    known.sort_unstable();
+    known.dedup();
+    if known.contains(&name.as_str()) {
+        return Ok(());
+    }
+    let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
+    Err(Failure::not_found(format!("there is no {what} {name}; known: {known}")))
+}

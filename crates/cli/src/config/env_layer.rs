@@ -1,0 +1,106 @@
+//! The environment as a layer: `TOOLCRIB_SECTION__KEY` is the key `section.key`, and the two switches of policy have names of their own.
+#![deny(clippy::indexing_slicing)]
+
+use toml::{Table, Value};
+use toolcrib_app::core::suggest::likely_typos;
+
+use crate::config::environment::Env;
+use crate::config::key_path::KeyPath;
+use crate::config::layer_source::{Leaf, Source};
+use crate::config::layers::Layer;
+use crate::config::loader::plain_message;
+use crate::config::schema::Config;
+use crate::output::Failure;
+
+/// What all of our variables begin with.
+const PREFIX: &str = "TOOLCRIB_";
+
+/// Keys at the top of the file that have a variable.
+const TOP_LEVEL_VARIABLES: [(&str, &str); 2] =
+    [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
+
+/// Sections whose keys have variables; programs and trust come from files alone.
+const SECTIONS: [&str; 13] = [
+    "model",
+    "providers",
+    "models",
+    "limits",
+    "tools",
+    "agent",
+    "permissions",
+    "flags",
+    "sandbox",
+    "shell",
+    "server",
+    "python",
+    "discovery",
+];
+
+/// What the environment says.
+///
+/// # Errors
+/// A variable that no key has, or whose value its key does not take. The value is not shown.
+pub(super) fn env_layer(env: &Env) -> Result<Source, Failure> {
+    let mut names: Vec<&str> =
+        env.names().filter(|name| name.starts_with(PREFIX) && name.contains("__")).collect();
+    names.sort_unstable();
+    let mut leaves = Vec::new();
+    for name in names {
+        let key = name.get(PREFIX.len()..).unwrap_or_default().to_ascii_lowercase();
+        let parts: Vec<&str> = key.split("__").collect();
+        if parts.iter().any(|part| part.is_empty()) {
+            return Err(invalid_variable(name, "it is no key; write TOOLCRIB_SECTION__KEY"));
+        }
+        let section = parts.first().copied().unwrap_or_default();
+        if !SECTIONS.contains(&section) {
+            let near = likely_typos(section, SECTIONS.into_iter());
+            let near = near.first().map(|near| format!(", did you mean `{near}`?"));
+            let near = near.unwrap_or_else(|| format!("; there are {}", SECTIONS.join(", ")));
+            return Err(invalid_variable(name, &format!("there is no section `{section}`{near}")));
+        }
+        let key = KeyPath(parts.into_iter().map(str::to_owned).collect());
+        leaves.extend(leaf(env, name, key)?);
+    }
+    for (name, key) in TOP_LEVEL_VARIABLES {
+        leaves.extend(leaf(env, name, KeyPath(vec![key.to_owned()]))?);
+    }
+    Ok(Source::from_leaves(Layer::Environment, leaves))
+}
+
+/// One variable; `None` = it is not set.
+fn leaf(env: &Env, name: &str, key: KeyPath) -> Result<Option<Leaf>, Failure> {
+    let Some(text) = env.text(name)? else { return Ok(None) };
+    let value = parse_value(&key, &text).map_err(|what| invalid_variable(name, &what))?;
+    Ok(Some(Leaf { key, value, place: name.to_owned() }))
+}
+
+fn invalid_variable(name: &str, what: &str) -> Failure {
+    Failure::configuration(format!("the variable {name}: {what}"))
+}
+
+/// The value that a text stands for at a key: as it would be written in the file where that fits, else the text itself.
+///
+/// # Errors
+/// Why neither fits.
+pub(crate) fn parse_value(key: &KeyPath, text: &str) -> Result<Value, String> {
+    let written = toml::from_str::<Table>(&format!("v = {text}\n")).ok();
+    let written = written.filter(|table| table.len() == 1).and_then(|mut table| table.remove("v"));
+    let plain = Value::String(text.to_owned());
+    if let Some(value) = written.filter(|value| check(key, value).is_ok()) {
+        return Ok(value);
+    }
+    match check(key, &plain) {
+        Ok(()) => Ok(plain),
+        Err(what) => Err(what),
+    }
+}
+
+/// Whether a file could hold this value at this key.
+pub(super) fn check(key: &KeyPath, value: &Value) -> Result<(), String> {
+    let mut whole = value.clone();
+    for part in key.0.iter().rev() {
+        whole = Value::Table([(part.clone(), whole)].into_iter().collect());
+    }
+    let read = whole.try_into::<Config>().map(|_| ());
+    read.map_err(|error| plain_message(error.message()))
+}

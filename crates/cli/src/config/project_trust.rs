@@ -1,0 +1,115 @@
+//! What the file of a workspace may say: of one that is trusted everything but what would hand over the person's keys or trust; of any
+//! other only what makes things stricter.
+
+use std::path::Path;
+
+use toolcrib_app::providers::http_provider::ProviderKind;
+
+use crate::config::key_path::KeyPath;
+use crate::config::layer_source::Source;
+use crate::config::layers::{Layer, LayeredConfig};
+use crate::config::schema::Config;
+use crate::output::Failure;
+
+/// What a project may set of a provider that is the person's: nothing that says where a request goes, or with which key.
+const USER_ONLY_KEYS: [&str; 6] =
+    ["model", "idle", "timeout", "retries", "max_per_minute", "max_per_hour"];
+
+/// Looks at the file of a workspace that is trusted.
+///
+/// # Errors
+/// Exit code 3 with the line of what it must not say, and what to do instead.
+pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure> {
+    for leaf in &source.leaves {
+        let why = match leaf.key.parts().as_slice() {
+            ["trusted_workspaces"] => {
+                Some("a workspace cannot vouch for itself or others; use `toolcrib trust`")
+            }
+            ["tools", _, "config", ..] => Some(
+                "values of tools are the person's, who may have keys among them; put it into your own file",
+            ),
+            ["providers", id, rest @ ..] => provider(source, own, id, rest),
+            ["server", ..] => Some(
+                "where a daemon listens and whom it answers is the person's; put it into your own file",
+            ),
+            ["sandbox" | "shell", ..] => {
+                Some("what programs may touch is the person's; put it into your own file")
+            }
+            ["discovery", "model" | "embeddings", ..] => Some(
+                "what reads all tools and needs is the person's to choose; put it into your own file",
+            ),
+            ["python", ..] => {
+                Some("which program runs code is the person's; put it into your own file")
+            }
+            _ => None,
+        };
+        if let Some(why) = why {
+            return Err(Failure::configuration(format!(
+                "{}: `{}` cannot be set by a workspace: {why}",
+                leaf.place, leaf.key
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Why a project must not say this of a provider; `None` = it may.
+fn provider(source: &Source, own: &Config, id: &str, rest: &[&str]) -> Option<&'static str> {
+    let key = rest.first().copied().unwrap_or_default();
+    let is_persons = own.providers.keys().any(|known| known.0 == id) || is_kind(id);
+    if is_persons {
+        return (!key.is_empty() && !USER_ONLY_KEYS.contains(&key)).then_some(
+            "this provider is the person's, and so is where its key goes; describe another one under an id of its own",
+        );
+    }
+    let names_secret = rest.len() > 1 && rest.last() == Some(&"secret");
+    if names_secret || matches!(key, "key_env" | "key_file") {
+        return Some(
+            "it would send a key of the person's elsewhere; a provider of a workspace has a `key` of its own, or none",
+        );
+    }
+    let says = |key: &str| {
+        let key = KeyPath(["providers", id, key].map(str::to_owned).to_vec());
+        source.leaves.iter().find(|leaf| leaf.key == key)
+    };
+    let kind = says("kind").and_then(|leaf| leaf.value.as_str()?.parse::<ProviderKind>().ok());
+    let takes_theirs = kind.is_some_and(|kind| kind.key_variable().is_some());
+    (takes_theirs && says("key").is_none()).then_some(
+        "a provider of this kind takes the person's key from the environment; give it a `key` of its own, or the kind openai-compatible",
+    )
+}
+
+fn is_kind(id: &str) -> bool {
+    id.parse::<ProviderKind>().is_ok()
+}
+
+/// Takes what makes things stricter; what to say of the rest, if there is any.
+pub(super) fn apply_untrusted(
+    mut source: Source,
+    layered: &mut LayeredConfig,
+    workspace: &Path,
+) -> Option<String> {
+    source.layer = Layer::Untrusted;
+    let rest = layered.tighten(&source);
+    if rest.is_empty() {
+        return None;
+    }
+    let shown = workspace.canonicalize().unwrap_or_else(|_| workspace.to_owned());
+    Some(format!(
+        "{} sets {}, which only a trusted workspace may: nothing of that is used. To look at it and trust it: toolcrib trust {}",
+        source.path.display(),
+        names(rest),
+        shown.display()
+    ))
+}
+
+/// The sections that keys are in, each once.
+fn names(keys: Vec<String>) -> String {
+    let mut names: Vec<String> = keys;
+    names.sort_unstable();
+    names.dedup();
+    let more = names.len().saturating_sub(5);
+    names.truncate(5);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", names.join(", "))
+}

@@ -1,0 +1,397 @@
+//! The form of the file.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use toolcrib_app::hooks::CommandHook;
+use toolcrib_app::providers::http_provider::ProviderKind;
+use toolcrib_app::providers::quirks::Server;
+use toolcrib_app::store::vault::SecretName;
+use toolcrib_app::{PermissionTable, Preset, ToolSettings};
+
+use crate::config::deserialize::{self, MaskedText};
+use crate::config::environment::Env;
+use crate::config::flag_name::FlagName;
+use crate::config::hooks::HookSection;
+use crate::config::layers::LayeredConfig;
+use crate::config::on_ask::OnAsk;
+use crate::config::permissions::PermissionsSection;
+use crate::config::provider_key;
+use crate::config::python::PythonSection;
+use crate::config::sandbox::SandboxSection;
+use crate::config::server::ServerSection;
+use crate::config::shell::ShellSection;
+use crate::config::text_or_secret::TextOrSecret;
+use crate::config::tool_search::ToolSearchSection;
+
+/// The configuration file. What it leaves out has the defaults of the parts that it configures.
+#[derive(Debug, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    /// Where it was read from, or would be.
+    #[serde(skip)]
+    pub(crate) path: PathBuf,
+    /// Every value with where it came from.
+    #[serde(skip)]
+    pub(crate) layered: LayeredConfig,
+    /// What people should know of how it came together, one line each.
+    #[serde(skip)]
+    pub(crate) remarks: Vec<String>,
+    pub(crate) model: ModelSection,
+    /// Providers by their id.
+    pub(crate) providers: BTreeMap<ProviderId, ProviderSection>,
+    /// What is known of models, by a pattern of their names (`*` stands for any text).
+    pub(crate) models: BTreeMap<String, ModelOverrides>,
+    pub(crate) limits: Limits,
+    /// What the owner says of tools, by their canonical names.
+    tools: BTreeMap<String, ToolSection>,
+    pub(crate) agent: AgentSection,
+    /// What happens to a call that must be approved when nobody is there.
+    pub(crate) on_ask: Option<OnAsk>,
+    /// What runs without asking.
+    pub(crate) policy: Option<Preset>,
+    /// What the host grants, asks about and refuses.
+    pub(super) permissions: PermissionsSection,
+    /// Programs that are asked before calls, or told of them.
+    pub(super) hooks: Vec<HookSection>,
+    /// Which roles have which tools. One that is not trusted may only say `false`.
+    pub(crate) flags: BTreeMap<FlagName, bool>,
+    /// Whether calls from outside that need approval wait in the inbox; default: no, they are denied.
+    pub(crate) inbox: Option<bool>,
+    /// Workspaces whose tools are the owner's own work, and are taken at their word.
+    pub(crate) trusted_workspaces: Vec<PathBuf>,
+    /// What programs of tools may touch.
+    pub(crate) sandbox: SandboxSection,
+    /// Where the commands of the shell run.
+    pub(crate) shell: ShellSection,
+    /// Where the daemon listens, and how much it takes.
+    pub(crate) server: ServerSection,
+    /// Where code of models runs.
+    pub(crate) python: PythonSection,
+    /// When models have to find their tools, and how they are found.
+    pub(crate) discovery: ToolSearchSection,
+}
+
+/// `[model]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSection {
+    /// The model that is asked, `PROVIDER/MODEL`.
+    pub(crate) default: Option<String>,
+    /// The models that are asked when it cannot answer, in order.
+    pub(crate) fallback: Vec<String>,
+    /// Whether answers are streamed; default: yes.
+    pub(crate) stream: Option<bool>,
+}
+
+/// `[agent]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentSection {
+    /// The agent that answers when none is named.
+    pub(crate) default: Option<String>,
+}
+
+/// `[models."pattern"]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "ModelOverrideFields")]
+pub(crate) struct ModelOverrides {
+    /// Size of the window in tokens.
+    pub(crate) window: Option<u64>,
+    /// What it costs.
+    pub(crate) price: Option<FlatPrice>,
+}
+
+/// Prices of a million tokens, in millionths of a US dollar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FlatPrice {
+    /// Of a request.
+    pub(crate) input: u64,
+    /// Of an answer.
+    pub(crate) output: u64,
+}
+
+/// The section as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ModelOverrideFields {
+    window: Option<u64>,
+    #[serde(default, deserialize_with = "deserialize::micro_usd")]
+    input_price: Option<u64>,
+    #[serde(default, deserialize_with = "deserialize::micro_usd")]
+    output_price: Option<u64>,
+}
+
+impl TryFrom<ModelOverrideFields> for ModelOverrides {
+    type Error = &'static str;
+
+    fn try_from(written: ModelOverrideFields) -> Result<Self, &'static str> {
+        let ModelOverrideFields { window, input_price, output_price } = written;
+        let price = match (input_price, output_price) {
+            (None, None) => None,
+            (Some(input), Some(output)) => Some(FlatPrice { input, output }),
+            _ => return Err("`input_price` and `output_price` go together"),
+        };
+        Ok(Self { window, price })
+    }
+}
+
+/// `[limits]` of a run and its children; what is left out has the default of the loop.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Rounds, 1 to 100 (DESIGN 9, Repeat guard).
+    pub(crate) rounds: Option<Rounds>,
+    /// Calls of tools.
+    pub(crate) calls: Option<u64>,
+    /// Tokens, as the providers report them.
+    pub(crate) tokens: Option<u64>,
+    /// Time, waiting for people excluded.
+    #[serde(deserialize_with = "deserialize::duration")]
+    pub(crate) time: Option<Duration>,
+    /// Money, in millionths of a US dollar.
+    #[serde(deserialize_with = "deserialize::micro_usd")]
+    pub(crate) cost: Option<u64>,
+}
+
+/// A number of rounds, 1 to 100.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u32")]
+pub(crate) struct Rounds(pub(crate) u32);
+
+impl TryFrom<u32> for Rounds {
+    type Error = &'static str;
+
+    fn try_from(rounds: u32) -> Result<Self, &'static str> {
+        if (1..=100).contains(&rounds) { Ok(Self(rounds)) } else { Err("rounds go from 1 to 100") }
+    }
+}
+
+/// `[tools.NAME]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ToolSection {
+    #[serde(deserialize_with = "deserialize::duration")]
+    timeout: Option<Duration>,
+    enabled: Option<bool>,
+    ask: Option<bool>,
+    taint: Option<bool>,
+    max_concurrent: Option<usize>,
+    config: HashMap<String, TextOrSecret>,
+}
+
+impl ToolSection {
+    /// The values that are written down.
+    fn literal_values(&self) -> impl Iterator<Item = (&String, &MaskedText)> {
+        self.config.iter().filter_map(|(key, value)| match value {
+            TextOrSecret::Literal(value) => Some((key, value)),
+            TextOrSecret::Secret(_) => None,
+        })
+    }
+}
+
+/// Id of a provider: lower-case letters, digits, `-`, `_` and `.`, at most 60.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+pub(crate) struct ProviderId(pub(crate) String);
+
+impl TryFrom<String> for ProviderId {
+    type Error = String;
+
+    fn try_from(id: String) -> Result<Self, String> {
+        let fits = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.');
+        if id.is_empty() || id.len() > 60 || !id.bytes().all(fits) {
+            return Err("an id of a provider has 1 to 60 of a-z, 0-9, -, _ and .".to_owned());
+        }
+        if id == "scripted" {
+            return Err("`scripted` is the provider of scripts; choose another id".to_owned());
+        }
+        Ok(Self(id))
+    }
+}
+
+/// `[providers.ID]`
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderSection {
+    /// How it is spoken to; `None` = its id says it.
+    pub(crate) kind: Option<ProviderKind>,
+    /// Where it is; `None` = where the kind's own service is.
+    pub(crate) base_url: Option<String>,
+    key: Option<TextOrSecret>,
+    key_env: Option<String>,
+    key_file: Option<PathBuf>,
+    /// The model that is asked when none is named.
+    pub(crate) model: Option<String>,
+    /// Headers to send besides.
+    pub(crate) headers: BTreeMap<String, MaskedText>,
+    /// Whether its models run on this device.
+    pub(crate) on_device: bool,
+    /// Longest silence.
+    #[serde(deserialize_with = "deserialize::duration")]
+    pub(crate) idle: Option<Duration>,
+    /// Longest time of one request with its retries.
+    #[serde(deserialize_with = "deserialize::duration")]
+    pub(crate) timeout: Option<Duration>,
+    /// Times that a failed request is sent again.
+    pub(crate) retries: Option<u32>,
+    /// Most requests a minute.
+    pub(crate) max_per_minute: Option<u32>,
+    /// Most requests an hour.
+    pub(crate) max_per_hour: Option<u32>,
+    /// Whose quirks it has, when neither kind nor host tells.
+    pub(crate) server: Option<Server>,
+    /// Single quirks that differ.
+    #[serde(deserialize_with = "deserialize::quirks")]
+    pub(crate) quirks: Map<String, Value>,
+}
+
+impl ProviderSection {
+    /// What is wrong with the section as a whole, if anything is.
+    pub(super) fn check(&self, id: &str) -> Result<(), String> {
+        let keys = [self.key.is_some(), self.key_env.is_some(), self.key_file.is_some()];
+        if keys.into_iter().filter(|given| *given).count() > 1 {
+            return Err("give one of `key_env`, `key_file` and `key`, not several".to_owned());
+        }
+        self.kind_of(id).map(|_| ())
+    }
+
+    /// How the provider of this id is spoken to.
+    pub(super) fn kind_of(&self, id: &str) -> Result<ProviderKind, String> {
+        let kinds = || ProviderKind::ALL.map(ProviderKind::as_str).join(", ");
+        self.kind
+            .or_else(|| id.parse().ok())
+            .ok_or_else(|| format!("the provider `{id}` needs `kind`, one of {}", kinds()))
+    }
+
+    /// Where its key is; `None` = in the variable of its kind, if that has one.
+    pub(super) fn key_source(&self) -> Option<KeySource<'_>> {
+        let written = self.key.as_ref().map(|key| match key {
+            TextOrSecret::Literal(key) => KeySource::Literal(&key.0),
+            TextOrSecret::Secret(name) => KeySource::Secret(name),
+        });
+        let variable = || self.key_env.as_deref().map(KeySource::Variable);
+        let file = || self.key_file.as_deref().map(KeySource::File);
+        written.or_else(variable).or_else(file)
+    }
+}
+
+/// Where a key is.
+#[derive(Clone, Copy)]
+pub(super) enum KeySource<'a> {
+    /// In the file itself.
+    Literal(&'a str),
+    /// In the vault.
+    Secret(&'a SecretName),
+    /// In a variable of the environment.
+    Variable(&'a str),
+    /// In a file of its own.
+    File(&'a Path),
+}
+
+impl Config {
+    /// What the owner says of tools, as the engine takes it.
+    pub(crate) fn tool_settings(&self) -> HashMap<String, ToolSettings> {
+        let settings = |name: &str, tool: &ToolSection| ToolSettings {
+            timeout: tool.timeout,
+            enabled: tool.enabled,
+            off_for_good: self.is_off_for_good(name),
+            ask: tool.ask,
+            taint: tool.taint,
+            max_concurrent: tool.max_concurrent,
+            config: tool
+                .literal_values()
+                .map(|(key, value)| (key.clone(), value.0.clone()))
+                .collect(),
+        };
+        self.tools.iter().map(|(name, tool)| (name.clone(), settings(name, tool))).collect()
+    }
+
+    /// The names of secrets that stand for configuration values, by tool and key.
+    pub(crate) fn vault_tool_config(&self) -> HashMap<String, HashMap<String, String>> {
+        let named = |tool: &ToolSection| -> HashMap<String, String> {
+            let named = tool.config.iter().filter_map(|(key, value)| match value {
+                TextOrSecret::Secret(name) => Some((key.clone(), name.to_string())),
+                TextOrSecret::Literal(_) => None,
+            });
+            named.collect()
+        };
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), named(tool)));
+        tools.filter(|(_, keys)| !keys.is_empty()).collect()
+    }
+
+    /// Every value that is written down for a tool.
+    pub(crate) fn literal_tool_config(&self) -> impl Iterator<Item = &str> {
+        self.tools.values().flat_map(ToolSection::literal_values).map(|(_, value)| value.0.as_str())
+    }
+
+    /// The providers whose key is in the vault, and under which name.
+    pub(crate) fn vault_provider_keys(&self) -> impl Iterator<Item = (&str, &SecretName)> {
+        self.providers.iter().filter_map(|(id, section)| match section.key_source() {
+            Some(KeySource::Secret(name)) => Some((id.0.as_str(), name)),
+            _ => None,
+        })
+    }
+
+    /// Names of tools that something is said of, in the order of the alphabet.
+    pub(crate) fn configured_tools(&self) -> impl Iterator<Item = &str> {
+        self.tools.keys().map(String::as_str)
+    }
+
+    /// Whether a tool is switched off or asked about.
+    pub(crate) fn restricts(&self, tool: &str) -> bool {
+        self.tools.get(tool).is_some_and(|tool| {
+            tool.enabled == Some(false) || tool.ask == Some(true) || tool.taint == Some(true)
+        })
+    }
+
+    /// What the host grants: all layers together, none of which loosens what a stricter one pins.
+    pub(crate) fn permission_table(&self) -> PermissionTable {
+        let file = self.path.display().to_string();
+        let own = self.permissions.to_permission_table(file);
+        let stricter = self.layered.tighteners.iter();
+        stricter.fold(own, |table, section| {
+            table.tightened_by(section.to_permission_table(String::new()))
+        })
+    }
+
+    /// The programs that are asked before calls, or told of them.
+    pub(crate) fn command_hooks(&self, env: &Env) -> Vec<CommandHook> {
+        self.hooks.iter().map(|hook| hook.to_command_hook(env)).collect()
+    }
+
+    /// The files that hold keys of providers.
+    pub(crate) fn key_files(&self, env: &Env) -> Vec<PathBuf> {
+        let files = self.providers.values().filter_map(|section| match section.key_source() {
+            Some(KeySource::File(path)) => Some(provider_key::resolve_config_path(path, self, env)),
+            _ => None,
+        });
+        files.collect()
+    }
+
+    /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
+    pub(crate) fn is_trusted_workspace(&self, workspace: &Path, env: &Env) -> bool {
+        self.trusted_workspaces.iter().any(|path| self.is_same_folder(path, workspace, env))
+    }
+
+    /// Whether a path of the file is this folder, whatever way leads to it.
+    pub(crate) fn is_same_folder(&self, path: &Path, folder: &Path, env: &Env) -> bool {
+        let Ok(folder) = folder.canonicalize() else { return false };
+        provider_key::resolve_config_path(path, self, env)
+            .canonicalize()
+            .is_ok_and(|path| path == folder)
+    }
+
+    /// A path of the file: from the file's folder on, `~/` is the home folder.
+    pub(crate) fn resolve_path(&self, path: &Path, env: &Env) -> PathBuf {
+        provider_key::resolve_config_path(path, self, env)
+    }
+
+    /// The folder of the file, from which paths in it begin.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new(""))
+    }
+}

@@ -1,0 +1,281 @@
+//! The binary around the daemon: configuration, models and agents as the server asks for them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use toolcrib_app::Toolcrib;
+use toolcrib_app::agent::library::{Agent, parse_slash_command};
+use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
+use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
+
+use super::config_watcher::{self, FileStamps};
+use super::serve;
+use crate::clap_args::ModelArgs;
+use crate::command::config as settings;
+use crate::config::{self, Config, Env, KeyPath};
+use crate::output::Failure;
+use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup};
+use crate::{bootstrap, rule_layers};
+
+/// The binary around the daemon.
+pub(crate) struct CliHost {
+    toolcrib: Toolcrib,
+    runner: Runner,
+    /// The surroundings that it was started in.
+    setup: RunSetup,
+    now: RwLock<Arc<ReloadableState>>,
+    stores: toolcrib_app::Stores,
+    /// One reading at a time: of two, the later one must win.
+    reading: tokio::sync::Mutex<()>,
+}
+
+/// What a reload changes.
+struct ReloadableState {
+    config: Config,
+    connections: ModelConnections,
+}
+
+/// Why a command of the person would end is why a request cannot be carried out.
+impl From<Failure> for HostError {
+    fn from(failure: Failure) -> Self {
+        match failure.code {
+            2 | 3 => Self::Invalid(failure.message),
+            4 => Self::NotFound(failure.message),
+            _ => Self::Failed(failure.message),
+        }
+    }
+}
+
+impl CliHost {
+    /// Around a daemon on this ground.
+    pub(crate) fn new(ground: RunEnvironment, config: Config) -> Self {
+        let RunEnvironment { toolcrib, runner, stores, setup, .. } = ground;
+        let connections = ModelConnections::new(&stores);
+        let now = RwLock::new(Arc::new(ReloadableState { config, connections }));
+        Self { toolcrib, runner, setup, now, stores, reading: tokio::sync::Mutex::default() }
+    }
+
+    fn current(&self) -> Arc<ReloadableState> {
+        Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Everything of a run that these words say.
+    async fn build_start(
+        &self,
+        brain: &ModelArgs,
+        said: RunParams,
+    ) -> Result<StartRequest, Failure> {
+        let now = self.current();
+        let ground = (&self.toolcrib, &self.runner);
+        let preset = now.config.effective_preset(self.setup.workspace_args().policy);
+        let cast =
+            AgentAndModels::resolve(brain, ground, &now.config, &now.connections, preset, None)
+                .await?;
+        let AgentAndModels { agent, models, stream, limits, warnings } = cast;
+        for warning in warnings {
+            tracing::warn!(agent = agent.name, "{warning}");
+        }
+        let mut setup = self.setup.with_model_args(brain);
+        setup.agent.clone_from(&agent.name);
+        let RunParams { text, conversation, skill, owner, channel } = said;
+        let skill = skill.or_else(|| {
+            parse_slash_command(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone())
+        });
+        let workspace = self.setup.workspace().map(|path| path.display().to_string());
+        let workspace = workspace.unwrap_or_default();
+        Ok(StartRequest {
+            message: UserMessage { text, ..UserMessage::default() },
+            agent,
+            models,
+            conversation: conversation.unwrap_or_else(ConversationId::fresh),
+            context: Context { workspace, owner, channel, ..Context::default() },
+            limits,
+            skill,
+            stream,
+            setup: setup.to_value(),
+        })
+    }
+
+    /// The words of a wish over those that the daemon was started with.
+    fn model_args(&self, wish: &RunRequest) -> Result<ModelArgs, Failure> {
+        let mut setup = self.setup.clone();
+        if let Some(model) = &wish.model {
+            self.is_configured(model)?;
+            setup.use_model(model);
+        }
+        let base = setup.model_args();
+        let RunnerLimits { rounds, calls, tokens, time, cost } = wish.limits;
+        Ok(ModelArgs {
+            agent: wish.agent.clone().or(base.agent),
+            max_rounds: rounds.or(base.max_rounds),
+            max_calls: calls.or(base.max_calls),
+            max_tokens: tokens.or(base.max_tokens),
+            max_time: time.or(base.max_time),
+            max_cost: cost.map(|money| money.0).or(base.max_cost),
+            ..base
+        })
+    }
+
+    /// A script is a file of this machine: whoever sends requests does not choose files.
+    fn is_configured(&self, model: &str) -> Result<(), Failure> {
+        let is_file = model.trim_start().starts_with("scripted:");
+        if is_file && !self.models().iter().any(|known| known == model) {
+            let what =
+                format!("{model} is not configured here; a request names models of providers");
+            return Err(Failure::usage(what));
+        }
+        Ok(())
+    }
+
+    /// The files that this configuration comes from, as they are now.
+    pub(super) fn stamps(&self) -> FileStamps {
+        config_watcher::stamps(&self.setup.workspace_args(), &self.current().config)
+    }
+
+    /// Reads everything again and puts it into force.
+    pub(crate) async fn reload_config(&self) -> Result<Reloaded, Failure> {
+        let _alone = self.reading.lock().await;
+        let before = self.current();
+        let config = config::load(&Env::from_process(), self.setup.workspace().as_deref())?;
+        let policy = serve::daemon_tool_settings(&self.setup.workspace_args(), &config)?;
+        bootstrap::check_tool_names(&self.toolcrib, &config, &policy.rules)?;
+        // Known before anything of it is in force, so that nothing shows it.
+        let keys = config::known_keys(&config, &Env::from_process());
+        let secrets = &self.toolcrib.engine().sealing().secrets;
+        secrets.add(keys.iter().map(String::as_str));
+        let waiting = self.toolcrib.reconfigure(policy).await?;
+        let mut needs_restart: Vec<String> = waiting.into_iter().map(str::to_owned).collect();
+        needs_restart.extend(restart_sections(&before.config, &config).map(str::to_owned));
+        let mut remarks = config.remarks.clone();
+        remarks.extend(
+            bootstrap::unknown_tools(&self.toolcrib, &config).iter().map(ToString::to_string),
+        );
+        let connections = ModelConnections::new(&self.stores);
+        let now = Arc::new(ReloadableState { config, connections });
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
+        remarks.extend(self.runner.reload().iter().map(ToString::to_string));
+        Ok(Reloaded { needs_restart, remarks })
+    }
+}
+
+/// What only the next start reads.
+fn restart_sections(before: &Config, now: &Config) -> impl Iterator<Item = &'static str> {
+    let changed =
+        [("models", before.models != now.models), ("server", before.server != now.server)];
+    changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name)
+}
+
+/// What is said for one run, besides who answers.
+struct RunParams {
+    text: String,
+    conversation: Option<ConversationId>,
+    skill: Option<String>,
+    owner: String,
+    channel: String,
+}
+
+impl DaemonHost for CliHost {
+    fn prepare_run(&self, wish: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
+        Box::pin(async move {
+            let brain = self.model_args(&wish)?;
+            let RunRequest { text, conversation, skill, owner, channel, .. } = wish;
+            Ok(self
+                .build_start(&brain, RunParams { text, conversation, skill, owner, channel })
+                .await?)
+        })
+    }
+
+    fn prepare_resume<'a>(
+        &'a self,
+        run: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<StartRequest, HostError>> {
+        Box::pin(async move {
+            let kept = RunSetup::from_value(&stored_setup(run))?;
+            if !kept.same_tool_environment(&self.setup) {
+                return Err(HostError::Invalid(format!(
+                    "the run {} was begun in other surroundings than this daemon's; `toolcrib resume {}` goes on with it there",
+                    run.id, run.id
+                )));
+            }
+            let said = RunParams {
+                text: String::new(),
+                conversation: Some(run.conversation),
+                skill: None,
+                owner: run.context.owner.clone(),
+                channel: run.context.channel.clone(),
+            };
+            Ok(self.build_start(&kept.model_args(), said).await?)
+        })
+    }
+
+    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
+        RunSetup::from_value(&stored_setup(run)).ok()?.worker
+    }
+
+    fn models(&self) -> Vec<String> {
+        let now = self.current();
+        let base = self.setup.model_args();
+        let mut models: Vec<String> = base.model.into_iter().collect();
+        models.extend(now.config.model.default.clone());
+        models.extend(now.config.model.fallback.clone());
+        let of_providers = now.config.providers.iter().filter_map(|(id, section)| {
+            section.model.as_ref().map(|model| format!("{}/{model}", id.0))
+        });
+        models.extend(of_providers);
+        let mut seen = std::collections::HashSet::new();
+        models.retain(|model| seen.insert(model.clone()));
+        models
+    }
+
+    fn default_agent(&self) -> Result<Agent, HostError> {
+        let base = self.setup.model_args();
+        let now = self.current();
+        Ok(crate::session::find_agent(&self.runner, base.agent.as_deref(), &now.config)?)
+    }
+
+    fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
+        let now = self.current();
+        let rows = settings::effective_values(&now.config, &self.setup.workspace_args());
+        Ok(rows.into_iter().map(|(key, value, origin)| row(&key, value, origin)).collect())
+    }
+
+    fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
+        let key = KeyPath::parse(key).map_err(HostError::Invalid)?;
+        Ok(settings::write_user_value(&key, value, self.setup.workspace().as_deref())?)
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
+        Box::pin(async move { Ok(self.reload_config().await?) })
+    }
+
+    fn secret_users(&self) -> Vec<(String, String)> {
+        let now = self.current();
+        let tools = now.config.vault_tool_config().into_iter().flat_map(|(tool, keys)| {
+            keys.into_iter().map(move |(key, name)| (name, format!("tool {tool} ({key})")))
+        });
+        let providers = now.config.vault_provider_keys();
+        let providers = providers.map(|(id, name)| (name.to_string(), format!("provider {id}")));
+        tools.chain(providers).collect()
+    }
+
+    fn rules_file(&self) -> PathBuf {
+        rule_layers::user_file().map(|place| place.path).unwrap_or_default()
+    }
+
+    fn agents_folder(&self) -> PathBuf {
+        bootstrap::config_folder().as_deref().unwrap_or(Path::new("")).join("agents")
+    }
+}
+
+fn stored_setup(run: &StoredRun) -> serde_json::Value {
+    run.state.get("setup").cloned().unwrap_or_default()
+}
+
+/// Trust says what file tools must not touch, which is settled at the start.
+fn row(key: &KeyPath, value: serde_json::Value, origin: String) -> SettingRow {
+    let first = key.parts().first().copied().unwrap_or_default();
+    let live = !["server", "models", "trusted_workspaces"].contains(&first);
+    SettingRow { key: key.to_string(), value, origin, live }
+}

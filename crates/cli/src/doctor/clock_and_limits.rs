@@ -1,0 +1,76 @@
+//! The machine: its clock, its time zone, how many files a process may have open.
+
+use std::fs;
+use std::time::{Duration, SystemTime};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rustix::process::{Resource, getrlimit};
+
+use super::Finding;
+use crate::bootstrap;
+use crate::output::Failure;
+
+const CLOCK: &str = "clock";
+/// A clock that is behind this is wrong: no version of this program is older.
+const EARLIEST: &str = "2026-01-01T00:00:00Z";
+/// A file that was changed so far in the future was changed by another clock.
+const MAX_CLOCK_SKEW: Duration = Duration::from_secs(300);
+/// Files that a daemon with many clients needs open.
+const MIN_OPEN_FILES: u64 = 4_096;
+
+pub(super) fn check() -> Result<Vec<Finding>, Failure> {
+    let mut found = vec![clock()?];
+    match TimeZone::try_system() {
+        Ok(zone) => {
+            let name = zone.iana_name().unwrap_or("without a name").to_owned();
+            found.push(Finding::ok(CLOCK, format!("the time zone is {name}")));
+        }
+        Err(error) => found.push(
+            Finding::warn(CLOCK, format!("the time zone is not known: {error}"))
+                .with_fix("set TZ, such as TZ=Europe/Vienna"),
+        ),
+    }
+    found.push(open_file_limit());
+    Ok(found)
+}
+
+fn clock() -> Result<Finding, Failure> {
+    let now = Timestamp::now();
+    if EARLIEST.parse::<Timestamp>().is_ok_and(|earliest| now < earliest) {
+        return Ok(Finding::fail(CLOCK, format!("it says {now}, which is long ago"))
+            .with_fix("set it; tokens, deadlines and the audit go by it"));
+    }
+    let log = bootstrap::database_path()?.with_extension("db-wal");
+    let newest = [bootstrap::database_path()?, log]
+        .iter()
+        .filter_map(|path| fs::metadata(path).ok()?.modified().ok())
+        .max();
+    let ahead = newest.and_then(|newest| newest.duration_since(SystemTime::now()).ok());
+    Ok(match ahead.filter(|ahead| *ahead > MAX_CLOCK_SKEW) {
+        Some(ahead) => Finding::warn(
+            CLOCK,
+            format!(
+                "the database was written {} s after now: the clock was put back",
+                ahead.as_secs()
+            ),
+        )
+        .with_fix("set it; deadlines of questions go by it"),
+        None => Finding::ok(CLOCK, format!("it says {}", now.strftime("%Y-%m-%d %H:%M:%S UTC"))),
+    })
+}
+
+fn open_file_limit() -> Finding {
+    const NAME: &str = "limits";
+    let limit = getrlimit(Resource::Nofile);
+    // A daemon raises the soft limit to the hard one.
+    match limit.maximum {
+        Some(most) if most < MIN_OPEN_FILES => Finding::warn(
+            NAME,
+            format!("a process may have {most} files open, which are few clients"),
+        )
+        .with_fix("raise it: `ulimit -Hn`, or LimitNOFILE= of the service"),
+        Some(most) => Finding::ok(NAME, format!("a process may have {most} files open")),
+        None => Finding::ok(NAME, "a process may have any number of files open"),
+    }
+}

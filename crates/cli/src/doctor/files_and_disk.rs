@@ -1,0 +1,150 @@
+//! Folders and files: are they there, the person's, and closed to everybody else?
+
+use std::fs::{self, DirBuilder, Metadata, Permissions};
+use std::io::ErrorKind;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use super::Finding;
+use crate::bootstrap;
+use crate::output::Failure;
+
+const NAME: &str = "files";
+const DISK: &str = "disk";
+
+/// Less room than this, and calls are refused soon.
+const DISK_FAIL_BYTES: u64 = 64 * 1024 * 1024;
+/// Less than this is worth a word.
+const DISK_WARN_BYTES: u64 = 1024 * 1024 * 1024;
+
+pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
+    let state = bootstrap::state_folder()?;
+    let mut found = Vec::new();
+    if !state.exists() {
+        found.push(missing(&state, fix));
+    }
+    let config = bootstrap::config_folder();
+    // The configuration may be looked at by others, as long as nobody else writes it: the keys in it are what is closed.
+    let open = config.iter().map(|path| (path.clone(), 0o022));
+    let closed = private_paths(&state).into_iter().map(|path| (path, 0o077));
+    for (path, forbidden) in open.chain(closed) {
+        found.extend(mode(&path, forbidden, fix));
+    }
+    if found.is_empty() {
+        found.push(Finding::ok(NAME, format!("{} is closed to others", state.display())));
+    }
+    found.push(disk_space(&state));
+    Ok(found)
+}
+
+/// What nobody else has to look at.
+fn private_paths(state: &Path) -> Vec<PathBuf> {
+    let mut all = vec![state.to_owned()];
+    for folder in ["", "vault", "audit", "daemon"] {
+        let folder = state.join(folder);
+        if !all.contains(&folder) {
+            all.push(folder.clone());
+        }
+        let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+        all.extend(entries.map(|entry| entry.path()).filter(|path| !path.is_dir()));
+    }
+    all.retain(|path| path.symlink_metadata().is_ok());
+    all
+}
+
+fn missing(state: &Path, fix: bool) -> Finding {
+    let shown = state.display();
+    if !fix {
+        return Finding::ok(
+            NAME,
+            format!("{shown} is not there yet; it is made when it is needed"),
+        );
+    }
+    match DirBuilder::new().recursive(true).mode(0o700).create(state) {
+        Ok(()) => Finding::fixed(NAME, format!("{shown} was made")),
+        Err(error) => Finding::fail(NAME, format!("{shown} cannot be made: {error}"))
+            .with_fix("set TOOLCRIB_HOME to a folder that you may write"),
+    }
+}
+
+/// What is wrong with a file's owner or mode.
+fn mode(path: &Path, forbidden: u32, fix: bool) -> Option<Finding> {
+    let shown = path.display();
+    let metadata = match fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == ErrorKind::NotFound => return None,
+        Err(error) => return Some(Finding::fail(NAME, format!("{shown}: {error}"))),
+    };
+    let own = rustix::process::geteuid().as_raw();
+    // Root's is whose machine it is.
+    if metadata.uid() != own && metadata.uid() != 0 {
+        let uid = metadata.uid();
+        return Some(
+            Finding::fail(NAME, format!("{shown} belongs to the user {uid}, not to you"))
+                .with_fix(format!("look who did that; `sudo chown {own} {shown}` takes it back")),
+        );
+    }
+    let mode = metadata.mode() & 0o7777;
+    if mode & forbidden == 0 {
+        return None;
+    }
+    let wanted = mode & !forbidden;
+    let words = format!("others get at {shown} (mode {:03o})", mode & 0o777);
+    if fix && metadata.uid() == own {
+        return Some(restrict_mode(path, &metadata, wanted, &words));
+    }
+    Some(
+        Finding::fail(NAME, words)
+            .with_fix(format!("chmod {wanted:03o} {shown}, or `toolcrib doctor --fix`")),
+    )
+}
+
+fn restrict_mode(path: &Path, metadata: &Metadata, wanted: u32, words: &str) -> Finding {
+    if metadata.is_symlink() {
+        return Finding::fail(NAME, words);
+    }
+    match fs::set_permissions(path, Permissions::from_mode(wanted)) {
+        Ok(()) => Finding::fixed(NAME, format!("{words}; now it is {wanted:03o}")),
+        Err(error) => Finding::fail(NAME, format!("{words}, and it cannot be closed: {error}")),
+    }
+}
+
+/// Room on the disk of the state.
+fn disk_space(state: &Path) -> Finding {
+    let there = state.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let free = match rustix::fs::statvfs(there) {
+        Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
+        Err(error) => return Finding::warn(DISK, format!("its room is not known: {error}")),
+    };
+    let words = format!("{} MB are free where {} is", free / 1_000_000, state.display());
+    match free {
+        0..DISK_FAIL_BYTES => Finding::fail(DISK, words)
+            .with_fix("free some room: calls that change something are refused without it"),
+        DISK_FAIL_BYTES..DISK_WARN_BYTES => Finding::warn(DISK, words),
+        _ => Finding::ok(DISK, words),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::doctor::FindingState;
+
+    #[test]
+    fn what_is_open_is_closed_on_request() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        fs::write(&path, "x").unwrap();
+        let set = |mode| fs::set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        set(0o600);
+        assert_eq!(mode(&path, 0o077, false), None);
+        set(0o644);
+        let found = mode(&path, 0o077, false).unwrap();
+        assert_eq!(found.state, FindingState::Fail);
+        assert!(found.fix.unwrap().contains("chmod 600"));
+        assert_eq!(mode(&path, 0o022, false), None, "others may read it, where that is meant");
+        assert_eq!(mode(&path, 0o077, true).unwrap().state, FindingState::Fixed);
+        assert_eq!(mode(&path, 0o077, false), None);
+        assert_eq!(mode(&folder.path().join("gone"), 0o077, true), None);
+    }
+}

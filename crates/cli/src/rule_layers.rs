@@ -1,0 +1,86 @@
+//! The rules of all layers: where their files are, and all of them together.
+
+use std::path::{Path, PathBuf};
+
+use toolcrib_app::Toolcrib;
+use toolcrib_app::core::Verdict;
+use toolcrib_app::rule_files::{self, RuleFile, RulesError};
+use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleSource};
+
+use crate::bootstrap;
+use crate::config::{Config, Env};
+use crate::output::Failure;
+
+/// The rules of whoever runs the machine. They are always read: nothing that a caller sets leaves them out.
+const MANAGED: &str = "/etc/toolcrib/rules.toml";
+/// Names one more file of such rules, which has to be there.
+const MANAGED_VARIABLE: &str = "TOOLCRIB_MANAGED_RULES";
+/// The file in the person's configuration folder, and in `.toolcrib` of a workspace.
+const FILE: &str = "rules.toml";
+
+impl From<RulesError> for Failure {
+    fn from(error: RulesError) -> Self {
+        let code = if matches!(error, RulesError::Unwritable { .. }) { 1 } else { 3 };
+        Self { code, message: error.to_string() }
+    }
+}
+
+/// The files of rules, strongest layer first.
+pub(crate) fn list_rule_files(workspace: Option<&Path>, config: &Config) -> Vec<RuleFile> {
+    let managed = RuleFile::new(Layer::Managed, MANAGED);
+    let more = Env::from_process()
+        .path(MANAGED_VARIABLE)
+        .map(|path| RuleFile { must_exist: true, ..RuleFile::new(Layer::Managed, path) });
+    let project = workspace.map(|workspace| project_file(workspace, config));
+    [managed].into_iter().chain(more).chain(user_file()).chain(project).collect()
+}
+
+/// The person's own file; `None` = there is no home to keep it in.
+pub(crate) fn user_file() -> Option<RuleFile> {
+    bootstrap::config_folder().map(|folder| RuleFile::new(Layer::User, folder.join(FILE)))
+}
+
+/// The file that a workspace brings along.
+pub(crate) fn project_file(workspace: &Path, config: &Config) -> RuleFile {
+    let trusted = config.is_trusted_workspace(workspace, &Env::from_process());
+    let layer = if trusted { Layer::Project } else { Layer::Untrusted };
+    // Where a rule stands is read in other folders too.
+    let folder = std::path::absolute(workspace).unwrap_or_else(|_| PathBuf::from(workspace));
+    RuleFile::new(layer, folder.join(bootstrap::PROJECT_FOLDER).join(FILE))
+}
+
+/// The rules that hold in a workspace.
+///
+/// # Errors
+/// Exit code 3: a file is broken, so no call may run.
+pub(crate) fn load_rules(workspace: Option<&Path>, config: &Config) -> Result<RuleSet, Failure> {
+    Ok(rule_files::compile_files(&list_rule_files(workspace, config))?)
+}
+
+/// Refuses a slip of the pen in the name of a tool that is to be denied or asked about: the tool that was meant would be open.
+///
+/// # Errors
+/// Exit code 3, with the name that was probably meant.
+pub(crate) fn check_names(rules: &RuleSet, toolcrib: &Toolcrib) -> Result<(), Failure> {
+    let closing = rules.sources().iter().filter(|rule| rule.text.effect != Verdict::Allow);
+    let closing: Vec<RuleSource> = closing.cloned().collect();
+    if closing.is_empty() {
+        return Ok(());
+    }
+    let mut faults = RuleSet::compile_for(closing, &tool_names(toolcrib)).err().unwrap_or_default();
+    faults.retain(is_misspelled_name);
+    if faults.is_empty() { Ok(()) } else { Err(RulesError::Refused(faults).into()) }
+}
+
+/// Whether a rule names a tool that is not there, and that is nearly one that is. A name like no other may be that of a tool to come.
+pub(crate) fn is_misspelled_name(fault: &RuleError) -> bool {
+    fault.what.contains("did you mean")
+}
+
+/// Names of the tools that there are, other ones of theirs included.
+pub(crate) fn tool_names(toolcrib: &Toolcrib) -> Vec<String> {
+    let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
+    specs
+        .flat_map(|spec| std::iter::once(spec.name.to_string()).chain(spec.aliases.clone()))
+        .collect()
+}

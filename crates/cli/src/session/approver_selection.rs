@@ -1,0 +1,164 @@
+//! People at this terminal, and decisions that were written on the command line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use toolcrib_app::agent::driver::HumanInput;
+use toolcrib_app::agent::machine::{Question, QuestionAnswer};
+use toolcrib_app::core::approval::PromptPermit;
+use toolcrib_app::core::{
+    ApprovalRequest, ApprovalStore, Approver, ApproverReply, BoxFuture, CallId, Decision,
+    DecisionRecord,
+};
+use toolcrib_app::runner::{DeferApproval, WaitForDecision};
+
+use crate::config::OnAsk;
+use crate::os_user;
+use crate::terminal::{self, Console, TerminalApprover};
+
+/// The person at the terminal; nobody where there is none.
+#[derive(Clone)]
+pub(crate) struct TerminalPerson {
+    console: Console,
+    name: String,
+    /// How long somebody elsewhere is waited for.
+    patience: Option<Duration>,
+}
+
+impl TerminalPerson {
+    pub(crate) fn new(console: Console, on_ask: Option<OnAsk>) -> Self {
+        let patience = match on_ask {
+            Some(OnAsk::Wait(limit)) => Some(limit),
+            Some(OnAsk::Fail | OnAsk::Deny) | None => None,
+        };
+        Self { console, name: os_user::current_user(), patience }
+    }
+}
+
+impl HumanInput for TerminalPerson {
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        Box::pin(async move {
+            if !self.console.has_person() {
+                return None;
+            }
+            let _seat = self.console.lock_modal().await;
+            terminal::ask_question(&self.console, question).await.ok()
+        })
+    }
+
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
+        Box::pin(async move {
+            if !self.console.has_person() {
+                return None;
+            }
+            let _seat = self.console.lock_modal().await;
+            let decision = terminal::ask_decision(&self.console, request).await.ok()?;
+            Some(decision_record(decision))
+        })
+    }
+
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn wait_limit(&self) -> Option<Duration> {
+        self.patience
+    }
+}
+
+/// Who is asked: what was said, else the person at the terminal, else nobody. Where somebody is asked here, a decision of another process
+/// counts as well.
+pub(crate) fn select_approver(
+    on_ask: Option<OnAsk>,
+    console: &Console,
+    approvals: &Arc<dyn ApprovalStore>,
+) -> Option<Arc<dyn Approver>> {
+    let elsewhere = || WaitForDecision::new(Arc::clone(approvals));
+    let here_too = || Arc::new(TerminalOrInbox::new(console.clone(), elsewhere()));
+    match on_ask {
+        None => Some(here_too()),
+        Some(OnAsk::Deny) => None,
+        Some(OnAsk::Fail) => Some(Arc::new(DeferApproval)),
+        Some(OnAsk::Wait(_)) if console.is_chat() => Some(here_too()),
+        Some(OnAsk::Wait(_)) => Some(Arc::new(elsewhere())),
+    }
+}
+
+/// The person at this terminal, or a decision of another process: whichever comes first.
+struct TerminalOrInbox {
+    terminal_approver: TerminalApprover,
+    inbox_approver: WaitForDecision,
+}
+
+impl TerminalOrInbox {
+    fn new(console: Console, inbox_approver: WaitForDecision) -> Self {
+        Self { terminal_approver: TerminalApprover::new(console), inbox_approver }
+    }
+}
+
+impl Approver for TerminalOrInbox {
+    fn acquire_prompt(&self) -> BoxFuture<'_, Option<PromptPermit>> {
+        self.terminal_approver.acquire_prompt()
+    }
+
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
+        Box::pin(async {
+            tokio::select! {
+                here = self.terminal_approver.ask(request) => here,
+                elsewhere = self.inbox_approver.ask(request) => elsewhere,
+            }
+        })
+    }
+}
+
+/// What was written on the command line; the person at the terminal for everything else.
+pub(crate) struct CommandLineDecision {
+    /// Who is asked when nothing was written.
+    pub(crate) person: TerminalPerson,
+    /// The call that is meant; `None` = the only one.
+    pub(crate) call: Option<CallId>,
+    /// To a question.
+    pub(crate) question_answer: Option<QuestionAnswer>,
+    /// About a call.
+    pub(crate) decision: Option<Decision>,
+}
+
+impl CommandLineDecision {
+    fn is_empty(&self) -> bool {
+        self.question_answer.is_none() && self.decision.is_none()
+    }
+}
+
+impl HumanInput for CommandLineDecision {
+    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>> {
+        match &self.question_answer {
+            Some(said) => Box::pin(std::future::ready(Some(said.clone()))),
+            None if self.is_empty() => self.person.answer(question),
+            None => Box::pin(std::future::ready(None)),
+        }
+    }
+
+    fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
+        match &self.decision {
+            Some(_) if self.call.is_some_and(|call| call != request.call) => {
+                Box::pin(std::future::ready(None))
+            }
+            Some(decision) => Box::pin(std::future::ready(Some(decision_record(decision.clone())))),
+            None if self.is_empty() => self.person.decide(request),
+            None => Box::pin(std::future::ready(None)),
+        }
+    }
+
+    fn name(&self) -> &str {
+        self.person.name()
+    }
+
+    fn wait_limit(&self) -> Option<Duration> {
+        self.person.wait_limit()
+    }
+}
+
+/// The time is set by whoever stores it.
+fn decision_record(decision: Decision) -> DecisionRecord {
+    DecisionRecord { decision, decided_by: os_user::current_user(), decided_at: 0 }
+}

@@ -1,0 +1,41 @@
+//! Going on with a conversation: it must exist, and no other run may be in the middle of it.
+
+use toolcrib_app::Stores;
+use toolcrib_app::core::{ConversationId, RunStatus, StoreError};
+
+use super::has_live_worker;
+use crate::output::Failure;
+
+/// Runs that are looked at; older ones have ended.
+const MAX_RUNS: usize = 1_000;
+
+/// The conversation, when a new run may begin in it.
+///
+/// # Errors
+/// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would write over each other's messages.
+pub(crate) async fn check_continuable(
+    stores: &Stores,
+    id: ConversationId,
+) -> Result<ConversationId, Failure> {
+    let store = |error: StoreError| Failure::run(error.to_string());
+    if stores.runs.conversation(id).await.map_err(store)?.is_none() {
+        return Err(Failure::not_found(format!("there is no conversation {id}")));
+    }
+    for status in [RunStatus::Running, RunStatus::Paused] {
+        let runs = stores.runs.runs("", Some(status), MAX_RUNS).await.map_err(store)?;
+        for run in runs.iter().filter(|run| run.conversation == id) {
+            // One whose process died without a trace is in nobody's way.
+            if status == RunStatus::Running && !has_live_worker(run, stores).await? {
+                continue;
+            }
+            let (run, does) = match status {
+                RunStatus::Paused => (run.id, "waits for a person"),
+                _ => (run.id, "is being worked on"),
+            };
+            return Err(Failure::usage(format!(
+                "the run {run} {does} in this conversation; finish it with `toolcrib resume {run}`, or begin a new conversation"
+            )));
+        }
+    }
+    Ok(id)
+}

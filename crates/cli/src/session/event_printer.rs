@@ -1,0 +1,136 @@
+//! What a run shows on the way: events as lines of JSON, or words for people.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
+
+use super::{RunTally, failure_text};
+use crate::output;
+use crate::terminal::{Console, escape_controls, escape_to_line};
+
+/// What was shown, and what it says of the exit code.
+pub(crate) struct PrinterState {
+    console: Console,
+    pub(crate) tally: RunTally,
+    /// Whether text of the model stands on standard output already, and its line is not ended.
+    pub(crate) streamed: bool,
+    open_line: bool,
+}
+
+/// Prints events.
+#[derive(Clone)]
+pub(crate) struct EventPrinter {
+    shown: Arc<Mutex<PrinterState>>,
+}
+
+impl EventPrinter {
+    /// Remarks go through this console, so that none is written into a card.
+    pub(crate) fn new(console: Console) -> Self {
+        let shown =
+            PrinterState { console, tally: RunTally::default(), streamed: false, open_line: false };
+        Self { shown: Arc::new(Mutex::new(shown)) }
+    }
+
+    /// A sink that prints lines of JSON, or words.
+    pub(crate) fn sink(&self, json: bool) -> EventSink {
+        let shown = Arc::clone(&self.shown);
+        let live = !json && io::stdout().is_terminal();
+        Arc::new(move |event: Event| {
+            let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
+            shown.tally.record(&event);
+            if json {
+                // A reader that went away does not stop the work.
+                let _ = output::print_line(&serde_json::to_string(&event).unwrap_or_default());
+            } else {
+                shown.print_text(&event, live);
+            }
+        })
+    }
+
+    /// What was shown so far.
+    pub(crate) fn summary(&self) -> (RunTally, bool) {
+        let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        (shown.tally.clone(), shown.streamed)
+    }
+}
+
+impl PrinterState {
+    fn print_text(&mut self, event: &Event, live: bool) {
+        match event {
+            Event::TextDelta { text } if live => {
+                let text = escape_controls(text);
+                let mut out = io::stdout().lock();
+                let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+                self.streamed = true;
+                self.open_line = !text.ends_with('\n');
+            }
+            Event::Answer { text, model, provider, fallback, .. } => {
+                if !live || !self.streamed {
+                    self.streamed = false;
+                }
+                let _ = text;
+                self.end_line();
+                if *fallback {
+                    self.note(&format!("answered by {model} ({provider})"));
+                }
+            }
+            Event::Tool(tool) => self.print_tool(tool),
+            Event::RunStart { model, scripted: true, .. } => {
+                self.note(&format!(
+                    "the scripted model {model} replays a file; nobody thinks here"
+                ));
+            }
+            Event::Retry { attempt, wait_seconds, why } => {
+                self.note(&format!("attempt {attempt} in {wait_seconds:.1} s: {why}"));
+            }
+            Event::Fallback { from, to, why } => {
+                let to = to.as_deref().unwrap_or("nobody left to ask");
+                self.note(&format!("{from}: {why}; next: {to}"));
+            }
+            Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
+            other => describe_event(other).into_iter().for_each(|words| self.note(&words)),
+        }
+    }
+
+    fn print_tool(&mut self, event: &ToolEvent) {
+        let line = match &event.state {
+            ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
+            ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
+                format!("{outcome}, {elapsed_ms} ms: {}", failure_text(output))
+            }
+            ToolState::OutputDenied { outcome, output, .. } => {
+                format!("{outcome}: {}", failure_text(output))
+            }
+            _ => return,
+        };
+        self.note(&format!("{} … {line}", event.tool));
+    }
+
+    fn note(&mut self, text: &str) {
+        self.end_line();
+        self.console.print_line(&format!("· {}", escape_to_line(text)));
+    }
+
+    fn end_line(&mut self) {
+        if std::mem::take(&mut self.open_line) {
+            let _ = output::print_line("");
+        }
+    }
+}
+
+/// What is said of an event in the same words wherever it shows; `None` = nothing.
+pub(crate) fn describe_event(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Compaction { covers } => format!("{covers} older messages were summarised"),
+        Event::Trimmed { dropped } => {
+            format!("{dropped} older messages were left out of the request")
+        }
+        Event::Skill { name, .. } => format!("skill {name} is active"),
+        Event::Notice { text } => text.clone(),
+        Event::RunEnd { tokens_saved: saved @ 1.., .. } => format!(
+            "about {saved} tokens of tool definitions were not sent: tools were found when they were needed"
+        ),
+        _ => return None,
+    })
+}

@@ -1,0 +1,49 @@
+//! What happened in a run, as far as the exit code depends on it.
+
+use std::collections::HashSet;
+
+use toolcrib_app::agent::driver::DriveOutcome;
+use toolcrib_app::agent::events::{Event, ToolState};
+use toolcrib_app::core::{CallId, ErrorType};
+
+/// Counts what a run's end does not say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct RunTally {
+    /// Calls that were denied although somebody could have allowed them; those that a person denied or skipped are not among them.
+    pub(crate) unapproved: u32,
+    /// Calls that nobody decided about in time.
+    pub(crate) expired: u32,
+    /// Calls that a person decided about.
+    decided: HashSet<CallId>,
+}
+
+impl RunTally {
+    /// Looks at one event.
+    pub(crate) fn record(&mut self, event: &Event) {
+        let Event::Tool(tool) = event else { return };
+        match &tool.state {
+            ToolState::ApprovalResponded { .. } => self.decided.extend(tool.call),
+            ToolState::OutputDenied { error_type: Some(ErrorType::ApprovalExpired), .. } => {
+                self.expired += 1;
+            }
+            ToolState::OutputDenied { error_type: Some(ErrorType::ApprovalDenied), .. }
+                if tool.call.is_none_or(|call| !self.decided.contains(&call)) =>
+            {
+                self.unapproved += 1;
+            }
+            _ => {}
+        }
+    }
+
+    /// The exit code of the command. An answer that was given without a call that nobody could approve is not what was asked for.
+    pub(crate) fn exit_code(&self, driven: &DriveOutcome) -> u8 {
+        match driven {
+            DriveOutcome::Paused(_) => 6,
+            DriveOutcome::Ended(end) => match end.exit_code() {
+                0 if self.expired > 0 => 6,
+                0 if self.unapproved > 0 => 5,
+                code => code,
+            },
+        }
+    }
+}

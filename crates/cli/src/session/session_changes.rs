@@ -1,0 +1,82 @@
+//! What changes in a session while its conversation goes on: the agent, the model, the workspace.
+
+use std::path::Path;
+
+use super::run_environment::{apply_agent_preset, choose_models, find_agent};
+use super::{ModelConnections, Session, SessionOptions, open_session};
+use crate::bootstrap;
+use crate::config::{Env, ModelChain};
+use crate::output::Failure;
+
+impl Session {
+    /// Another agent answers from now on; what people should know of it.
+    ///
+    /// # Errors
+    /// When there is none of this name, or its model cannot be used; then nothing is changed.
+    pub(crate) async fn use_agent(&mut self, name: &str) -> Result<Vec<String>, Failure> {
+        let env = Env::from_process();
+        let config = bootstrap::load_config(&self.setup.workspace_args())?;
+        let new = find_agent(&self.runner, Some(name), &config)?;
+        let mut warnings = Vec::new();
+        if !self.setup.names_model() && new.model != self.agent.model {
+            let ModelChain { models, stream, warnings: more } =
+                choose_models(&self.setup.model_args(), &new, &config, &env)?;
+            warnings.extend(more);
+            self.models =
+                ModelConnections::new(&self.stores).connect(models, &mut warnings).await?;
+            self.stream = stream;
+        }
+        let said = config.effective_preset(self.setup.workspace_args().policy);
+        apply_agent_preset(&self.toolcrib, &new, said, &mut warnings);
+        self.setup.agent.clone_from(&new.name);
+        self.agent = new;
+        Ok(warnings)
+    }
+
+    /// Another model answers from now on; what people should know of it.
+    ///
+    /// # Errors
+    /// When it cannot be used; then nothing is changed.
+    pub(crate) async fn use_model(&mut self, name: &str) -> Result<Vec<String>, Failure> {
+        let env = Env::from_process();
+        let config = bootstrap::load_config(&self.setup.workspace_args())?;
+        let mut setup = self.setup.clone();
+        setup.use_model(name);
+        let ModelChain { models, stream, mut warnings } =
+            choose_models(&setup.model_args(), &self.agent, &config, &env)?;
+        self.models = ModelConnections::new(&self.stores).connect(models, &mut warnings).await?;
+        (self.setup, self.stream) = (setup, stream);
+        Ok(warnings)
+    }
+
+    /// The same session on another workspace: its tools, agents and skills are there, those of the old one are not. Models go on.
+    ///
+    /// # Errors
+    /// When the folder cannot be used; this session stays as it is.
+    pub(crate) async fn with_workspace(&self, workspace: &Path) -> Result<Self, Failure> {
+        let path = workspace
+            .canonicalize()
+            .map_err(|error| Failure::usage(format!("{}: {error}", workspace.display())))?;
+        // Hooks are of a workspace: those of the old one hear of nothing after this.
+        bootstrap::flush_hooks(&self.toolcrib).await;
+        let setup = self.setup.with_workspace(path);
+        let opening = || SessionOptions {
+            on_ask: self.on_ask,
+            console: self.console.clone(),
+            models: Some((self.models.clone(), self.stream)),
+        };
+        let mut brain = setup.model_args();
+        match open_session(&brain, &setup.workspace_args(), opening()).await {
+            Err(failure) if failure.code == 4 => {
+                brain.agent = None;
+                let mut session = open_session(&brain, &setup.workspace_args(), opening()).await?;
+                session.warnings.push(format!(
+                    "agent {} is not there; {} answers",
+                    self.agent.name, session.agent.name
+                ));
+                Ok(session)
+            }
+            session => session,
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Whether somebody works on a run: whoever has the claim on the store that it was started under.
+
+use toolcrib_app::Stores;
+use toolcrib_app::core::{StoredRun, WorkerState};
+
+use super::RunSetup;
+use crate::output::Failure;
+
+/// Whether whoever took the run still works; one that has died left it in the middle, and it can be taken up.
+///
+/// # Errors
+/// Exit code 1 when the store or the run cannot be read.
+pub(crate) async fn has_live_worker(run: &StoredRun, stores: &Stores) -> Result<bool, Failure> {
+    let kept = run.state.get("setup").cloned().unwrap_or_default();
+    let Some(worker) = RunSetup::from_value(&kept)?.worker else { return Ok(false) };
+    let state = stores.calls.worker(worker).await;
+    let state = state.map_err(|error| Failure::run(error.to_string()))?;
+    Ok(matches!(state, WorkerState::Alive(_)))
+}

@@ -1,0 +1,55 @@
+//! The help page of every command: one snapshot for each first word, with all pages below it.
+
+use std::thread;
+
+use crate::snapshots;
+use crate::support::TestEnv;
+
+#[test]
+fn every_help_page() {
+    let env = TestEnv::new();
+    let top = help(&env, &[]);
+    let commands: Vec<String> = commands(&top).into_iter().map(str::to_owned).collect();
+    let pages: Vec<String> = thread::scope(|scope| {
+        let walks: Vec<_> = commands
+            .chunks(commands.len().div_ceil(4))
+            .map(|part| {
+                let env = &env;
+                scope.spawn(move || part.iter().map(|name| pages(env, &[name])).collect::<Vec<_>>())
+            })
+            .collect();
+        walks.into_iter().flat_map(|walk| walk.join().unwrap()).collect()
+    });
+    snapshots::compare("help", "toolcrib", &top);
+    for (name, text) in commands.iter().zip(&pages) {
+        snapshots::compare("help", name, text);
+    }
+    snapshots::no_others("help", &[commands, vec!["toolcrib".to_owned()]].concat());
+}
+
+fn help(env: &TestEnv, command: &[&str]) -> String {
+    snapshots::run(env, &[command, &["--help"]].concat()).code(0).stdout
+}
+
+/// The page of a command, and those of the commands below it.
+fn pages(env: &TestEnv, command: &[&str]) -> String {
+    let text = help(env, command);
+    let mut pages = format!("$ toolcrib {} --help\n{text}", command.join(" "));
+    for below in commands(&text) {
+        pages.push('\n');
+        pages.push_str(&self::pages(env, &[command, &[below]].concat()));
+    }
+    pages
+}
+
+/// The names under `Commands:`; a description that continues in the next line is indented further.
+fn commands(help: &str) -> Vec<&str> {
+    help.lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| line.starts_with("  "))
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! Code mode: runs Python for the tools `code_exec` and `tool_chain`, with interpreter workers and
+//! kernels.
+//!
+//! There are two levels. `expression` is a built-in interpreter, this executable in another role
+//! ([`worker_entry`]): a subset of Python without files, clock or network, with a fresh start for
+//! each call, ready in microseconds because one worker always waits. `full` is the CPython of this
+//! machine in the sandbox: one kernel per run, which keeps its variables, with the packages of the
+//! [`VirtualEnv`] if they are installed.
+//!
+//! Invariants
+//! - Code of a model runs in another process, in a sandbox of at least level
+//!   [`Reduced`](toolcrib_sandbox::Level::Reduced), without network.
+//! - A process that runs code limits itself, and is killed from outside if that fails: time and
+//!   memory are enforced twice.
+//! - Messages of such a process are untrusted: they have a size limit, and a process that sends an
+//!   invalid one is killed.
+//! - A worker serves one call and ends. A kernel serves one run, and is stopped (SIGSTOP) between
+//!   calls.
+//! - Code that was approved at `expression` never runs at `full`.
+//! - A call of a script passes the invoker once, under an id that is the same when the script runs
+//!   again.
+//!
+//! Out of scope on purpose: the engine, providers, the environment of this process. Calls of
+//! scripts go through `core::Children`.
+
+mod captured_output;
+mod code_exec;
+mod expression_level;
+mod framing;
+mod kernel;
+mod kernel_launcher;
+mod kernel_pool;
+mod python_discovery;
+mod render_result;
+mod scratch_dir;
+mod setup;
+mod start_error;
+mod tool_chain;
+mod virtual_env;
+mod worker;
+mod worker_pool;
+mod worker_protocol;
+
+pub use kernel_pool::KernelPool;
+pub use python_discovery::{Interpreter, InterpreterError};
+pub use setup::{Setup, source, source_with};
+pub use tool_chain::{
+    ChainError, ChainFile, ChainFolder, KeywordSearch, SavedChains, ToolMatches, ToolSearch,
+    check_syntax,
+};
+pub use virtual_env::{REQUIREMENTS, VirtualEnv, VirtualEnvError, VirtualEnvState};
+pub use worker::worker_entry;
+pub use worker_pool::SharedWorkerPool;

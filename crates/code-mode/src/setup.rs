@@ -1,0 +1,74 @@
+//! Setup of code execution: its configuration, and the source of its tools.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{Entry, Handler, TypedHandler};
+use toolcrib_sandbox::{Backend, Level};
+
+use crate::code_exec::CodeExec;
+use crate::kernel_pool::KernelPool;
+use crate::tool_chain::{ToolChain, ToolSearch};
+use crate::virtual_env::VirtualEnv;
+use crate::worker_pool::SharedWorkerPool;
+
+/// Id of the source.
+const SOURCE: &str = "python";
+
+/// Configuration of code execution.
+#[derive(Clone)]
+pub struct Setup {
+    /// The sandbox backend.
+    pub backend: Arc<dyn Backend>,
+    /// The executable whose `main` calls [`worker_entry`](crate::worker_entry).
+    pub worker: PathBuf,
+    /// Whether the level `full` is allowed.
+    pub full: bool,
+    /// The Python of the level `full`; `None` for the managed environment, else the first that
+    /// works in `PATH`.
+    pub program: Option<PathBuf>,
+    /// Variables for finding and probing a Python (`PATH`, `HOME`). Code gets none of them.
+    pub env: Vec<(OsString, OsString)>,
+    /// The managed environment.
+    pub environment: VirtualEnv,
+    /// Parent of the scratch folders, one per kernel.
+    pub scratch: PathBuf,
+    /// Folder of suspended scripts.
+    pub suspended: PathBuf,
+    /// Tool search for scripts.
+    pub search: Arc<dyn ToolSearch>,
+    /// Files and folders that no code may read, wherever they are.
+    pub denied: Vec<PathBuf>,
+    /// The weakest acceptable sandbox; never less than [`Level::Reduced`].
+    pub minimum: Level,
+    /// Memory limit of one kernel with all its processes, in bytes.
+    pub memory: u64,
+    /// The interpreter workers, shared by all tools with this setup.
+    pub workers: SharedWorkerPool,
+}
+
+impl std::fmt::Debug for Setup {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Setup")
+            .field("backend", &self.backend.name())
+            .field("worker", &self.worker)
+            .field("full", &self.full)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The source of `code_exec` and `tool_chain`.
+#[must_use]
+pub fn source(setup: Setup) -> FixedSource {
+    source_with(setup, Arc::default())
+}
+
+/// The source with these kernels, for a caller that ends them with their runs.
+#[must_use]
+pub fn source_with(setup: Setup, kernels: Arc<KernelPool>) -> FixedSource {
+    let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));
+    let code = TypedHandler::handler(CodeExec::new(setup, kernels));
+    FixedSource::new(SOURCE, vec![Entry::Local(code), Entry::Local(chain)])
+}

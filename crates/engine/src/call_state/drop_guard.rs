@@ -1,0 +1,70 @@
+//! The one outcome of a call that is dropped before it is answered.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use toolcrib_core::{ErrorType, OutcomeKind, Settlement, ToolError};
+
+use super::CallState;
+use crate::resume::decisions::denied_by;
+
+impl CallState {
+    /// How a dropped call ended, as far as it is known.
+    fn abandoned(&self) -> (OutcomeKind, ToolError) {
+        let repeatable = self.facts.assessed.as_ref().is_none_or(|a| a.effect.is_repeatable());
+        if self.attempts.count > 0 && !repeatable {
+            let text = "The call was dropped while it ran. Whether it took effect is unknown: check before you call it again.";
+            (OutcomeKind::Unknown, ToolError::new(ErrorType::UnknownOutcome, text))
+        } else {
+            let text = "The call was dropped before it was done.";
+            (OutcomeKind::Cancelled, ToolError::new(ErrorType::Cancelled, text))
+        }
+    }
+}
+
+impl Drop for CallState {
+    fn drop(&mut self) {
+        if !self.succeeded {
+            // What a call that failed or was dropped had started ends with it.
+            self.cancel.cancel();
+        }
+        if self.is_answered {
+            return;
+        }
+        if let (Some(reservation), Some(begun)) = (self.reservation.take(), self.attempts.started) {
+            // It ran until it was dropped, so it is paid for.
+            reservation.settle(self.attempts.run_time + begun.elapsed(), 0);
+        }
+        let (kind, error) = self.abandoned();
+        let record = self.call_record(kind, Some(&error));
+        let mut settlement = Settlement { record, outcome: None };
+        let engine = Arc::clone(self.engine());
+        if engine.calls.keeps_details() {
+            settlement = settlement.with_outcome(&self.outcome(kind, Err(error)));
+        }
+        let question = self.open_question.take();
+        self.mark_finishing();
+        // The call counts as active until its end is recorded.
+        let registration = self.registration.take();
+        let mut settle = Box::pin(async move {
+            let _registration = registration;
+            let closing = question.map(|id| {
+                let closed = denied_by("stopped", engine.clock.now_ms());
+                engine.approvals.decide(id, closed)
+            });
+            // Both are queued before either is waited for: there may be no runtime to wait on.
+            let settling = engine.calls.settle(settlement);
+            if let Some(closing) = closing {
+                let _ = closing.await;
+            }
+            let _ = settling.await;
+        });
+        // Most stores are done at once; the others need a runtime, which is there as long as calls
+        // are.
+        if settle.as_mut().now_or_never().is_none()
+            && let Ok(runtime) = tokio::runtime::Handle::try_current()
+        {
+            runtime.spawn(settle);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! What all calls of an engine share.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BatchSubscriber, BoxFuture,
+    CallStore, CancellationToken, Clock, Gate, GrantStore, KillSwitch, StoreError,
+};
+
+use crate::active_batches::ActiveBatches;
+use crate::active_calls::CallTable;
+use crate::artifact_streams::ArtifactStreams;
+use crate::child_calls::parent::{ParentContext, ParentLocks};
+use crate::concurrency_locks::ConcurrencyLocks;
+use crate::gate::Preset;
+use crate::observers::Observers;
+use crate::open_runs::Runs;
+use crate::registry::Registry;
+use crate::resume::decisions::Decisions;
+use crate::resume::pending_approvals::PendingApprovals;
+use crate::secrets::{Sealing, Secrets};
+use crate::settings::EngineSettings;
+use crate::switch_cache::SwitchCache;
+
+type RunBatch = fn(
+    Arc<EngineInner>,
+    Batch,
+    Option<Arc<dyn BatchSubscriber>>,
+    Option<Arc<ParentContext>>,
+) -> BoxFuture<'static, Vec<Answer>>;
+
+type ResumeCall = fn(
+    Arc<EngineInner>,
+    ApprovalId,
+    bool,
+) -> BoxFuture<'static, Result<Option<Answer>, DecideError>>;
+
+/// How the calls of a running call enter the pipeline again. Function pointers, set once by the
+/// builder: a stage would otherwise depend on the pipeline that lists it.
+pub(crate) struct Reentry {
+    pub(crate) run: RunBatch,
+    pub(crate) resume: ResumeCall,
+}
+
+/// What all calls share.
+pub(crate) struct EngineInner {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) runs: Runs,
+    pub(crate) concurrency_locks: ConcurrencyLocks,
+    pub(crate) pending_approvals: PendingApprovals,
+    pub(crate) parent_locks: ParentLocks,
+    /// Every call that was received and has not ended.
+    pub(crate) active_calls: CallTable,
+    /// Gates of the host, which every policy has.
+    pub(crate) gates: Vec<Arc<dyn Gate>>,
+    pub(crate) kill_switch: Option<Arc<dyn KillSwitch>>,
+    pub(crate) switch_cache: Option<SwitchCache>,
+    pub(crate) observers: Observers,
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    pub(crate) calls: Arc<dyn CallStore>,
+    pub(crate) approvals: Arc<dyn ApprovalStore>,
+    pub(crate) grants: Arc<dyn GrantStore>,
+    pub(crate) artifacts: Arc<dyn ArtifactStore>,
+    pub(crate) streams: Arc<ArtifactStreams>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) shutdown: CancellationToken,
+    /// What another process needs to go on with a call that waits here.
+    pub(crate) setup: serde_json::Value,
+    /// Batches that were accepted under a key and are at work here.
+    pub(crate) active_batches: ActiveBatches,
+    /// Presets of agents that have one of their own.
+    pub(crate) agent_presets: RwLock<HashMap<String, Preset>>,
+    /// Values that are masked in every result.
+    pub(crate) secrets: Secrets,
+    pub(crate) sealing: Sealing,
+    pub(crate) epoch: AtomicU64,
+    pub(crate) claiming: tokio::sync::Mutex<()>,
+    pub(crate) received: AtomicU64,
+    pub(crate) reentry: Reentry,
+}
+
+impl EngineInner {
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch.load(Ordering::Acquire)
+    }
+
+    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are gone left open is dealt with first.
+    pub(crate) async fn claim(&self) -> Result<u64, StoreError> {
+        if self.epoch() > 0 {
+            return Ok(self.epoch());
+        }
+        let _one_at_a_time = self.claiming.lock().await;
+        if self.epoch() == 0 {
+            let epoch = self.calls.claim().await?;
+            if self.calls.keeps_details()
+                && let Err(error) = self.calls.recover(epoch, self.clock.now_ms(), false).await
+            {
+                // Claimed again by the next call; this one must not stay behind.
+                let _ = self.calls.release(epoch).await;
+                return Err(error);
+            }
+            self.epoch.store(epoch, Ordering::Release);
+        }
+        Ok(self.epoch())
+    }
+
+    /// Does something under the claim. Where somebody has taken that over, nothing of it was done, and it is done under a new one.
+    pub(crate) async fn under_claim<T, F>(
+        &self,
+        act: impl Fn(u64) -> F + Send,
+    ) -> Result<T, StoreError>
+    where
+        F: Future<Output = Result<T, StoreError>> + Send,
+    {
+        let epoch = self.claim().await?;
+        match act(epoch).await {
+            Err(StoreError::Fenced { .. }) => {
+                self.lost_claim(epoch);
+                act(self.claim().await?).await
+            }
+            done => done,
+        }
+    }
+
+    /// The secrets, and what seals what holds one.
+    pub(crate) fn sealing(&self) -> &Sealing {
+        &self.sealing
+    }
+
+    pub(crate) fn decisions(&self) -> Decisions<'_> {
+        Decisions {
+            approvals: &*self.approvals,
+            grants: &*self.grants,
+            clock: &*self.clock,
+            sealing: &self.sealing,
+        }
+    }
+
+    /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
+    pub(crate) fn lost_claim(&self, epoch: u64) {
+        let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// The preset that calls of this agent are judged by, under these settings.
+    pub(crate) fn preset_of(&self, agent: &str, settings: &EngineSettings) -> Preset {
+        if agent.is_empty() {
+            return settings.preset;
+        }
+        let own = self.agent_presets.read().unwrap_or_else(PoisonError::into_inner);
+        own.get(agent).copied().unwrap_or(settings.preset)
+    }
+
+    /// Whether any tool may run at all now: neither the switch nor the brake is against it. Asked anew each time.
+    pub(crate) fn tools_enabled(&self) -> bool {
+        self.registry.tools_enabled()
+            && !self.kill_switch.as_ref().is_some_and(|brake| brake.is_engaged())
+    }
+
+    /// Reads the stored switches, where what is known of them is too old to start a call on.
+    pub(crate) async fn refresh_stale_switches(&self) -> Result<(), StoreError> {
+        match &self.switch_cache {
+            Some(stored) => stored.refresh_if_stale(&self.registry).await,
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn count(&self) {
+        self.received.fetch_add(1, Ordering::Relaxed);
+    }
+}

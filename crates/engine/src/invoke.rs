@@ -1,0 +1,32 @@
+//! The entry for every batch: claims the store, and sends new batches to `batch` and repeated ones
+//! to `resume::replay`.
+
+use std::sync::Arc;
+
+use toolcrib_core::{Answer, Batch, BatchSubscriber};
+
+use crate::batch;
+use crate::child_calls::parent::ParentContext;
+use crate::engine_inner::EngineInner;
+use crate::resume::replay;
+
+/// Runs a batch; `parent` = the running call that makes these calls.
+pub(crate) async fn run(
+    engine: Arc<EngineInner>,
+    batch: Batch,
+    subscriber: Option<Arc<dyn BatchSubscriber>>,
+    parent: Option<Arc<ParentContext>>,
+) -> Vec<Answer> {
+    if let Err(error) = engine.claim().await {
+        let refuse = |call| batch::claim_failed(call, &error);
+        let answers: Vec<Answer> = batch.calls.into_iter().map(refuse).collect();
+        if let Some(subscriber) = subscriber {
+            answers.iter().for_each(|answer| subscriber.on_answer(answer));
+        }
+        return answers;
+    }
+    if batch.is_replay {
+        return replay::run(engine, batch, subscriber, parent).await;
+    }
+    batch::run_new(engine, batch, subscriber, parent).await
+}

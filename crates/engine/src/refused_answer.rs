@@ -1,0 +1,15 @@
+//! The answer for a call that never entered the pipeline, or never left it.
+
+use toolcrib_core::{Answer, Call, Outcome, Report, ToolError};
+
+pub(crate) fn refused_answer(call: Call, error: ToolError) -> Answer {
+    Answer::Done(Box::new(Outcome {
+        call: call.id,
+        asked: call.name,
+        tool: None,
+        kind: error.error_type.outcome(),
+        result: Err(error),
+        notes: Vec::new(),
+        report: Report::default(),
+    }))
+}

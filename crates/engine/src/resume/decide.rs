@@ -1,0 +1,159 @@
+//! Decides about a suspended call and resumes it, and then the call that made it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::store::PendingApproval;
+use toolcrib_core::{
+    Answer, ApprovalId, Batch, BoxFuture, Call, DecisionRecord, RawArgs, SealError,
+};
+
+use super::decisions::store_error;
+use super::expired::settle_expired;
+use super::pending_approvals::Handoff;
+use super::recorded::recorded_answer;
+use super::resumed_call::ResumedCall;
+use crate::batch;
+use crate::batch_scope::{BatchScope, ScopeOptions, ScopeOwner};
+use crate::call_state::CallState;
+use crate::child_calls::parent::ParentContext;
+use crate::engine_inner::EngineInner;
+use crate::open_runs::not_open;
+use crate::pipeline;
+use crate::stage::step::StageExit;
+
+/// Decides about a suspended call and resumes it. `None` = it waits in another task of this process
+/// and is resumed there.
+pub(crate) async fn decide(
+    engine: Arc<EngineInner>,
+    id: ApprovalId,
+    record: DecisionRecord,
+) -> Result<Option<Answer>, DecideError> {
+    let recorded = engine.decisions().record(id, record).await;
+    let (waiting, decided) =
+        engine.approvals.get(id).await.map_err(store_error)?.ok_or(DecideError::NotFound)?;
+    match (recorded, decided) {
+        (Ok(record), _) => run_decided(engine, waiting, record, false).await,
+        (Err(DecideError::Expired), Some(expiry)) => {
+            let has_parent = waiting.batch.parent_call.is_some();
+            let answer = run_decided(engine, waiting, expiry, false).await?;
+            // The question is over; the call that made this one continues without it.
+            answer.filter(|_| has_parent).map(Some).ok_or(DecideError::Expired)
+        }
+        (Err(error), _) => Err(error),
+    }
+}
+
+/// Resumes a call that was decided about before, by a process that has ended or on a surface that
+/// only recorded the decision; a call that has its outcome is answered with it.
+///
+/// `in_parent` = the call that made this one is running, and resumes by itself.
+pub(crate) async fn resume(
+    engine: Arc<EngineInner>,
+    id: ApprovalId,
+    in_parent: bool,
+) -> Result<Option<Answer>, DecideError> {
+    let (waiting, decided) =
+        engine.approvals.get(id).await.map_err(store_error)?.ok_or(DecideError::NotFound)?;
+    let record = decided.ok_or(DecideError::Undecided)?;
+    run_decided(engine, waiting, record, in_parent).await
+}
+
+async fn run_decided(
+    engine: Arc<EngineInner>,
+    waiting: PendingApproval,
+    record: DecisionRecord,
+    in_parent: bool,
+) -> Result<Option<Answer>, DecideError> {
+    if !in_parent && waiting.batch.parent_call.is_some() {
+        if engine.pending_approvals.deliver(waiting.request.id, &record) {
+            return Ok(None);
+        }
+        return resume_with_parent(engine, waiting, record).await;
+    }
+    if waiting.request.question.is_some() {
+        // A question of the model is answered where its run continues.
+        return Ok(None);
+    }
+    let _handle = match engine.pending_approvals.hand_off(waiting.request.id, record.clone()) {
+        Handoff::Delivered => return Ok(None),
+        Handoff::Unclaimed(handle) => handle,
+    };
+    // Looked up under the handle: the call may have been resumed, and have ended, a moment ago.
+    if let Some(answer) =
+        recorded_answer(&engine, waiting.request.call).await.map_err(store_error)?
+    {
+        return Ok(Some(answer));
+    }
+    if record.is_expiry() {
+        let real = real_args(&engine, &waiting).unwrap_or_else(|_| waiting.request.args.clone());
+        return Ok(Some(settle_expired(&engine, &waiting, &real).await));
+    }
+    run_again(engine, waiting, record).await
+}
+
+/// Resumes a call that another one made, and then that one, whose answer is the answer.
+fn resume_with_parent(
+    engine: Arc<EngineInner>,
+    waiting: PendingApproval,
+    record: DecisionRecord,
+) -> BoxFuture<'static, Result<Option<Answer>, DecideError>> {
+    Box::pin(async move {
+        let within = waiting.batch.parent_call.as_deref();
+        let parent = within.map(|within| Batch::clone(&within.parent));
+        let id = parent.as_ref().and_then(|parent| parent.calls.first()).map(|call| call.id);
+        let (Some(parent), Some(id)) = (parent, id) else { return Ok(None) };
+        let lock = engine.parent_locks.lock_for(id);
+        let _alone = lock.lock().await;
+        if let Some(answer) = recorded_answer(&engine, id).await.map_err(store_error)? {
+            return Ok(Some(answer));
+        }
+        // The outcome is recorded, and the parent asks for it.
+        run_decided(Arc::clone(&engine), waiting, record, true).await?;
+        let parent = Batch { is_replay: true, ..parent };
+        Ok((engine.reentry.run)(Arc::clone(&engine), parent, None, None).await.pop())
+    })
+}
+
+/// The arguments that the question is about, with the secrets that are masked in it.
+fn real_args(engine: &EngineInner, waiting: &PendingApproval) -> Result<Value, SealError> {
+    let call = waiting.batch.calls.first().map(|call| call.args.clone());
+    match call.map(|args| engine.sealing().open_args(args)).transpose()? {
+        Some(RawArgs::Value(args)) => Ok(args),
+        _ => Ok(waiting.request.args.clone()),
+    }
+}
+
+/// The call enters the pipeline again at stage 0, with the decision.
+async fn run_again(
+    engine: Arc<EngineInner>,
+    waiting: PendingApproval,
+    record: DecisionRecord,
+) -> Result<Option<Answer>, DecideError> {
+    let sealed =
+        |error: SealError| DecideError::Store(format!("its arguments cannot be opened: {error}"));
+    let real = real_args(&engine, &waiting).map_err(sealed)?;
+    let resumed = ResumedCall { request: waiting.request, record };
+    let args = resumed.args(engine.sealing(), real).map_err(sealed)?;
+    let mut batch = waiting.batch;
+    let call = batch.calls.drain(..).next().ok_or(DecideError::NotFound)?;
+    let call = Call { args: RawArgs::Value(args), ..call };
+    if let Err(error) = engine.claim().await {
+        return Ok(Some(batch::claim_failed(call, &error)));
+    }
+    let run = batch.run.and_then(|id| engine.runs.get(id));
+    let closed = batch.run.filter(|_| run.is_none()).map(not_open);
+    let parent = batch
+        .parent_call
+        .map(|within| Arc::new(ParentContext { within: *within, cancel: None, slots: None }));
+    let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
+    let options = ScopeOptions { subscriber: None, is_replay: true, parent };
+    let scope = BatchScope::new(&engine, owner, 1, options);
+    if let Some(error) = closed {
+        // Outside its run it would have no budget, and could not be cancelled with it.
+        let call = Box::new(CallState::new(scope, call, None));
+        return Ok(Some(pipeline::finish(call, Err(StageExit::Fail(error))).await));
+    }
+    Ok(Some(batch::run_resumed(scope, call, Box::new(resumed)).await))
+}

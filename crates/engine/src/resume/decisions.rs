@@ -1,0 +1,233 @@
+//! Records a decision: once, in time, and with the grant that follows from it. The invoker does this
+//! before it resumes a call; a surface that leaves the resuming to another process does it alone.
+
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::permission::HOSTS_ARGUMENT;
+use toolcrib_core::{
+    ApprovalId, ApprovalRequest, ApprovalStore, Clock, Decision, DecisionRecord, Grant, GrantId,
+    GrantScope, GrantStore, ReasonKind, StoreError, canonical_json,
+};
+
+use crate::secrets::Sealing;
+
+/// Records decisions in these stores.
+#[derive(Clone, Copy)]
+pub struct Decisions<'a> {
+    /// Questions to people.
+    pub approvals: &'a dyn ApprovalStore,
+    /// Remembered approvals.
+    pub grants: &'a dyn GrantStore,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// Keeps secrets out of what is stored.
+    pub sealing: &'a Sealing,
+}
+
+impl Decisions<'_> {
+    /// Stores a decision, by compare-and-set, and the grant that it asks for; nothing runs. Returns
+    /// the decision as it is stored: with the time of this clock, or an old date would revive an
+    /// expired question.
+    ///
+    /// # Errors
+    /// [`DecideError`]; for an expired question, its expiry is stored as the decision.
+    pub async fn record(
+        &self,
+        id: ApprovalId,
+        record: DecisionRecord,
+    ) -> Result<DecisionRecord, DecideError> {
+        let (waiting, decided) =
+            self.approvals.get(id).await.map_err(store_error)?.ok_or(DecideError::NotFound)?;
+        if let Some(first) = decided {
+            return Err(DecideError::AlreadyDecided(Box::new(first)));
+        }
+        let request = &waiting.request;
+        if !record.decision.matches_kind(request) {
+            return Err(DecideError::WrongKind);
+        }
+        let record = self.sealing.seal_decision(record);
+        let record = record.map_err(|error| DecideError::Store(error.to_string()))?;
+        let record = DecisionRecord { decided_at: self.clock.now_ms(), ..record };
+        let is_late = request.is_expired(record.decided_at);
+        let record = if is_late { DecisionRecord::expiry(record.decided_at) } else { record };
+        let stored = self.approvals.decide(id, record.clone()).await.map_err(store_error)?;
+        crate::failpoint::hit("approve");
+        match stored {
+            Err(first) => Err(DecideError::AlreadyDecided(Box::new(first))),
+            Ok(()) if is_late => Err(DecideError::Expired),
+            Ok(()) => {
+                self.store_grant(request, &record).await;
+                Ok(record)
+            }
+        }
+    }
+
+    /// A decision with a scope becomes a grant. This happens once, where the decision is stored: a
+    /// grant that was revoked since must not come back when the call is resumed. If the grant cannot
+    /// be stored, the next call asks again.
+    pub(crate) async fn store_grant(&self, request: &ApprovalRequest, record: &DecisionRecord) {
+        if let Some(grant) = grant_from_decision(request, record) {
+            let _ = self.grants.add(grant).await;
+        }
+    }
+}
+
+/// The grant that follows from a decision, for the reasons of the question: for taint only when the
+/// decision says so, and for hosts only those that were asked about. `None` = the decision is about
+/// this one call.
+#[must_use]
+pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
+    let Decision::Approve { scope, only, taint } = &record.decision else { return None };
+    let kinds = request.reasons.iter().map(|reason| reason.kind);
+    let reasons: Vec<ReasonKind> =
+        kinds.filter(|kind| *taint || *kind != ReasonKind::Taint).collect();
+    if *scope == GrantScope::Once || reasons.is_empty() {
+        return None;
+    }
+    let mut args = only.clone();
+    if reasons.contains(&ReasonKind::Host)
+        && let Some(hosts) = request.args.get(HOSTS_ARGUMENT)
+    {
+        args.insert(HOSTS_ARGUMENT.to_owned(), canonical_json::to_string(hosts));
+    }
+    Some(Grant {
+        id: GrantId::fresh(),
+        owner: request.context.owner.clone(),
+        operation: request.operation.clone(),
+        args,
+        definition_hash: request.definition_hash.clone(),
+        reasons,
+        risk: request.risk,
+        scope: *scope,
+        run: request.run,
+        conversation: Some(request.context.conversation.clone()),
+        created_by: record.decided_by.clone(),
+        created_at: record.decided_at,
+        expires_at: None,
+    })
+}
+
+/// A denial by the engine itself: the question is closed.
+pub(crate) fn denied_by(by: &str, at: i64) -> DecisionRecord {
+    DecisionRecord {
+        decision: Decision::Deny { note: None },
+        decided_by: by.to_owned(),
+        decided_at: at,
+    }
+}
+
+pub(crate) fn store_error(error: StoreError) -> DecideError {
+    DecideError::Store(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_core::store::PendingApproval;
+    use toolcrib_core::{ApprovalReason, UserQuestion};
+    use toolcrib_testkit::FakeClock;
+    use toolcrib_testkit::conformance::question;
+
+    use crate::store::{MemoryApprovals, MemoryGrants};
+
+    #[derive(Default)]
+    struct Scene {
+        sealing: Sealing,
+        approvals: MemoryApprovals,
+        grants: MemoryGrants,
+        clock: FakeClock,
+    }
+
+    impl Scene {
+        async fn asked(&self, change: impl FnOnce(&mut ApprovalRequest)) -> ApprovalId {
+            let mut waiting: PendingApproval = question();
+            change(&mut waiting.request);
+            let id = waiting.request.id;
+            self.approvals.ask(waiting).await.unwrap();
+            id
+        }
+
+        async fn record(
+            &self,
+            id: ApprovalId,
+            decision: Decision,
+        ) -> Result<DecisionRecord, DecideError> {
+            let Self { approvals, grants, clock, sealing } = self;
+            let record = DecisionRecord { decision, decided_by: "ann".into(), decided_at: -1 };
+            Decisions { approvals, grants, clock, sealing }.record(id, record).await
+        }
+
+        async fn grants(&self) -> Vec<Grant> {
+            self.grants.list("ann").await.unwrap()
+        }
+    }
+
+    #[tokio::test]
+    async fn a_decision_is_good_once_in_time_and_of_its_kind() {
+        let scene = Scene::default();
+        let id = scene.asked(|request| request.expires_at = Some(9_000)).await;
+        let answer = Decision::Answer { text: "x".into() };
+        assert_eq!(scene.record(id, answer.clone()).await, Err(DecideError::WrongKind));
+        scene.clock.advance(8_999);
+        let first = scene.record(id, Decision::Skip).await.unwrap();
+        assert_eq!((first.decided_at, first.decided_by.as_str()), (8_999, "ann"));
+        let again = scene.record(id, Decision::approve()).await;
+        assert_eq!(again, Err(DecideError::AlreadyDecided(Box::new(first))));
+        let other = ApprovalId::fresh();
+        assert_eq!(scene.record(other, Decision::Skip).await, Err(DecideError::NotFound));
+
+        let id = scene.asked(|request| request.expires_at = Some(9_000)).await;
+        scene.clock.advance(1);
+        assert_eq!(scene.record(id, Decision::approve()).await, Err(DecideError::Expired));
+        scene.clock.advance(-5_000);
+        let again = scene.record(id, Decision::approve()).await.unwrap_err();
+        assert_eq!(again, DecideError::AlreadyDecided(Box::new(DecisionRecord::expiry(9_000))));
+
+        let asks = |request: &mut ApprovalRequest| {
+            let (question, none) = ("Which?".to_owned(), String::new());
+            request.question = Some(UserQuestion { question, context: none, options: Vec::new() });
+        };
+        let id = scene.asked(asks).await;
+        assert_eq!(scene.record(id, Decision::approve()).await, Err(DecideError::WrongKind));
+        assert_eq!(scene.record(id, answer.clone()).await.unwrap().decision, answer);
+        assert_eq!(scene.grants().await, []);
+    }
+
+    #[tokio::test]
+    async fn whoever_decides_for_longer_gives_one_grant_and_never_for_taint() {
+        let scene = Scene::default();
+        let always = Decision::approve_for(GrantScope::Always);
+        let id = scene.asked(|_| {}).await;
+        scene.record(id, always.clone()).await.unwrap();
+        assert!(scene.record(id, always.clone()).await.is_err());
+        let grants = scene.grants().await;
+        assert_eq!((grants.len(), &grants[0].reasons[..]), (1, &[ReasonKind::Risk][..]));
+        let id = scene.asked(|request| request.reasons[0].kind = ReasonKind::Taint).await;
+        scene.record(id, always).await.unwrap();
+        assert_eq!(scene.grants().await, grants);
+    }
+
+    #[tokio::test]
+    async fn a_grant_answers_taint_only_when_the_decision_says_so() {
+        let check = async |asked: &[ReasonKind], taint: bool, given: Option<&[ReasonKind]>| {
+            let scene = Scene::default();
+            let kinds = asked.to_vec();
+            let id = scene
+                .asked(|request| {
+                    let reason = request.reasons[0].clone();
+                    let of = |kind| ApprovalReason { kind, ..reason.clone() };
+                    request.reasons = kinds.into_iter().map(of).collect();
+                })
+                .await;
+            let (scope, only) = (GrantScope::Always, std::collections::BTreeMap::new());
+            scene.record(id, Decision::Approve { scope, only, taint }).await.unwrap();
+            let grants = scene.grants().await;
+            assert_eq!(grants.first().map(|grant| &grant.reasons[..]), given, "{asked:?} {taint}");
+        };
+        let (risk, taint) = (ReasonKind::Risk, ReasonKind::Taint);
+        check(&[taint, risk], false, Some(&[risk])).await;
+        check(&[taint, risk], true, Some(&[taint, risk])).await;
+        check(&[taint], false, None).await;
+        check(&[taint], true, Some(&[taint])).await;
+        check(&[risk], true, Some(&[risk])).await;
+    }
+}

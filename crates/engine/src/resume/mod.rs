@@ -1,0 +1,19 @@
+//! Calls that continue: after a decision, after their process ended, or because a caller sends them
+//! again.
+//!
+//! - `decisions`: records a decision, once, with the grant that follows from it.
+//! - `pending_approvals`: the calls of this process that wait for a decision or were resumed by one,
+//!   so that no call is in two pipelines.
+//! - `decide`: decides about a call and resumes it, and then the call that made it.
+//! - `replay`: answers a batch that may have been sent before.
+//! - `recorded`: what the store knows of a call.
+//! - `expired`: the end of a call about which no decision came in time.
+//! - `resumed_call`: the decision that a call enters the pipeline again with.
+
+pub(crate) mod decide;
+pub(crate) mod decisions;
+pub(crate) mod expired;
+pub(crate) mod pending_approvals;
+pub(crate) mod recorded;
+pub(crate) mod replay;
+pub(crate) mod resumed_call;

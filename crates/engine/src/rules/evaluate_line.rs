@@ -1,0 +1,303 @@
+//! What rules say of a command line: of each of its parts, and so of the whole.
+#![deny(clippy::indexing_slicing)]
+
+use toolcrib_core::Verdict;
+use toolcrib_shell_parser::{AllowBlocker, CommandLine, Kind, Segment, Word};
+
+use super::evaluate_command::CommandMatcher;
+use super::evaluation::{Evaluation, SegmentEvaluation};
+use super::index::Index;
+use super::matches::{CallerRules, RuleMatches};
+use super::path_pattern::{Extent, MatchKind, Workspace};
+use super::rule::RulePattern;
+
+/// Programs that fetch from addresses that rules on domains do not see.
+const FETCHERS: [&str; 2] = ["curl", "wget"];
+
+/// Why a part asks that a rule cannot be sure about.
+const PERHAPS: &str = "as it stands it may be what the rule is about";
+
+/// Characters of a part that are repeated in a reason.
+const MAX_SHOWN_CHARS: usize = 200;
+
+/// Judges a line. `every`: what is said of every line.
+pub(super) fn evaluate<'a>(
+    index: &'a Index,
+    rules: &mut CallerRules<'a>,
+    line: &CommandLine,
+    workspace: &Workspace,
+    every: RuleMatches,
+) -> Evaluation {
+    let mut commands = CommandMatcher::new(&index.commands, rules);
+    let place = LineContext { workspace, moves: line.segments.iter().any(moves) };
+    let parts: Vec<SegmentResult> = line
+        .segments
+        .iter()
+        .map(|segment| evaluate_segment(index, &mut commands, segment, &place, every))
+        .collect();
+    let mut judgement = combine(rules, &parts, line, every);
+    if index.hosts.iter().any(|rule| rules.get(*rule).is_some())
+        && line.segments.iter().any(fetches)
+    {
+        judgement.reason.push_str(
+            "; rules on domains say nothing about curl and wget: only the sandbox's network limits hold there",
+        );
+    }
+    judgement.segments = line
+        .segments
+        .iter()
+        .zip(parts)
+        .map(|(segment, part)| SegmentEvaluation {
+            text: segment.text.clone(),
+            verdict: part.verdict,
+            rule: part.rule.and_then(|rule| rules.rule_ref(rule)).cloned(),
+            reason: part.reason,
+        })
+        .collect();
+    judgement
+}
+
+/// What is said of one part.
+struct SegmentResult {
+    verdict: Option<Verdict>,
+    rule: Option<u32>,
+    reason: Option<String>,
+    /// Whether nothing has to be said of it for the line to be allowed.
+    is_free: bool,
+    shown: String,
+}
+
+fn evaluate_segment(
+    index: &Index,
+    commands: &mut CommandMatcher<'_, '_>,
+    segment: &Segment,
+    place: &LineContext<'_>,
+    every: RuleMatches,
+) -> SegmentResult {
+    let mut found = match &segment.kind {
+        Kind::Command => commands.match_deny_or_ask(&segment.readings),
+        Kind::Assignment => RuleMatches::default(),
+        Kind::Redirection { writes, target } => {
+            redirection(index, commands.rules, *writes, target, place)
+        }
+    };
+    commands.rules.join(&mut found, RuleMatches { allow: None, ..every });
+    let mystery = segment.blocks.iter().find_map(unreadable_block).or_else(|| computed(segment));
+    let is_free = matches!(segment.kind, Kind::Redirection { writes: false, .. });
+    let (verdict, rule, reason) = match (found.verdict(), mystery) {
+        (Some((Verdict::Ask, rule)), _) if found.is_uncertain() => {
+            (Some(Verdict::Ask), Some(rule), Some(PERHAPS.to_owned()))
+        }
+        (Some((verdict, rule)), _) => (Some(verdict), Some(rule), looked_past(segment)),
+        (None, Some(mystery)) => (Some(Verdict::Ask), None, Some(mystery)),
+        (None, None) => allowed(commands, segment, every, is_free),
+    };
+    SegmentResult { verdict, rule, reason, is_free, shown: shown(&segment.text) }
+}
+
+fn allowed(
+    commands: &mut CommandMatcher<'_, '_>,
+    segment: &Segment,
+    every: RuleMatches,
+    is_free: bool,
+) -> (Option<Verdict>, Option<u32>, Option<String>) {
+    if is_free {
+        return (None, None, None);
+    }
+    let covered = match (&segment.kind, segment.blocks.first()) {
+        (Kind::Command, None) => commands.match_allow(&segment.readings),
+        _ => None,
+    };
+    match covered.or(every.allow) {
+        Some(rule) => (Some(Verdict::Allow), Some(rule), None),
+        None => (None, None, blocked(segment)),
+    }
+}
+
+/// What rules on files say of a file that a line opens.
+fn redirection(
+    index: &Index,
+    rules: &mut CallerRules<'_>,
+    writes: bool,
+    target: &Word,
+    place: &LineContext<'_>,
+) -> RuleMatches {
+    let workspace = place.workspace;
+    let numbers = if writes { &index.edits } else { &index.reads };
+    let mut found = RuleMatches::default();
+    if numbers.is_empty() {
+        return found;
+    }
+    let subject = match target {
+        Word::Known(path) if !place.moves || path.starts_with(['/', '~']) => {
+            Some(workspace.subject(path, Extent::default()))
+        }
+        _ => None,
+    };
+    let parts = subject.as_ref().and_then(|subject| subject.first_parts(workspace));
+    for number in numbers.candidates(parts.as_deref()) {
+        let Some(rule) = rules.get(number) else { continue };
+        let RulePattern::Path(pattern) = &rule.what else { continue };
+        let fit = match &subject {
+            Some(subject) => pattern.match_strictly(subject, workspace),
+            None if pattern.is_all() => MatchKind::Yes,
+            None => MatchKind::Could,
+        };
+        rules.add(&mut found, number, fit);
+    }
+    found
+}
+
+/// Where a line runs.
+struct LineContext<'a> {
+    workspace: &'a Workspace,
+    /// Whether it goes elsewhere on its way: then nobody can say which file a relative path is.
+    moves: bool,
+}
+
+/// Whether a part may change the folder that other parts, or what it runs itself, are in.
+fn moves(segment: &Segment) -> bool {
+    segment.readings.iter().any(|reading| match reading.program() {
+        Word::Unknown(_) => false,
+        Word::Known(program) => {
+            MOVERS.contains(&program.as_str())
+                || (MOVE_FOR_OTHERS.contains(&program.as_str())
+                    && reading.args().iter().any(says_where))
+        }
+    })
+}
+
+/// Commands of a shell after which it is elsewhere, or may be.
+const MOVERS: [&str; 6] = ["cd", "chdir", "pushd", "popd", "source", "."];
+/// Programs that run others elsewhere when an option says so.
+const MOVE_FOR_OTHERS: [&str; 8] =
+    ["env", "sudo", "doas", "find", "chroot", "ssh", "systemd-run", "start-stop-daemon"];
+
+fn says_where(argument: &Word) -> bool {
+    match argument {
+        Word::Known(text) => text.starts_with('-'),
+        Word::Unknown(_) => true,
+    }
+}
+
+/// Why nobody can know what a part would run.
+fn unreadable_block(block: &AllowBlocker) -> Option<String> {
+    match block {
+        AllowBlocker::ComputedName(text) => {
+            Some(format!("which program `{}` runs is not known before it runs", shown(text)))
+        }
+        AllowBlocker::Unparsed(text) => Some(format!("`{}` is not understood", shown(text))),
+        AllowBlocker::Assignment(_) | AllowBlocker::Expansion(_) | AllowBlocker::Writes(_) => None,
+    }
+}
+
+/// The same of a program that another one would run.
+fn computed(segment: &Segment) -> Option<String> {
+    segment.readings.iter().find_map(|reading| match reading.program() {
+        Word::Known(_) => None,
+        Word::Unknown(text) => {
+            Some(format!("which program `{}` runs is not known before it runs", shown(text)))
+        }
+    })
+}
+
+/// Why no allow rule covers a part.
+fn blocked(segment: &Segment) -> Option<String> {
+    if segment.kind == Kind::Assignment {
+        return Some("no allow rule covers setting variables".to_owned());
+    }
+    if matches!(segment.kind, Kind::Redirection { writes: true, .. }) {
+        return Some("no allow rule covers a file that a line writes".to_owned());
+    }
+    segment.blocks.first().map(|block| match block {
+        AllowBlocker::Assignment(text) => {
+            format!("no allow rule covers a command with variables set for it: `{}`", shown(text))
+        }
+        AllowBlocker::Expansion(text) => format!(
+            "no allow rule covers what is not known before the line runs: `{}`",
+            shown(text)
+        ),
+        AllowBlocker::Writes(text) => {
+            format!("no allow rule covers a file that a line writes: `{}`", shown(text))
+        }
+        AllowBlocker::ComputedName(text) | AllowBlocker::Unparsed(text) => {
+            format!("`{}` is not known before it runs", shown(text))
+        }
+    })
+}
+
+fn looked_past(segment: &Segment) -> Option<String> {
+    let past = &segment.readings.iter().max_by_key(|reading| reading.unwrapped.len())?.unwrapped;
+    (!past.is_empty()).then(|| format!("looked past {}", past.join(", ")))
+}
+
+fn fetches(segment: &Segment) -> bool {
+    segment.readings.iter().any(|reading| {
+        let Word::Known(program) = reading.program() else { return false };
+        FETCHERS.contains(&program.rsplit('/').next().unwrap_or_default())
+    })
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
+}
+
+/// What is said of the whole: one denied part denies it, one asking part asks, and it is allowed when every part is.
+fn combine(
+    rules: &CallerRules<'_>,
+    parts: &[SegmentResult],
+    line: &CommandLine,
+    every: RuleMatches,
+) -> Evaluation {
+    let of = |verdict| parts.iter().find(|part| part.verdict == Some(verdict));
+    let say = |verdict: Option<Verdict>, rule: Option<u32>, reason: String| Evaluation {
+        verdict,
+        rule: rule.and_then(|rule| rules.rule_ref(rule)).cloned(),
+        reason,
+        segments: Vec::new(),
+    };
+    if let Some(part) = of(Verdict::Deny) {
+        return say(
+            Some(Verdict::Deny),
+            part.rule,
+            format!("a rule denies this part: `{}`", part.shown),
+        );
+    }
+    if let Some(rule) = every.deny {
+        return say(Some(Verdict::Deny), Some(rule), "a rule denies every line".to_owned());
+    }
+    // One with a rule says more.
+    let asks = parts.iter().find(|part| part.verdict == Some(Verdict::Ask) && part.rule.is_some());
+    if let Some(part) = asks.or_else(|| of(Verdict::Ask)) {
+        let why = part.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        let reason = match part.rule {
+            Some(_) => format!("a rule asks about this part: `{}`{why}", part.shown),
+            None => format!("a person must see this part: `{}`{why}", part.shown),
+        };
+        return say(Some(Verdict::Ask), part.rule, reason);
+    }
+    if let Some(rule) = every.ask {
+        return say(Some(Verdict::Ask), Some(rule), "a rule asks about every line".to_owned());
+    }
+    if let Some(fault) = &line.fault {
+        let reason = format!(
+            "the line is not wholly understood: {} at byte {}; such a line is never allowed without a person",
+            fault.what, fault.at
+        );
+        return say(Some(Verdict::Ask), None, reason);
+    }
+    let uncovered = parts.iter().find(|part| part.verdict.is_none() && !part.is_free);
+    match (uncovered, of(Verdict::Allow)) {
+        (None, Some(part)) => {
+            say(Some(Verdict::Allow), part.rule, "rules allow every part of it".to_owned())
+        }
+        (Some(part), _) => {
+            let why = part.reason.as_deref().unwrap_or("no rule speaks of it");
+            say(None, None, format!("this part is not covered by a rule: `{}` ({why})", part.shown))
+        }
+        (None, None) => say(None, None, "no rule speaks of it".to_owned()),
+    }
+}

@@ -1,0 +1,143 @@
+//! Rules, ready to judge.
+#![deny(clippy::indexing_slicing)]
+
+use std::sync::Arc;
+
+use toolcrib_core::{RuleRef, ToolSpec, Verdict};
+
+use super::evaluate::{self, ToolContext};
+use super::evaluation::{Evaluation, RuleQuery};
+use super::index::Index;
+use super::lint::{self, Finding, Severity};
+use super::matches::CallerRules;
+use super::operation_classes;
+use super::rule::{Rule, RulePattern};
+use super::rule_scope::Caller;
+use super::rule_source::{RuleError, RuleSource};
+
+/// Rules of all layers, ready to judge. Cheap to clone: clones are the same rules.
+#[derive(Debug, Clone, Default)]
+pub struct RuleSet {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    written: Vec<RuleSource>,
+    rules: Vec<Rule>,
+    index: Index,
+}
+
+impl RuleSet {
+    /// Takes rules, all or none.
+    ///
+    /// # Errors
+    /// Every rule that can never match, is dangerous, or fails its own examples, with the spelling that works.
+    pub fn compile(rules: Vec<RuleSource>) -> Result<Self, Vec<RuleError>> {
+        Self::take(rules, None)
+    }
+
+    /// The same where it is known which tools there are: a rule for another one is a fault, unless its name is that of a server's tool
+    /// (`server__tool`), which may be loaded later.
+    ///
+    /// # Errors
+    /// As [`RuleSet::compile`].
+    pub fn compile_for(rules: Vec<RuleSource>, known: &[String]) -> Result<Self, Vec<RuleError>> {
+        Self::take(rules, Some(known))
+    }
+
+    fn take(written: Vec<RuleSource>, known: Option<&[String]>) -> Result<Self, Vec<RuleError>> {
+        let (findings, rules) = lint::check(&written, known);
+        let faults: Vec<RuleError> = findings
+            .into_iter()
+            .filter(|finding| finding.severity == Severity::Error)
+            .map(RuleError::from)
+            .collect();
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        let index = Index::new(&rules);
+        Ok(Self { inner: Arc::new(Inner { written, rules, index }) })
+    }
+
+    /// Rules that were read before, for the examples of one.
+    pub(super) fn of_rules(rules: Vec<Rule>) -> Self {
+        let index = Index::new(&rules);
+        Self { inner: Arc::new(Inner { written: Vec::new(), rules, index }) }
+    }
+
+    /// What is to be said of rules: all that [`RuleSet::compile`] refuses, and warnings. In the order of the rules.
+    #[must_use]
+    pub fn lint(rules: &[RuleSource]) -> Vec<Finding> {
+        lint::check(rules, None).0
+    }
+
+    /// The same where it is known which tools there are.
+    #[must_use]
+    pub fn lint_for(rules: &[RuleSource], known: &[String]) -> Vec<Finding> {
+        lint::check(rules, Some(known)).0
+    }
+
+    /// The rules as they are written, in their order.
+    #[must_use]
+    pub fn sources(&self) -> &[RuleSource] {
+        &self.inner.written
+    }
+
+    /// Whether there are no rules.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inner.rules.is_empty()
+    }
+
+    /// What the rules say of a call.
+    #[must_use]
+    pub fn evaluate(&self, asked: &RuleQuery<'_>) -> Evaluation {
+        self.evaluate_as(asked, ToolContext::default())
+    }
+
+    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and a program of somebody's
+    /// that runs command lines is judged by the rules that deny or ask about them.
+    #[must_use]
+    pub fn evaluate_tool(&self, asked: &RuleQuery<'_>, spec: &ToolSpec) -> Evaluation {
+        self.evaluate_as(asked, ToolContext { spec: Some(spec) })
+    }
+
+    fn evaluate_as(&self, asked: &RuleQuery<'_>, tool: ToolContext<'_>) -> Evaluation {
+        let mut rules = CallerRules::new(&self.inner.rules, caller(asked));
+        evaluate::evaluate(&self.inner.index, &mut rules, asked, tool)
+    }
+
+    /// The rule that denies every call of a tool to everybody for good: views leave the tool out.
+    #[must_use]
+    pub fn hiding_rule(&self, spec: &ToolSpec) -> Option<&RuleRef> {
+        let names =
+            std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str));
+        let number = names.filter_map(|name| self.inner.index.hiding_rule(name)).min()?;
+        self.inner.rules.get(number as usize).map(|rule| &rule.named)
+    }
+
+    /// Allow rules about the operation of a call that hold for its caller, at most so many: what would be allowed instead.
+    #[must_use]
+    pub fn allowing_rules(&self, asked: &RuleQuery<'_>, most: usize) -> Vec<&RuleRef> {
+        let names = [asked.operation, asked.tool].map(operation_classes::canonical);
+        let caller = caller(asked);
+        let speaks = |rule: &&Rule| {
+            rule.effect == Verdict::Allow
+                && rule.counts()
+                && names.iter().any(|name| rule.target.covers(name))
+                && rule.scope.holds(&caller)
+                && !matches!(rule.what, RulePattern::Any)
+        };
+        self.inner.rules.iter().filter(speaks).take(most).map(|rule| &rule.named).collect()
+    }
+}
+
+fn caller<'a>(asked: &RuleQuery<'a>) -> Caller<'a> {
+    Caller {
+        agent: asked.agent,
+        channel: asked.channel,
+        workspace: asked.workspace,
+        now_ms: asked.now_ms,
+    }
+}

@@ -1,0 +1,22 @@
+//! Short texts that are not results, made fit for a model: masked, sanitized, bounded.
+
+use toolcrib_core::{ToolError, defaults};
+use toolcrib_sanitizer::{sanitize, truncate};
+
+use crate::secrets::Secrets;
+
+/// An error whose texts are fit for a model: they may repeat a file name, a header or a secret that
+/// came from outside.
+pub(crate) fn sanitize_error(secrets: &Secrets, mut error: ToolError) -> ToolError {
+    error.message = sanitize_text(secrets, error.message);
+    error.detail = error.detail.map(|detail| sanitize_text(secrets, detail));
+    error
+}
+
+pub(crate) fn sanitize_text(secrets: &Secrets, text: String) -> String {
+    let masked = secrets.mask(text);
+    let harmless = sanitize(&masked, "text/plain").text;
+    // Decoding may have revealed a secret that could not be seen before.
+    let harmless = secrets.mask(harmless.into_owned());
+    truncate(&harmless, defaults::ERROR_CHARS).text.into_owned()
+}

@@ -1,0 +1,50 @@
+//! Data with its texts masked, and the way back: what a person left masked in arguments that they changed means what stood there.
+#![deny(clippy::indexing_slicing)]
+
+use serde_json::{Map, Value};
+
+/// The same data with every key, text and number that `mask` changes changed.
+pub(super) fn mask_json(data: &Value, mask: &impl Fn(&str) -> Option<String>) -> Value {
+    match data {
+        Value::String(text) => mask(text).map_or_else(|| data.clone(), Value::String),
+        Value::Number(number) => {
+            mask(&number.to_string()).map_or_else(|| data.clone(), Value::String)
+        }
+        Value::Array(items) => items.iter().map(|item| self::mask_json(item, mask)).collect(),
+        Value::Object(map) => {
+            let mut masked = Map::with_capacity(map.len());
+            for (key, inner) in map {
+                let key = mask(key).unwrap_or_else(|| key.clone());
+                masked.insert(key, self::mask_json(inner, mask));
+            }
+            Value::Object(masked)
+        }
+        Value::Null | Value::Bool(_) => data.clone(),
+    }
+}
+
+/// What a person wrote, who was shown `shown` in place of `real`: a value that they left as it was shown is the real one.
+pub(crate) fn restore(written: &Value, shown: &Value, real: &Value) -> Value {
+    if written == shown {
+        return real.clone();
+    }
+    match (written, shown, real) {
+        (Value::Array(written), Value::Array(shown), Value::Array(real)) => {
+            let pairs = shown.iter().zip(real).map(Some).chain(std::iter::repeat(None));
+            let items = written.iter().zip(pairs);
+            items.map(|(written, pair)| restore_at(written, pair)).collect()
+        }
+        (Value::Object(written), Value::Object(shown), Value::Object(real)) => {
+            let item = |(key, written): (&String, &Value)| {
+                let pair = shown.get(key).zip(real.get(key));
+                (key.clone(), restore_at(written, pair))
+            };
+            Value::Object(written.iter().map(item).collect())
+        }
+        _ => written.clone(),
+    }
+}
+
+fn restore_at(written: &Value, pair: Option<(&Value, &Value)>) -> Value {
+    pair.map_or_else(|| written.clone(), |(shown, real)| restore(written, shown, real))
+}

@@ -1,0 +1,131 @@
+//! Finds forms of secrets in bytes, whole or as they stream by. All forms begin with eight bytes that a small automaton looks for; what
+//! follows is compared only where they are.
+#![deny(clippy::indexing_slicing)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+use zeroize::Zeroizing;
+
+/// Bytes that every form begins with; the shortest secret has as many.
+pub(super) const PREFIX: usize = 8;
+/// What stands in place of a secret.
+const MASK: &[u8] = b"***";
+/// Beginnings up to which the automaton is a table, the fastest form: some MB at most.
+const TABLE: usize = 4000;
+
+/// Forms, by how they begin.
+pub(super) struct SecretMatcher {
+    beginnings: AhoCorasick,
+    /// The forms of each beginning, longest first.
+    forms: Vec<Vec<Zeroizing<Vec<u8>>>>,
+}
+
+/// How far a part of a stream was read.
+pub(super) struct ScanProgress {
+    /// Bytes that are done with.
+    pub(super) done: usize,
+    /// Bytes after those that belong to a secret whose mask was written.
+    pub(super) covered: usize,
+}
+
+impl SecretMatcher {
+    /// These forms; `None` = there are none.
+    pub(super) fn new(forms: BTreeSet<Vec<u8>>) -> Option<Self> {
+        let mut by_beginning: BTreeMap<[u8; PREFIX], Vec<Zeroizing<Vec<u8>>>> = BTreeMap::new();
+        for form in forms {
+            if let Some(beginning) = form.first_chunk().copied() {
+                by_beginning.entry(beginning).or_default().push(Zeroizing::new(form));
+            }
+        }
+        if by_beginning.is_empty() {
+            return None;
+        }
+        let kind = (by_beginning.len() <= TABLE).then_some(AhoCorasickKind::DFA);
+        let beginnings = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .kind(kind)
+            .build(by_beginning.keys())
+            .ok()?;
+        let mut forms: Vec<_> = by_beginning.into_values().collect();
+        forms.iter_mut().for_each(|forms| forms.sort_by_key(|form| std::cmp::Reverse(form.len())));
+        Some(Self { beginnings, forms })
+    }
+
+    /// Whether a form is in a text.
+    pub(super) fn occurs_in(&self, text: &[u8]) -> bool {
+        self.candidates(text).any(|(start, forms)| {
+            let rest = text.get(start..).unwrap_or_default();
+            forms.iter().any(|form| rest.starts_with(form))
+        })
+    }
+
+    /// Whether anything begins like a form: most texts have nothing that does.
+    pub(super) fn may_occur_in(&self, text: &[u8]) -> bool {
+        self.beginnings.is_match(text)
+    }
+
+    /// Writes the text with secrets masked; overlapping ones have one mask. Of a stream that goes on (`last` = `false`), what may be the
+    /// beginning of a form is left for the next time. The first `covered` bytes are masked already.
+    pub(super) fn mask_into(
+        &self,
+        text: &[u8],
+        covered: usize,
+        last: bool,
+        out: &mut Vec<u8>,
+    ) -> ScanProgress {
+        let mut from = covered.min(text.len());
+        let mut end = if last { text.len() } else { text.len().saturating_sub(PREFIX - 1) };
+        for (start, forms) in self.candidates(text) {
+            let rest = text.get(start..).unwrap_or_default();
+            match longest(rest, forms, last) {
+                ScanMatch::Whole(length) if start < from => from = from.max(start + length),
+                ScanMatch::Whole(length) => {
+                    out.extend_from_slice(text.get(from..start).unwrap_or_default());
+                    out.extend_from_slice(MASK);
+                    from = start + length;
+                }
+                ScanMatch::Nothing => {}
+                ScanMatch::Undecided => {
+                    end = start;
+                    break;
+                }
+            }
+        }
+        let end = end.max(covered.min(text.len()).min(end));
+        if from < end {
+            out.extend_from_slice(text.get(from..end).unwrap_or_default());
+        }
+        ScanProgress { done: end, covered: from.saturating_sub(end) }
+    }
+
+    fn candidates<'a>(
+        &'a self,
+        text: &'a [u8],
+    ) -> impl Iterator<Item = (usize, &'a [Zeroizing<Vec<u8>>])> {
+        let found = self.beginnings.try_find_overlapping_iter(Input::new(text));
+        found.into_iter().flatten().filter_map(|found| {
+            Some((found.start(), self.forms.get(found.pattern().as_usize())?.as_slice()))
+        })
+    }
+}
+
+enum ScanMatch {
+    Nothing,
+    /// The longest form that is there has so many bytes.
+    Whole(usize),
+    /// More has to come before anybody can tell.
+    Undecided,
+}
+
+fn longest(rest: &[u8], forms: &[Zeroizing<Vec<u8>>], last: bool) -> ScanMatch {
+    for form in forms {
+        if rest.starts_with(form) {
+            return ScanMatch::Whole(form.len());
+        }
+        if !last && form.starts_with(rest) {
+            return ScanMatch::Undecided;
+        }
+    }
+    ScanMatch::Nothing
+}

@@ -1,0 +1,123 @@
+//! Calls that name an action as an argument: `file_manager` with `action` = `read` is
+//! `file_manager.read`, an alias of `read_file`. They become calls of that alias before the view is
+//! asked, so that later stages see one name of one operation.
+
+use std::sync::{Arc, LazyLock};
+
+use serde_json::{Map, Value, json};
+use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode, decode_value};
+use toolcrib_core::{ErrorType, RawArgs, tool_pattern};
+
+use super::step::{StageExit, fail};
+use crate::call_state::CallState;
+
+/// The argument that names the action.
+const ACTION: &str = "action";
+
+/// Any object; `None` never happens, and then such calls are unknown tools.
+static ANYTHING: LazyLock<Option<Schema>> =
+    LazyLock::new(|| Schema::check(&json!({"type": "object"})).ok());
+
+/// Puts the alias in the place of a name with an action, and adds the arguments that the alias stands for.
+pub(super) fn resolve_action(call: &mut CallState) -> Result<(), StageExit> {
+    let view = Arc::clone(&call.scope.resolved_view);
+    if view.find(&call.asked).is_none() {
+        let state = call.engine().registry.read();
+        let has_actions = state
+            .tools()
+            .any(|tool| aliases_of(&call.asked, &tool.spec().aliases).next().is_some());
+        drop(state);
+        if has_actions {
+            with_action(call)?;
+        }
+    }
+    let Some(tool) = view.find(&call.asked) else { return Ok(()) };
+    let given = tool.spec().alias_args.iter().find(|(alias, _)| *alias == call.asked);
+    let Some((_, Value::Object(more))) = given else { return Ok(()) };
+    // Sealed arguments went through here before.
+    if matches!(call.args.raw, RawArgs::Sealed(_)) {
+        return Ok(());
+    }
+    let mut args = object(call)?;
+    for (name, value) in more {
+        args.entry(name.clone()).or_insert_with(|| value.clone());
+    }
+    call.args.raw = RawArgs::Value(Value::Object(args));
+    Ok(())
+}
+
+fn aliases_of<'a>(name: &str, aliases: &'a [String]) -> impl Iterator<Item = &'a str> {
+    aliases.iter().map(String::as_str).filter(move |alias| tool_pattern::is_action_of(alias, name))
+}
+
+fn with_action(call: &mut CallState) -> Result<(), StageExit> {
+    let mut args = object(call)?;
+    let action = args.remove(ACTION);
+    let alias =
+        action.as_ref().and_then(Value::as_str).map(|action| format!("{}.{action}", call.asked));
+    let state = call.engine().registry.read();
+    let is_known = alias.as_ref().is_some_and(|alias| {
+        state.tools().any(|tool| tool.spec().aliases.iter().any(|known| known == alias))
+    });
+    drop(state);
+    match alias {
+        Some(alias) if is_known => {
+            call.asked = alias;
+            call.args.raw = RawArgs::Value(Value::Object(args));
+            Ok(())
+        }
+        _ => fail(ErrorType::ValidationError, which(call, action.as_ref())),
+    }
+}
+
+/// Which actions there are, as far as the caller sees their tools.
+fn which(call: &CallState, action: Option<&Value>) -> String {
+    let view = &call.scope.resolved_view;
+    let mut actions: Vec<&str> = view
+        .view
+        .tools
+        .iter()
+        .flat_map(|entry| aliases_of(&call.asked, &entry.spec().aliases))
+        .filter_map(|alias| alias.get(call.asked.len() + 1..))
+        .collect();
+    actions.sort_unstable();
+    let given = match action {
+        None => "action is missing".to_owned(),
+        Some(action) => format!("there is no action {action}"),
+    };
+    match actions.as_slice() {
+        [] => format!("Tool {} is not available: none of its actions is.", call.asked),
+        actions => {
+            format!("{}: {given}. Give action as one of: {}.", call.asked, actions.join(", "))
+        }
+    }
+}
+
+/// The arguments as they are now; what is wrong with them is what stage 3 would say.
+fn object(call: &mut CallState) -> Result<Map<String, Value>, StageExit> {
+    let raw = call.engine().sealing().open_args(call.args.raw.clone());
+    let decoded = match (&raw, ANYTHING.as_ref()) {
+        (Ok(RawArgs::Text(text)), Some(any)) => decode(text, any, &Limits::DEFAULT),
+        (Ok(RawArgs::Value(value)), Some(any)) => {
+            decode_value(value.clone(), any, &Limits::DEFAULT)
+        }
+        (Ok(RawArgs::Broken(how)), _) => return fail(ErrorType::ValidationError, how.clone()),
+        _ => {
+            return fail(
+                ErrorType::ValidationError,
+                "The arguments cannot be read. Send a JSON object.",
+            );
+        }
+    };
+    match decoded {
+        Decoded::Ok { value: Value::Object(args), .. } => Ok(args),
+        Decoded::Repaired { value: Value::Object(args), changes, .. } => {
+            call.notes.extend(changes.into_iter().map(|change| change.note));
+            Ok(args)
+        }
+        Decoded::ValidationError { message } | Decoded::ParseError { message } => {
+            fail(ErrorType::ValidationError, message)
+        }
+        _ => fail(ErrorType::ValidationError, "The arguments are no JSON object. Send one."),
+    }
+}

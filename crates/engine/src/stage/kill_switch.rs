@@ -1,0 +1,35 @@
+//! Stage 1: the kill switch, and the switches of sources and tiers.
+
+use toolcrib_core::{ErrorType, EventKind};
+
+use super::phase::{Enabled, Received};
+use super::step::{StagePass, StageResult, fail};
+use crate::call_state::CallState;
+
+pub(crate) fn run(call: &mut CallState, Received(()): Received) -> StageResult<Enabled> {
+    if !call.engine().tools_enabled() {
+        call.emit(EventKind::ToolsDisabled, |_| ());
+        return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
+    }
+    if let Some(what) = switched_off(call) {
+        call.emit(EventKind::ToolsDisabled, |_| ());
+        return fail(
+            ErrorType::ToolsDisabled,
+            format!("Tools are disabled for {what}. Do not call {} again.", call.asked),
+        );
+    }
+    Ok(StagePass::plain(Enabled(())))
+}
+
+/// The source or tier of this tool, when it is switched off.
+fn switched_off(call: &CallState) -> Option<String> {
+    let state = call.engine().registry.read();
+    if state.switches.has_no_source_or_tier() {
+        return None;
+    }
+    let tool = state.find_any_spelling(&call.asked)?;
+    if state.switches.is_source_off(&tool.source) {
+        return Some(format!("the source \"{}\"", tool.source));
+    }
+    state.switches.is_tier_off(tool.spec().tier).then(|| "this kind of tool".to_owned())
+}

@@ -1,0 +1,124 @@
+//! A store in memory whose parts fail when they are told to.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use toolcrib_core::{
+    Acceptance, AcceptedBatch, BatchId, BoxFuture, CallId, CallRow, CallStore, Intent, Recovered,
+    Settlement, StoreError, StoredCall, WorkerState,
+};
+use toolcrib_engine::store::MemoryCalls;
+
+/// What can fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Part {
+    Claim,
+    Accept,
+    Take,
+    Done,
+    Begin,
+    Settle,
+    Call,
+    Recover,
+}
+
+/// It does what [`MemoryCalls`] does, where it does not fail.
+#[derive(Default)]
+pub(crate) struct FailingCalls {
+    pub(crate) inner: Arc<MemoryCalls>,
+    faults: Mutex<HashMap<Part, StoreError>>,
+    /// Beginnings hang, after they were written or without.
+    held: Mutex<Option<bool>>,
+}
+
+impl FailingCalls {
+    pub(crate) fn over(inner: &Arc<MemoryCalls>) -> Arc<Self> {
+        Arc::new(Self { inner: Arc::clone(inner), ..Self::default() })
+    }
+
+    /// From now on this part fails like this; `None` = it works again.
+    pub(crate) fn fail(&self, part: Part, error: impl Into<Option<StoreError>>) {
+        let mut faults = self.faults.lock().unwrap();
+        match error.into() {
+            Some(error) => faults.insert(part, error),
+            None => faults.remove(&part),
+        };
+    }
+
+    /// From now on beginnings hang: after they were written, or before.
+    pub(crate) fn hold_beginnings(&self, written: bool) {
+        *self.held.lock().unwrap() = Some(written);
+    }
+
+    fn or<'a, T: Send + 'a>(
+        &'a self,
+        part: Part,
+        real: BoxFuture<'a, Result<T, StoreError>>,
+    ) -> BoxFuture<'a, Result<T, StoreError>> {
+        match self.faults.lock().unwrap().get(&part).cloned() {
+            Some(error) => Box::pin(std::future::ready(Err(error))),
+            None => real,
+        }
+    }
+}
+
+impl CallStore for FailingCalls {
+    fn keeps_details(&self) -> bool {
+        self.inner.keeps_details()
+    }
+    fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.or(Part::Claim, Box::pin(async { self.inner.claim().await }))
+    }
+    fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.release(epoch)
+    }
+    fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
+        self.inner.worker(epoch)
+    }
+    fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        self.or(Part::Accept, Box::pin(async { self.inner.accept(batch).await }))
+    }
+    fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
+        self.or(Part::Take, Box::pin(async move { self.inner.take_batch(id, epoch).await }))
+    }
+    fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
+        self.inner.batch_of(call)
+    }
+    fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.or(Part::Done, Box::pin(async move { self.inner.finish_batch(id).await }))
+    }
+    fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
+        let held = *self.held.lock().unwrap();
+        let real = async move {
+            if held != Some(false) {
+                self.inner.begin(intent).await?;
+            }
+            if held.is_some() {
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        };
+        self.or(Part::Begin, Box::pin(real))
+    }
+    fn suspend(&self, call: CallId, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.suspend(call, epoch)
+    }
+    fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.or(Part::Settle, Box::pin(async { self.inner.settle(settlement).await }))
+    }
+    fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
+        self.or(Part::Call, Box::pin(async move { self.inner.call(call).await }))
+    }
+    fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
+        self.inner.open_calls()
+    }
+    fn recover(
+        &self,
+        epoch: u64,
+        now_ms: i64,
+        take_batches: bool,
+    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        let real = async move { self.inner.recover(epoch, now_ms, take_batches).await };
+        self.or(Part::Recover, Box::pin(real))
+    }
+}

@@ -1,0 +1,287 @@
+//! Connects to a server: starts its program or opens its address, negotiates the protocol revision,
+//! identifies the server and lists its tools.
+
+use std::sync::{Mutex, RwLock};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{
+    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
+    SubscriptionFilter,
+};
+use rmcp::service::{
+    ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient,
+    RunningService, ServiceError,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use serde_json::Value;
+use toolcrib_sandbox::Process;
+
+use super::client_handler::McpClientHandler;
+use super::connection::{Connection, LiveConnection};
+use super::http_transport::HttpTransport;
+use super::reviewed_tools::{self, ReviewedTools};
+use super::server_config::{Http, Remote, Stdio, with_secrets};
+use crate::stdio::StdioTransport;
+
+/// How long to read the output of a program that has ended.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Most pages of a tool list.
+const PAGES: usize = 200;
+/// Most tools of one server.
+const TOOLS: usize = 10_000;
+
+type Service = RunningService<RoleClient, McpClientHandler>;
+
+/// Why there is no connection.
+pub(super) enum ConnectError {
+    /// A person must authorize first.
+    NeedsAuthorization,
+    Failed(String),
+}
+
+impl ConnectError {
+    /// The server rejected our authorization.
+    fn unauthorized(connection: &Connection) -> Self {
+        connection.refusal().map_or(Self::NeedsAuthorization, Self::Failed)
+    }
+}
+
+impl From<String> for ConnectError {
+    fn from(words: String) -> Self {
+        Self::Failed(words)
+    }
+}
+
+pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, ConnectError> {
+    let (service, process) = match &connection.config().remote {
+        Remote::Stdio(program) => {
+            let (service, process) = over_stdio(connection, program).await?;
+            (service, Some(Mutex::new(process)))
+        }
+        Remote::Http(http) => (over_http(connection, http).await?, None),
+    };
+    let info = service.peer().peer_info();
+    let own = info.as_ref().and_then(|info| info.server_info.clone());
+    let server =
+        own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
+    let own_name = own.map(|own| own.name).unwrap_or_default();
+    let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
+    let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
+    let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
+    let definitions = if offers {
+        let listed = list_definitions(service.peer()).await;
+        listed.map_err(|error| match error.auth_challenge() {
+            Some(_) => ConnectError::unauthorized(connection),
+            None => format!("its tools could not be listed: {}", with_causes(&error)).into(),
+        })?
+    } else {
+        Vec::new()
+    };
+    let now = ReviewedTools::from_definitions(
+        reviewed_tools::identity(connection.config(), &own_name),
+        &definitions,
+    );
+    review(connection, &now).await?;
+    let tells = info
+        .as_ref()
+        .and_then(|info| info.capabilities.tools.as_ref())
+        .is_some_and(|tools| tools.list_changed == Some(true));
+    let modern =
+        info.as_ref().is_some_and(|info| info.protocol_version >= ProtocolVersion::V_2026_07_28);
+    if tells && modern {
+        listen(connection, service.peer().clone());
+    }
+    let since = Instant::now();
+    let used = Mutex::new(since);
+    let now = RwLock::new(now);
+    Ok(LiveConnection { service, now, server, protocol, since, used, _process: process })
+}
+
+/// Definitions seen for the first time count as reviewed, since the owner has just configured the
+/// server. Later changes are held for review.
+async fn review(connection: &Connection, now: &ReviewedTools) -> Result<(), String> {
+    let name = connection.config().name.as_str();
+    match connection.host().reviewed_tools(name).await {
+        None => connection.host().store_reviewed_tools(name, now).await,
+        Some(reviewed) => {
+            if reviewed.pending_reviews(now).is_empty() {
+                return Ok(());
+            }
+            connection.log().push_line("its tools differ from what was reviewed; they are held");
+            connection.host().tools_changed(name);
+            Ok(())
+        }
+    }
+}
+
+fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
+    if connection.config().legacy {
+        return ClientLifecycleMode::Initialize;
+    }
+    ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::V_2026_07_28],
+        legacy_version: Some(ProtocolVersion::LATEST_WITH_INITIALIZE),
+    }
+}
+
+async fn over_stdio(
+    connection: &Connection,
+    program: &Stdio,
+) -> Result<(Service, Process), String> {
+    match start(connection, program, lifecycle(connection)).await {
+        Ok(started) => Ok(started),
+        // Some old servers exit when they get an unknown request.
+        Err(StartFailure::Handshake(_)) => {
+            start(connection, program, ClientLifecycleMode::Initialize)
+                .await
+                .map_err(StartFailure::words)
+        }
+        Err(failed) => Err(failed.words()),
+    }
+}
+
+enum StartFailure {
+    Start(String),
+    Handshake(String),
+}
+
+impl StartFailure {
+    fn words(self) -> String {
+        match self {
+            Self::Start(words) | Self::Handshake(words) => words,
+        }
+    }
+}
+
+async fn start(
+    connection: &Connection,
+    program: &Stdio,
+    lifecycle: ClientLifecycleMode,
+) -> Result<(Service, Process), StartFailure> {
+    let host = connection.host();
+    let mut program = program.clone();
+    for (_, value) in &mut program.env {
+        *value = with_secrets(value, |name| host.secret(name)).map_err(StartFailure::Start)?;
+    }
+    let name = connection.config().name.as_str();
+    let mut process = host.start(name, &program).await.map_err(StartFailure::Start)?;
+    let nothing = || Box::new(tokio::io::empty());
+    let stdout = std::mem::replace(&mut process.stdout, nothing());
+    let stderr = std::mem::replace(&mut process.stderr, nothing());
+    let stdin = process.stdin.take();
+    let stdin =
+        stdin.ok_or_else(|| StartFailure::Start("its input could not be opened".to_owned()))?;
+    let log = connection.weak();
+    let following = tokio::spawn(async move {
+        if let Some(connection) = log.upgrade() {
+            connection.log().read_stderr(stderr).await;
+        }
+    });
+    let transport = StdioTransport::new(stdout, stdin);
+    let ours = McpClientHandler(connection.weak());
+    match ours.serve_with_lifecycle(transport, lifecycle).await {
+        Ok(service) => Ok((service, process)),
+        Err(error) => {
+            // Its last output explains more than the closed connection.
+            drop(process);
+            let _ = tokio::time::timeout(LAST_WORDS, following).await;
+            Err(StartFailure::Handshake(words(&error, &connection.errors())))
+        }
+    }
+}
+
+async fn over_http(connection: &Connection, http: &Http) -> Result<Service, ConnectError> {
+    let host = connection.host();
+    let mut config = StreamableHttpClientTransportConfig::with_uri(http.url.as_str());
+    for (name, value) in &http.headers {
+        let value = with_secrets(value, |name| host.secret(name))?;
+        let bad = || format!("the header {name} cannot be sent");
+        let value = http::HeaderValue::from_str(&value).map_err(|_| bad())?;
+        let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        config.custom_headers.insert(name, value);
+    }
+    // A message that was sent is never sent again, whatever its fate: a call might run twice.
+    config.reinit_on_expired_session = false;
+    let reaching = HttpTransport { http: host.http(), keeper: connection.token_manager().cloned() };
+    let transport = StreamableHttpClientTransport::with_client(reaching, config);
+    let ours = McpClientHandler(connection.weak());
+    let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
+    served.map_err(|error| {
+        if error.is_authorization_required() {
+            return ConnectError::unauthorized(connection);
+        }
+        words(&error, "").into()
+    })
+}
+
+/// An error with its causes, unless its own text contains them.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut words = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let more = next.to_string();
+        if !words.contains(&more) {
+            words = format!("{words}: {more}");
+        }
+        cause = next.source();
+    }
+    words
+}
+
+/// Why the connection failed, with the last output of the program.
+fn words(error: &ClientInitializeError, errors: &str) -> String {
+    let error: String = with_causes(error).chars().take(500).collect();
+    let last: Vec<&str> = errors.lines().rev().take(3).collect();
+    if last.is_empty() {
+        return error;
+    }
+    let last: String =
+        last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
+    format!("{error}; it wrote: {last}")
+}
+
+/// The raw definitions of all tools. An unreadable one does not hide the others.
+pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<Vec<Value>, ServiceError> {
+    let mut all = Vec::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..PAGES {
+        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let request = ListToolsRequest::with_param(params);
+        let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
+        let next = match page {
+            ServerResult::ListToolsResult(page) => {
+                all.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
+                page.next_cursor
+            }
+            // A page that contains a tool in an unknown form.
+            ServerResult::CustomResult(page) => {
+                let Some(tools) = page.0.get("tools").and_then(Value::as_array) else {
+                    return Err(ServiceError::UnexpectedResponse);
+                };
+                all.extend(tools.iter().cloned());
+                page.0.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+            }
+            _ => return Err(ServiceError::UnexpectedResponse),
+        };
+        match next {
+            Some(next) if all.len() < TOOLS => cursor = Some(next),
+            _ => break,
+        }
+    }
+    all.truncate(TOOLS);
+    Ok(all)
+}
+
+/// Subscribes to changes, in revisions where a client must ask for notifications.
+fn listen(connection: &Connection, peer: Peer<RoleClient>) {
+    let connection = connection.weak();
+    tokio::spawn(async move {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let Ok(mut news) = peer.listen(filter).await else { return };
+        while let Ok(Some(_)) = news.next().await {
+            let Some(connection) = connection.upgrade() else { return };
+            connection.recheck_tools();
+        }
+    });
+}

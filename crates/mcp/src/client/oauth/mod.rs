@@ -1,0 +1,63 @@
+//! OAuth 2.1 for HTTP servers, as in MCP 2025-11-25 and 2026-07-28.
+//!
+//! Invariants
+//! - A token is sent only to the server for which it was requested; data of one authorization
+//!   server is never sent to another.
+//! - All requests go through the address-checking client with bounded responses; credentials are
+//!   sent only over TLS or on this machine.
+//! - Consent is never simulated: the connection reports that it needs authorization, and [`Login`]
+//!   obtains it from a person.
+//!
+//! Out of scope: implicit and password grants, guessed endpoints, sender-constrained tokens (a
+//! draft extension).
+
+mod client_assertion;
+mod client_registration;
+mod login;
+mod metadata;
+mod oauth_http;
+mod oauth_settings;
+mod stored_credentials;
+mod token_endpoint;
+mod token_manager;
+mod url_policy;
+mod www_authenticate;
+
+pub use login::Login;
+pub use oauth_settings::{GrantKind, Oauth};
+pub use stored_credentials::StoredCredentials;
+
+pub(crate) use token_manager::{RefreshResult, TokenManager};
+pub(crate) use www_authenticate::Challenge;
+
+/// Why there is no authorization. Quoted texts are shortened, have no control characters, and
+/// contain no token.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AuthError {
+    /// A person must authorize.
+    #[error("it needs authorization")]
+    Needed,
+    /// A server cannot be reached.
+    #[error("{0}")]
+    Unreachable(String),
+    /// An invalid response, or one that must not be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// The authorization server refused.
+    #[error("the authorization server refused: {0}")]
+    Refused(String),
+    /// The server wants the same scopes again and again.
+    #[error("the server wants the scopes {0} although they were asked for already")]
+    ScopesInVain(String),
+    /// The configuration is incomplete.
+    #[error("{0}")]
+    Configuration(String),
+    /// The redirect belongs to another login.
+    #[error("that redirect does not belong to this login")]
+    ForeignRedirect,
+}
+
+/// A foreign text made safe for one line of output.
+fn bounded_text(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}

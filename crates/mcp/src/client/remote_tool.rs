@@ -1,0 +1,247 @@
+//! Handler of a remote tool.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
+    InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+};
+use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
+use serde_json::{Value, json};
+use toolcrib_core::{
+    BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+};
+
+use super::connection::{Connection, LiveConnection};
+use super::oauth::AuthError;
+use super::tool_result;
+
+/// Rounds of questions in one call, as in other implementations.
+const ROUNDS: usize = 10;
+
+/// One tool of one server.
+pub(crate) struct RemoteTool {
+    pub(crate) spec: Arc<ToolSpec>,
+    pub(crate) connection: Arc<Connection>,
+    /// Name of the tool at the server.
+    pub(crate) own_name: String,
+    /// Digest of the reviewed definition.
+    pub(crate) pinned: String,
+}
+
+impl Handler for RemoteTool {
+    fn spec(&self) -> &Arc<ToolSpec> {
+        &self.spec
+    }
+
+    fn call<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        args: &'a Value,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let stopped = || self.cancelled(false);
+            let live = tokio::select! {
+                live = self.connection.live() => live?,
+                () = ctx.cancel.cancelled() => return Err(stopped()),
+            };
+            let server = self.connection.config().name.as_str();
+            live.check(server, &self.own_name, &self.pinned)?;
+            self.call_with_questions(&live, ctx, args).await
+        })
+    }
+}
+
+impl RemoteTool {
+    async fn call_with_questions(
+        &self,
+        live: &Arc<LiveConnection>,
+        ctx: &CallCtx,
+        args: &Value,
+    ) -> Result<ToolOutput, ToolError> {
+        let mut params = CallToolRequestParams::new(self.own_name.clone());
+        params.arguments = args.as_object().cloned();
+        for _ in 0..ROUNDS {
+            let answer = self.send_call(live, ctx, params.clone()).await?;
+            match answer {
+                ServerResult::CallToolResult(answer) => {
+                    return Ok(tool_result::output(self.connection.config().name.as_str(), answer));
+                }
+                ServerResult::InputRequiredResult(wanted) => {
+                    let (answers, state) = self.answer(live, wanted).await;
+                    params.input_responses = (!answers.is_empty()).then_some(answers);
+                    params.request_state = state;
+                }
+                ServerResult::CreateTaskResult(created) => {
+                    return self.follow_task(live, ctx, created.task).await;
+                }
+                ServerResult::EmptyResult(_) => return Ok(ToolOutput::from_blocks(Vec::new())),
+                _ => return Err(self.invalid_reply("its answer is no result of a tool")),
+            }
+        }
+        Err(self.invalid_reply("it asked again and again"))
+    }
+
+    /// Sends one request, once, and waits for its response.
+    async fn send_call(
+        &self,
+        live: &Arc<LiveConnection>,
+        ctx: &CallCtx,
+        params: CallToolRequestParams,
+    ) -> Result<ServerResult, ToolError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let peer = live.peer();
+        let options = PeerRequestOptions::no_options();
+        let handle = tokio::select! {
+            sent = peer.send_cancellable_request(request, options) => {
+                sent.map_err(|error| self.failed(&error))?
+            }
+            () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
+        };
+        let _at_work = self.connection.register_call(handle.progress_token.clone(), ctx.clone());
+        let mut open = CancelOnDrop {
+            connection: &self.connection,
+            peer: peer.clone(),
+            id: Some(handle.id.clone()),
+            deadline: ctx.deadline,
+        };
+        let answer = tokio::select! {
+            answer = handle.await_response() => answer,
+            () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
+        };
+        open.id = None;
+        self.connection.record_answer();
+        answer.map_err(|error| self.failed(&error))
+    }
+
+    /// Forwards the server's questions to people; questions that are not allowed are left out.
+    pub(super) async fn answer(
+        &self,
+        live: &LiveConnection,
+        wanted: InputRequiredResult,
+    ) -> (InputResponses, Option<String>) {
+        let mut answers = InputResponses::new();
+        for (key, request) in wanted.input_requests.unwrap_or_default() {
+            let answer = match request {
+                InputRequest::Elicitation(request) => {
+                    let answer = live.service.service().elicit(request.params).await;
+                    serde_json::to_value(answer).unwrap_or_default()
+                }
+                InputRequest::ListRoots(_) => json!({"roots": []}),
+                _ => continue,
+            };
+            answers.insert(key, answer);
+        }
+        (answers, wanted.request_state)
+    }
+
+    pub(super) fn name(&self) -> &str {
+        self.connection.config().name.as_str()
+    }
+
+    /// The error of a cancelled or timed-out call.
+    pub(super) fn cancelled(&self, sent: bool) -> ToolError {
+        let doubt = if sent && !self.spec.effect.is_repeatable() {
+            " The server was told, but whether it took effect is unknown: check before you call it again."
+        } else {
+            ""
+        };
+        ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
+    }
+
+    pub(super) fn invalid_reply(&self, what: &str) -> ToolError {
+        let text = format!(
+            "The MCP server {} broke the protocol: {what}. Go on without it, or tell the user.",
+            self.name()
+        );
+        ToolError::execution(text)
+    }
+
+    fn failed(&self, error: &ServiceError) -> ToolError {
+        match error {
+            ServiceError::McpError(error) => self.refused(error.code, &error.message),
+            ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
+                self.invalid_reply("its answer is no result of a tool")
+            }
+            error if error.auth_challenge().is_some() => self.connection.needs_authorization(),
+            error => match auth_error(error) {
+                Some(error) => self.unauthorized(error),
+                None => self.connection_lost(error),
+            },
+        }
+    }
+
+    /// The error for a missing token.
+    fn unauthorized(&self, error: &AuthError) -> ToolError {
+        let server = self.name();
+        let text = format!(
+            "The MCP server {server} was not called: its authorization failed. Calling it again at once does not help. Tell the user, or go on without it."
+        );
+        ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
+    }
+
+    /// The error for a JSON-RPC error response.
+    fn refused(&self, code: ErrorCode, message: &str) -> ToolError {
+        let message: String = message.chars().take(2000).collect();
+        let text = format!("The MCP server {} refused the call: {message}", self.name());
+        match code {
+            ErrorCode::INVALID_PARAMS => ToolError::validation(text),
+            _ => ToolError::execution(text),
+        }
+    }
+
+    /// The error for a lost response. A call that may have changed something is never sent again.
+    pub(super) fn connection_lost(&self, error: &ServiceError) -> ToolError {
+        self.connection
+            .log()
+            .push_line(&format!("the answer to {} was lost: {error}", self.own_name));
+        let server = self.name();
+        if self.spec.effect <= Effect::Idempotent {
+            let text = format!(
+                "The connection to the MCP server {server} broke before its answer came. The tool changes nothing, so it can be called again."
+            );
+            return ToolError::new(ErrorType::NetworkError, text).with_detail(error.to_string());
+        }
+        let text = format!(
+            "The connection to the MCP server {server} broke before its answer came: whether the call took effect is unknown. Check before you call it again."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text).with_detail(error.to_string())
+    }
+}
+
+/// The authorization error that prevented a request from being sent.
+fn auth_error(error: &ServiceError) -> Option<&AuthError> {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        let inner = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        if let Some(found) = inner.and_then(|inner| inner.downcast_ref::<AuthError>()) {
+            return Some(found);
+        }
+        cause = error.source();
+    }
+    None
+}
+
+/// A request in flight. If it is dropped before the response, also by a timeout, the server is told
+/// that it is cancelled.
+struct CancelOnDrop<'a> {
+    connection: &'a Connection,
+    peer: Peer<RoleClient>,
+    id: Option<RequestId>,
+    deadline: Instant,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if Instant::now() >= self.deadline {
+            self.connection.record_timeout();
+        }
+        let peer = self.peer.clone();
+        let told = json!({"requestId": id, "reason": "nobody waits for it any more"});
+        let Ok(told) = serde_json::from_value::<CancelledNotificationParam>(told) else { return };
+        runtime.spawn(async move { peer.notify_cancelled(told).await });
+    }
+}

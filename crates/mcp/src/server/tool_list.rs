@@ -1,0 +1,109 @@
+//! Tool list for MCP clients.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use bytes::Bytes;
+use rmcp::model::{JsonObject, ListToolsResult, MetaObject, ServerResult, Tool, ToolAnnotations};
+use serde_json::{Map, Value, json};
+use toolcrib_core::{Effect, ToolSpec, View};
+
+use super::{LEAN_TOOLS, ToolListMode};
+
+/// Most cached lists. Callers have few different views.
+const MAX_CACHED_LISTS: usize = 8;
+
+/// A tool list, serialized once for all callers with the same view.
+pub(super) struct ToolList {
+    view: Arc<View>,
+    /// The result for clients of the present revision.
+    pub(super) modern: Bytes,
+    /// The result for clients of older revisions.
+    pub(super) legacy: Bytes,
+}
+
+impl ToolList {
+    fn render(view: Arc<View>, mode: ToolListMode) -> serde_json::Result<Self> {
+        let list = ListToolsResult::with_all_items(tools(&view, mode));
+        let mut result = ServerResult::ListToolsResult(list);
+        let mut legacy = result.clone();
+        result.fill_missing_cache_hints();
+        let modern = serde_json::to_vec(&result)?.into();
+        legacy.strip_result_type_for_legacy_peer();
+        legacy.strip_non_object_output_for_legacy_peer();
+        Ok(Self { view, modern, legacy: serde_json::to_vec(&legacy)?.into() })
+    }
+}
+
+/// The cached lists.
+#[derive(Default)]
+pub(super) struct ToolListCache(Mutex<Vec<Arc<ToolList>>>);
+
+impl ToolListCache {
+    /// The list of this view. A changed view is a new one.
+    pub(super) fn get(&self, view: Arc<View>, mode: ToolListMode) -> Option<Arc<ToolList>> {
+        let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = kept().iter().find(|known| Arc::ptr_eq(&known.view, &view)) {
+            return Some(Arc::clone(known));
+        }
+        let made = Arc::new(ToolList::render(view, mode).ok()?);
+        let mut kept = kept();
+        if kept.len() >= MAX_CACHED_LISTS {
+            kept.remove(0);
+        }
+        kept.push(Arc::clone(&made));
+        Some(made)
+    }
+}
+
+/// The tool that calls others by name.
+pub(super) const CALL_TOOL: &str = "call_tool";
+
+/// The tools of a view, in order.
+pub(super) fn tools(view: &View, mode: ToolListMode) -> Vec<Tool> {
+    let specs = view.tools.iter().map(|entry| entry.spec());
+    match mode {
+        ToolListMode::Direct => specs.map(|spec| tool_from_spec(spec)).collect(),
+        ToolListMode::Lean => {
+            let lean = specs.filter(|spec| LEAN_TOOLS.contains(&spec.name.as_str()));
+            lean.map(|spec| tool_from_spec(spec)).chain([call_tool()]).collect()
+        }
+    }
+}
+
+pub(super) fn tool_from_spec(spec: &ToolSpec) -> Tool {
+    let schema = object(&spec.input_schema);
+    let mut tool = Tool::new(spec.name.as_str().to_owned(), spec.description.clone(), schema);
+    tool.title = Some(spec.title.clone());
+    // All revisions require an object here.
+    tool.output_schema = spec.output_schema.as_ref().map(|schema| object(schema).into());
+    tool.annotations = Some(
+        ToolAnnotations::new()
+            .read_only(spec.effect <= Effect::Read)
+            .destructive(spec.effect == Effect::Destructive)
+            .idempotent(spec.effect.is_repeatable())
+            .open_world(spec.reach.outbound),
+    );
+    tool.meta = spec.meta.as_ref().map(|meta| MetaObject(meta.as_map().clone()));
+    tool
+}
+
+fn object(schema: &Value) -> JsonObject {
+    let mut object = schema.as_object().cloned().unwrap_or_default();
+    object.entry("type").or_insert_with(|| json!("object"));
+    object
+}
+
+fn call_tool() -> Tool {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "description": "Name of the tool, as find_tools gave it."},
+            "arguments": {"type": "object", "description": "Its arguments, by its own schema."},
+        },
+        "required": ["name"],
+        "additionalProperties": false,
+    });
+    let schema: Map<String, Value> = schema.as_object().cloned().unwrap_or_default();
+    let words = "Calls a tool by its name. Find names and schemas with find_tools first.";
+    Tool::new(CALL_TOOL, words, Arc::new(schema))
+}

@@ -1,0 +1,169 @@
+//! Fixtures: the server process in a sandbox, an engine, and a host with in-memory storage.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use serde_json::Value;
+use toolcrib_core::{
+    Batch, BoxFuture, Call, CallCtx, Catalog, Invoker as _, Origin, Outcome, RawArgs,
+};
+use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
+use toolcrib_mcp::client::{
+    ClientHost, Connection, Elicitation, Elicited, McpSource, Remote, ReviewedTools, ServerConfig,
+    ServerName, Stdio,
+};
+use toolcrib_net::{AddressPolicy, HttpClient};
+use toolcrib_sandbox::{self as sandbox, Backend as _, Job, Local, Process};
+
+const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-mcp-worker");
+
+/// A host that keeps what it is told.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) pins: Mutex<Option<ReviewedTools>>,
+    pub(crate) progress: Mutex<Vec<f64>>,
+    pub(crate) asked: Mutex<Vec<String>>,
+    pub(crate) authorization: Mutex<Option<String>>,
+    folder: PathBuf,
+    /// Kept: what it started ends with it.
+    backend: OnceLock<Local>,
+    attached: OnceLock<(Weak<Connection>, Arc<dyn Catalog>)>,
+}
+
+impl ClientHost for Memory {
+    fn start<'a>(
+        &'a self,
+        _: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<Process, String>> {
+        Box::pin(async move {
+            let policy = sandbox::Policy {
+                writable: vec![self.folder.clone()],
+                readable: vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")],
+                ..sandbox::Policy::default()
+            };
+            let mut job = Job::new(&program.command, policy).args(&program.args);
+            job.stdin = sandbox::Stdin::Piped;
+            for (name, value) in &program.env {
+                job = job.env(name, value);
+            }
+            let backend = self.backend.get_or_init(|| Local::with_helper(WORKER));
+            backend.start(&job).await.map_err(|error| error.to_string())
+        })
+    }
+
+    fn http(&self) -> HttpClient {
+        HttpClient::new(AddressPolicy::with_allowed(["127.0.0.0/8"]).unwrap())
+    }
+
+    fn secret(&self, name: &str) -> Result<String, String> {
+        if name == "known" {
+            Ok("value-of-it".to_owned())
+        } else {
+            Err(format!("no secret {name}"))
+        }
+    }
+
+    fn authorization<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<String>> {
+        Box::pin(std::future::ready(self.authorization.lock().unwrap().clone()))
+    }
+
+    fn store_authorization<'a>(
+        &'a self,
+        _: &'a str,
+        text: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        *self.authorization.lock().unwrap() = text.map(str::to_owned);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn reviewed_tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        Box::pin(std::future::ready(self.pins.lock().unwrap().clone()))
+    }
+
+    fn store_reviewed_tools<'a>(
+        &'a self,
+        _: &'a str,
+        pins: &'a ReviewedTools,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        *self.pins.lock().unwrap() = Some(pins.clone());
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn tools_changed(&self, _: &str) {
+        let Some((connection, catalog)) = self.attached.get() else { return };
+        let Some(connection) = connection.upgrade() else { return };
+        let catalog = Arc::clone(catalog);
+        tokio::spawn(async move { catalog.attach(&McpSource::new(connection)).await });
+    }
+
+    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
+        self.asked.lock().unwrap().push(question.message);
+        let content = serde_json::json!({"name": "Ada"});
+        Box::pin(std::future::ready(Elicited::Accept(Some(content))))
+    }
+
+    fn progress(&self, _: &CallCtx, done: f64, _: Option<f64>, _: Option<String>) {
+        self.progress.lock().unwrap().push(done);
+    }
+}
+
+/// A server and the door that its tools are behind.
+pub(crate) struct World {
+    pub(crate) engine: Engine,
+    pub(crate) connection: Arc<Connection>,
+    pub(crate) host: Arc<Memory>,
+    pub(crate) folder: tempfile::TempDir,
+}
+
+/// An engine on which high risk runs without asking.
+pub(crate) fn engine() -> Engine {
+    let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
+    Engine::builder().policy(Policy { settings, ..Policy::default() }).build()
+}
+
+/// The fixture; `files` are there before it starts, `change` says what else is configured. `None` =
+/// there is no python here.
+pub(crate) async fn world(
+    files: &[(&str, &str)],
+    change: impl FnOnce(&mut ServerConfig),
+) -> Option<World> {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no python3");
+        return None;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixture/server.py");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let program = Stdio {
+        command: "python3".to_owned(),
+        args: vec![text(&script), text(folder.path())],
+        ..Stdio::default()
+    };
+    let mut config = ServerConfig::new(ServerName::new("fx").unwrap(), Remote::Stdio(program));
+    change(&mut config);
+    let host = Arc::new(Memory { folder: folder.path().to_owned(), ..Memory::default() });
+    let connection = Connection::new(config, Arc::clone(&host) as Arc<dyn ClientHost>);
+    let engine = engine();
+    let attached = (Arc::downgrade(&connection), engine.shared_catalog());
+    assert!(host.attached.set(attached).is_ok());
+    engine.catalog().attach(&McpSource::new(Arc::clone(&connection))).await.unwrap();
+    Some(World { engine, connection, host, folder })
+}
+
+impl World {
+    pub(crate) async fn call(&self, tool: &str, args: Value) -> Outcome {
+        let call = Call::new(format!("fx__{tool}"), RawArgs::Value(args));
+        let answers = self.engine.invoke(Batch::new(Origin::Model, vec![call])).await;
+        answers[0].outcome().unwrap().clone()
+    }
+
+    /// What the fixture was called for, with its starts.
+    pub(crate) fn calls(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.folder.path().join("calls")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+}

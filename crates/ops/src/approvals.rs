@@ -1,0 +1,50 @@
+//! Replies about decisions of people.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What came of deciding.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DecisionResult")]
+pub struct DecisionReply {
+    /// The question.
+    pub approval: String,
+    /// What was decided, by whom and when.
+    pub decision: Value,
+    /// The call; its result is looked up by this id.
+    pub call: String,
+    /// Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is
+    /// over).
+    #[schemars(with = "String")]
+    pub goes_on: ContinuedBy,
+    /// Its run.
+    pub run: Option<String>,
+}
+
+/// Who continues a call after the decision about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ContinuedBy {
+    /// Its run, in this daemon.
+    Run,
+    /// The daemon runs the call alone.
+    Call,
+    /// Another process waits for the decision.
+    Elsewhere,
+    /// No process: its run has ended.
+    Nobody,
+}
+
+impl ContinuedBy {
+    /// The name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Call => "call",
+            Self::Elsewhere => "elsewhere",
+            Self::Nobody => "nobody",
+        }
+    }
+}

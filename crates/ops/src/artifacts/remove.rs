@@ -1,0 +1,40 @@
+//! Removes a stored result.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::ArtifactRef;
+
+use super::blocking::run_blocking;
+use super::show::{ShowArtifactRequest, show};
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Which stored result.
+#[derive(Debug, Clone)]
+pub struct RemoveArtifactRequest {
+    /// Its whole name.
+    pub artifact: ArtifactRef,
+}
+
+/// A stored result that was removed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RemovedArtifact {
+    /// Its name.
+    pub removed: ArtifactRef,
+    /// Whether this request removed it; `false` = another one did so a moment before.
+    pub changed: bool,
+}
+
+/// Removes a stored result, whatever still refers to it.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Store`].
+pub async fn remove(
+    ctx: &StoreContext<'_>,
+    request: RemoveArtifactRequest,
+) -> Result<RemovedArtifact, OpError> {
+    let removed = request.artifact.clone();
+    show(ctx, ShowArtifactRequest { artifact: request.artifact.clone() }).await?;
+    let owner = ctx.owner.to_owned();
+    let changed = run_blocking(ctx, move |store| store.remove(&request.artifact, &owner)).await?;
+    Ok(RemovedArtifact { removed, changed })
+}

@@ -1,0 +1,37 @@
+//! Shows what is known of a stored result.
+
+use toolcrib_app::core::{ArtifactMeta, ArtifactRef};
+
+use super::blocking::run_blocking;
+use super::list::hide_source;
+use crate::context::StoreContext;
+use crate::error::{OpError, Resource};
+
+/// Which stored result.
+#[derive(Debug, Clone)]
+pub struct ShowArtifactRequest {
+    /// Its whole name.
+    pub artifact: ArtifactRef,
+}
+
+/// Shows what is known of a stored result.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Store`].
+pub async fn show(
+    ctx: &StoreContext<'_>,
+    request: ShowArtifactRequest,
+) -> Result<ArtifactMeta, OpError> {
+    let (artifact, owner) = (request.artifact, ctx.owner.to_owned());
+    let missing = OpError::not_found(Resource::Artifact, &artifact);
+    // The name is part of a path: anything else than a name is not looked up.
+    if !artifact.is_well_formed() {
+        return Err(missing);
+    }
+    let meta = run_blocking(ctx, move |store| store.meta(&artifact, &owner)).await?;
+    let mut meta = meta.ok_or(missing)?;
+    if !ctx.shows_payloads {
+        hide_source(&mut meta);
+    }
+    Ok(meta)
+}

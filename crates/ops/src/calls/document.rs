@@ -1,0 +1,238 @@
+//! A call with its state and its result.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::core::{Answer, ApprovalRequest, CallId, CallRow, ModelResult, Outcome};
+
+use super::state::CallState;
+
+/// A call: where it stands, and what came of it. What is not there is not known or does not apply;
+/// a token that only looks is not shown arguments and results.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CallDocument {
+    /// Its id.
+    pub call: String,
+    /// Where it stands.
+    pub status: CallState,
+    /// Canonical name of the tool, when there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    /// The name as it was asked for.
+    pub asked: String,
+    /// What came out, as a model reads it: text or JSON, harmless and bounded.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
+    pub result: Option<Value>,
+    /// The tool's own data, where it is small enough.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured: Option<Value>,
+    /// Pictures and sounds, base64 inside, and parts for people such as cards.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocks: Vec<Value>,
+    /// Why it failed: a word of the closed list in docs/errors.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<String>,
+    /// The same in words that say what to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub artifact: Option<String>,
+    /// Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
+    /// have written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trust: Option<String>,
+    /// Where they come from: a path or an address.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Whether the result reads like orders to a model.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub flagged: bool,
+    /// What of the result was made harmless, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub neutralised: Vec<String>,
+    /// What the caller should know of its arguments: repairs and unknown parameters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// The question that a person has to decide.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approval: Option<PendingApproval>,
+    /// Attempts that were started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    /// Milliseconds that the tool ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duration_ms: Option<f64>,
+}
+
+/// What a call waits for: `POST /approvals/{id}` decides.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct PendingApproval {
+    /// Id of the question.
+    pub id: String,
+    /// One line that says what will happen.
+    pub summary: String,
+    /// Why a person is asked.
+    pub reasons: Vec<String>,
+    /// Milliseconds since 1970 after which it counts as not approved; absent = it waits as long as
+    /// it takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+}
+
+impl From<&ApprovalRequest> for PendingApproval {
+    fn from(request: &ApprovalRequest) -> Self {
+        Self {
+            id: request.id.to_string(),
+            summary: request.summary.clone(),
+            reasons: request.reasons.iter().map(|reason| reason.text.clone()).collect(),
+            expires_at: request.expires_at,
+        }
+    }
+}
+
+impl CallDocument {
+    /// A call of which nothing more is known.
+    pub fn with_status_only(call: CallId, asked: impl Into<String>, status: CallState) -> Self {
+        Self {
+            call: call.to_string(),
+            status,
+            tool: None,
+            asked: asked.into(),
+            result: None,
+            structured: None,
+            blocks: Vec::new(),
+            error_type: None,
+            message: None,
+            artifact: None,
+            trust: None,
+            source: None,
+            flagged: false,
+            neutralised: Vec::new(),
+            notes: Vec::new(),
+            approval: None,
+            attempts: None,
+            duration_ms: None,
+        }
+    }
+
+    /// One that waits for a person.
+    pub fn waiting(request: &ApprovalRequest) -> Self {
+        let tool = request.tool.to_string();
+        let approval = Some(PendingApproval::from(request));
+        let bare = Self::with_status_only(request.call, tool.clone(), CallState::Waiting);
+        Self { tool: Some(tool), approval, ..bare }
+    }
+
+    /// One of which the row is known and no result.
+    pub fn from_row(row: &CallRow) -> Self {
+        let tool = row.facts.tool.as_ref().map(ToString::to_string);
+        let asked = row.facts.asked.clone().or_else(|| tool.clone()).unwrap_or_default();
+        let end = row.end.as_ref();
+        let status = end.map_or(CallState::Running, |end| end.outcome.into());
+        Self {
+            tool,
+            error_type: end.and_then(|end| end.error_type).map(|why| why.as_str().to_owned()),
+            message: end.and_then(|end| end.message.clone()),
+            attempts: end.map(|end| end.attempts),
+            duration_ms: end.filter(|end| end.attempts > 0).map(|end| millis(end.run_nanos)),
+            ..Self::with_status_only(row.facts.call, asked, status)
+        }
+    }
+
+    /// The same for somebody who is not shown what goes in and what comes out.
+    pub fn without_payloads(self) -> Self {
+        let unsaid =
+            |awaits| PendingApproval { summary: String::new(), reasons: Vec::new(), ..awaits };
+        let approval = self.approval.map(unsaid);
+        Self {
+            result: None,
+            structured: None,
+            blocks: Vec::new(),
+            message: None,
+            source: None,
+            notes: Vec::new(),
+            approval,
+            ..self
+        }
+    }
+
+    fn with_result(self, result: ModelResult) -> Self {
+        let failed = result.is_error;
+        let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Self {
+            message: failed.then(|| words(&result.result)),
+            result: Some(result.result),
+            structured: result.structured,
+            blocks: result.media.into_iter().chain(result.for_people).map(|b| json!(b)).collect(),
+            artifact: result.artifact.map(|artifact| artifact.0),
+            trust: json!(result.trust).as_str().map(str::to_owned),
+            source: result.source,
+            flagged: result.flagged,
+            neutralised: result.changes,
+            ..self
+        }
+    }
+}
+
+impl From<Outcome> for CallDocument {
+    fn from(outcome: Outcome) -> Self {
+        let error_type = outcome.error_type().map(|why| why.as_str().to_owned());
+        let report = &outcome.report;
+        let bare = Self {
+            tool: outcome.tool.as_ref().map(ToString::to_string),
+            error_type,
+            attempts: Some(report.attempts),
+            duration_ms: (report.attempts > 0).then(|| millis(report.run_nanos)),
+            notes: outcome.notes,
+            ..Self::with_status_only(outcome.call, outcome.asked, outcome.kind.into())
+        };
+        match outcome.result {
+            Ok(result) => bare.with_result(result),
+            Err(error) => Self { message: Some(error.message), ..bare },
+        }
+    }
+}
+
+impl From<Answer> for CallDocument {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Done(outcome) => (*outcome).into(),
+            Answer::Suspended(request) => Self::waiting(&request),
+        }
+    }
+}
+
+/// A member that is null is present: it is not the same as one that is missing.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
+
+fn millis(nanos: u64) -> f64 {
+    nanos as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use toolcrib_app::core::{ErrorType, Report, ToolError};
+
+    #[test]
+    fn a_document_without_payloads_has_no_texts_of_the_call() {
+        let why = ErrorType::Timeout;
+        let outcome = Outcome {
+            call: CallId::fresh(),
+            asked: "t".into(),
+            tool: None,
+            kind: why.outcome(),
+            result: Err(ToolError::new(why, "Words.")),
+            notes: vec!["a note".into()],
+            report: Report::default(),
+        };
+        let document = CallDocument::from(outcome).without_payloads();
+        let shown = serde_json::to_value(&document).unwrap();
+        assert_eq!(shown.get("message"), None);
+        assert_eq!(shown.get("notes"), None);
+        assert_eq!(shown["error_type"], "timeout");
+    }
+}

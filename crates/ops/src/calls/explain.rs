@@ -1,0 +1,162 @@
+//! Everything that is known of one call: the stages it passed, what policy decided and by which
+//! rule, who approved, what the audit has.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::store::PendingApproval as WaitingCall;
+use toolcrib_app::core::{
+    AuditRow, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels, Outcome, Ruling,
+    StageRecord, WorkerState,
+};
+
+use super::document::CallDocument;
+use super::history::hide_payloads;
+use super::lookup::CallLookup;
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Which call.
+#[derive(Debug, Clone, Copy)]
+pub struct ExplainCallRequest {
+    /// Its id.
+    pub call: CallId,
+}
+
+/// Everything that is known of a call. Fields that hold payloads are empty for callers that may not
+/// see them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ExplainCallReply {
+    /// The call.
+    pub call: CallId,
+    /// Its state and its result.
+    pub document: CallDocument,
+    /// Its row; `None` = the call was not received yet.
+    pub row: Option<CallRow>,
+    /// The stages that it passed.
+    pub stages: Vec<StageRecord>,
+    /// The decision of policy.
+    pub ruling: Option<Ruling>,
+    /// What its run had read before.
+    pub labels: Option<Labels>,
+    /// How it ended, with the whole report; `None` too where the caller sees no payloads.
+    pub outcome: Option<Outcome>,
+    /// The process that runs it; `None` = the call is not open.
+    pub worker: Option<CallWorker>,
+    /// Attempts that ended with their process.
+    pub earlier: Vec<InterruptedAttempt>,
+    /// The newest question about it; `None` too where the caller sees no payloads.
+    pub question: Option<AskedQuestion>,
+    /// Remembered approvals of its operation that existed when it was received.
+    pub grants: Vec<Grant>,
+    /// Audit records about it.
+    pub audit: Vec<AuditRow>,
+}
+
+/// A question to a person about a call, and the decision.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct AskedQuestion {
+    /// The question, with the call that waits.
+    pub waiting: WaitingCall,
+    /// The decision, once there is one.
+    pub decision: Option<DecisionRecord>,
+}
+
+/// The process that a call belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum CallWorker {
+    /// It runs.
+    Alive {
+        /// Its name, such as `process 4711`.
+        who: String,
+    },
+    /// It has ended.
+    Gone,
+    /// No process ever claimed this number.
+    Unknown,
+}
+
+impl From<WorkerState> for CallWorker {
+    fn from(state: WorkerState) -> Self {
+        match state {
+            WorkerState::Alive(who) => Self::Alive { who },
+            WorkerState::Gone => Self::Gone,
+            WorkerState::Unknown => Self::Unknown,
+        }
+    }
+}
+
+/// Explains a call.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Store`].
+pub async fn explain(
+    ctx: &StoreContext<'_>,
+    request: ExplainCallRequest,
+) -> Result<ExplainCallReply, OpError> {
+    let call = request.call;
+    let known = CallLookup::find(ctx, call).await?;
+    let document = known.document(call);
+    let (grants, audit) = if ctx.shows_payloads {
+        (matching_grants(ctx, &known).await?, ctx.stores.audit.records_of(call).await?)
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    let worker = worker(ctx, &known).await?;
+    let (row, outcome, earlier) = match known.stored {
+        Some(stored) => (Some(stored.row), stored.outcome, stored.earlier),
+        None => (None, None, Vec::new()),
+    };
+    let report = outcome.as_ref().map(|outcome| &outcome.report);
+    let question = known.question;
+    let reply = ExplainCallReply {
+        call,
+        document,
+        stages: report.map(|report| report.stages.clone()).unwrap_or_default(),
+        ruling: report.and_then(|report| report.ruling.clone()),
+        labels: report.map(|report| report.labels.clone()),
+        row,
+        outcome,
+        worker,
+        earlier,
+        question: question.map(|(waiting, decision)| AskedQuestion { waiting, decision }),
+        grants,
+        audit,
+    };
+    Ok(if ctx.shows_payloads { reply } else { without_payloads(reply) })
+}
+
+fn without_payloads(mut reply: ExplainCallReply) -> ExplainCallReply {
+    reply.row.iter_mut().for_each(hide_payloads);
+    // The note of a stage may repeat arguments.
+    reply.stages.iter_mut().for_each(|stage| stage.note = "".into());
+    ExplainCallReply {
+        document: reply.document.without_payloads(),
+        ruling: None,
+        labels: None,
+        outcome: None,
+        question: None,
+        ..reply
+    }
+}
+
+async fn worker(ctx: &StoreContext<'_>, known: &CallLookup) -> Result<Option<CallWorker>, OpError> {
+    match known.stored.as_ref().filter(|stored| stored.row.end.is_none()) {
+        None => Ok(None),
+        Some(stored) => Ok(Some(ctx.stores.calls.worker(stored.row.epoch).await?.into())),
+    }
+}
+
+async fn matching_grants(
+    ctx: &StoreContext<'_>,
+    known: &CallLookup,
+) -> Result<Vec<Grant>, OpError> {
+    let Some(stored) = &known.stored else { return Ok(Vec::new()) };
+    let facts = &stored.row.facts;
+    let mut grants = ctx.stores.grants.list(ctx.owner).await?;
+    grants.retain(|grant| {
+        facts.operation.as_ref() == Some(&grant.operation)
+            && facts.definition_hash.as_ref() == Some(&grant.definition_hash)
+            && grant.created_at <= facts.received_at
+    });
+    Ok(grants)
+}

@@ -1,0 +1,99 @@
+//! The calls of the past, newest first.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_app::Toolcrib;
+use toolcrib_app::core::{CallFilter, CallId, CallRow, CallStatus, RunId};
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Which calls. Every given field must match.
+#[derive(Debug, Clone, Default)]
+pub struct HistoryRequest {
+    /// Canonical name of the tool.
+    pub tool: Option<String>,
+    /// Operation that policy names.
+    pub operation: Option<String>,
+    /// Agent that called.
+    pub agent: Option<String>,
+    /// Conversation.
+    pub conversation: Option<String>,
+    /// Run.
+    pub run: Option<RunId>,
+    /// Open, or how the call ended.
+    pub status: Option<CallStatus>,
+    /// Received at or after, milliseconds since 1970.
+    pub since: Option<i64>,
+    /// Received before, milliseconds since 1970.
+    pub until: Option<i64>,
+    /// Older than this call: the next page.
+    pub before: Option<CallId>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+impl HistoryRequest {
+    /// The name under which calls of a tool are stored: canonical where the tool exists, else as
+    /// given.
+    #[must_use]
+    pub fn canonical_tool(toolcrib: &Toolcrib, name: String) -> String {
+        toolcrib.spec(&name).map_or(name, |spec| spec.name.to_string())
+    }
+}
+
+/// Calls, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HistoryReply {
+    /// The calls.
+    pub calls: Vec<CallRow>,
+    /// Whether there are older ones.
+    pub more: bool,
+}
+
+/// Lists calls, newest first.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn history(
+    ctx: &StoreContext<'_>,
+    request: HistoryRequest,
+) -> Result<HistoryReply, OpError> {
+    let limit = request.limit;
+    let filter = CallFilter {
+        owner: ctx.owner.to_owned(),
+        tool: request.tool,
+        operation: request.operation,
+        agent: request.agent,
+        conversation: request.conversation,
+        run: request.run,
+        status: request.status,
+        since: request.since,
+        until: request.until,
+        before: request.before,
+        // One row more than the page tells whether there is another page.
+        limit: limit + 1,
+    };
+    let mut calls = ctx.stores.history.calls(filter).await?;
+    let more = calls.len() > limit;
+    calls.truncate(limit);
+    if !ctx.shows_payloads {
+        calls.iter_mut().for_each(hide_payloads);
+    }
+    Ok(HistoryReply { calls, more })
+}
+
+/// Removes arguments and every text that may repeat them. The hash of the arguments goes too: short
+/// ones could be guessed from it.
+pub(super) fn hide_payloads(row: &mut CallRow) {
+    let facts = &mut row.facts;
+    facts.args = None;
+    facts.args_hash = None;
+    facts.policy = None;
+    if !facts.context.topic.is_empty() {
+        let context = std::sync::Arc::make_mut(&mut facts.context);
+        context.topic = String::new();
+    }
+    if let Some(end) = &mut row.end {
+        end.message = None;
+    }
+}

@@ -1,0 +1,19 @@
+//! Operations on calls: reading what is stored of them.
+
+mod document;
+mod explain;
+mod history;
+mod lookup;
+mod resolve;
+mod show;
+mod state;
+mod summary;
+
+pub use document::{CallDocument, PendingApproval};
+pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
+pub use history::{HistoryReply, HistoryRequest, history};
+pub use lookup::CallLookup;
+pub use resolve::{resolve_agent, resolve_call, resolve_conversation, resolve_run, resolve_tool};
+pub use show::{ShowCallRequest, show};
+pub use state::CallState;
+pub use summary::{CallSummary, serialized_name};

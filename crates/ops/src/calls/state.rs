@@ -1,0 +1,43 @@
+//! The state of a call.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::OutcomeKind;
+
+/// Where a call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// It was taken and has not ended.
+    Running,
+    /// A person has to decide about it.
+    Waiting,
+    /// The tool ran and answered.
+    Succeeded,
+    /// The tool, or the way to it, failed.
+    Failed,
+    /// Its time ran out.
+    TimedOut,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Policy, a switch, a budget or a person said no.
+    Denied,
+    /// Nobody decided in time.
+    Expired,
+    /// It was started, and nobody knows whether it finished.
+    Unknown,
+}
+
+impl From<OutcomeKind> for CallState {
+    fn from(kind: OutcomeKind) -> Self {
+        match kind {
+            OutcomeKind::Succeeded => Self::Succeeded,
+            OutcomeKind::Failed => Self::Failed,
+            OutcomeKind::TimedOut => Self::TimedOut,
+            OutcomeKind::Cancelled => Self::Cancelled,
+            OutcomeKind::Denied => Self::Denied,
+            OutcomeKind::Expired => Self::Expired,
+            OutcomeKind::Unknown => Self::Unknown,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What an operation runs on: the stores or the Toolcrib, and for whom.
+
+use toolcrib_app::agent::library::Library;
+use toolcrib_app::core::CallId;
+use toolcrib_app::{Stores, Toolcrib};
+
+/// The caller of an operation, and the stores that it may read and write.
+///
+/// Operations that look back take this alone: they need no tools, no rules and no configuration.
+#[derive(Clone, Copy)]
+pub struct StoreContext<'a> {
+    /// All stores.
+    pub stores: &'a Stores,
+    /// Rows of this owner are visible, rows of others do not exist. Empty = the local owner.
+    pub owner: &'a str,
+    /// Name of the acting person or token, as audit records have it.
+    pub actor: &'a str,
+    /// Whether replies contain arguments, results and texts that may repeat them.
+    pub shows_payloads: bool,
+    /// Calls that this process has accepted and that may not be stored yet.
+    pub active_calls: &'a dyn ActiveCalls,
+}
+
+/// A Toolcrib beside its stores, for operations on tools, rules and agents.
+#[derive(Clone, Copy)]
+pub struct OpContext<'a> {
+    /// The tools, rules and switches.
+    pub toolcrib: &'a Toolcrib,
+    /// Agents, skills, kits and guides; `None` where the surface has loaded none.
+    pub library: Option<&'a Library>,
+    /// The caller and the stores.
+    pub store: StoreContext<'a>,
+}
+
+/// Calls in the memory of this process.
+pub trait ActiveCalls: Send + Sync {
+    /// A call of this owner that was accepted and has not ended.
+    fn find(&self, owner: &str, call: CallId) -> Option<AcceptedCall>;
+}
+
+/// A call that was accepted by this process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AcceptedCall {
+    /// The tool, as the caller named it.
+    pub tool: String,
+    /// Who made the call.
+    pub actor: String,
+}
+
+/// The table of a process that accepts no calls for others.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoActiveCalls;
+
+impl ActiveCalls for NoActiveCalls {
+    fn find(&self, _owner: &str, _call: CallId) -> Option<AcceptedCall> {
+        None
+    }
+}

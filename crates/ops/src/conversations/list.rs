@@ -1,0 +1,53 @@
+//! Lists conversations.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::{Conversation, ConversationId};
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Which conversations.
+#[derive(Debug, Clone, Copy)]
+pub struct ListConversationsRequest {
+    /// Older than the conversation with this time of its newest message and this id: the next page.
+    pub before: Option<(i64, ConversationId)>,
+    /// At most this many.
+    pub limit: usize,
+}
+
+/// Conversations, newest message first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ConversationsReply {
+    /// The conversations.
+    pub conversations: Vec<Conversation>,
+    /// Whether there are older ones.
+    pub more: bool,
+}
+
+/// Lists conversations.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn list(
+    ctx: &StoreContext<'_>,
+    request: ListConversationsRequest,
+) -> Result<ConversationsReply, OpError> {
+    let (store, owner) = (&ctx.stores.runs, ctx.owner);
+    // One row more than the page tells whether there is another page.
+    let rows = request.limit + 1;
+    let mut conversations = match request.before {
+        None => store.conversations(owner, rows).await?,
+        Some(before) => store.conversations_before(owner, before, rows).await?,
+    };
+    let more = conversations.len() > request.limit;
+    conversations.truncate(request.limit);
+    if !ctx.shows_payloads {
+        conversations.iter_mut().for_each(hide_title);
+    }
+    Ok(ConversationsReply { conversations, more })
+}
+
+/// The title is the beginning of the first message.
+pub(super) fn hide_title(conversation: &mut Conversation) {
+    conversation.title = String::new();
+}

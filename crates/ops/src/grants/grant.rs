@@ -1,0 +1,105 @@
+//! A grant in the replies of these operations.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::core::approval::ReasonKind;
+use toolcrib_app::core::{Grant, GrantId, GrantScope, Risk, RunId};
+
+use super::PastCalls;
+use crate::context::StoreContext;
+use crate::error::{OpError, Resource};
+
+/// A remembered approval: calls that are no longer asked about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "GrantRow")]
+pub struct GrantReply {
+    /// Its id.
+    #[schemars(with = "String")]
+    pub id: GrantId,
+    /// The operation it covers, exactly.
+    pub operation: String,
+    /// What arguments must look like, by name: a glob for each; empty = any. Left out for those who
+    /// see no arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub args: Option<BTreeMap<String, String>>,
+    /// Hash of the tool's definition: a changed tool is asked about again.
+    pub definition_hash: String,
+    /// Reasons of asking that it answers.
+    #[schemars(with = "Value")]
+    pub reasons: Vec<ReasonKind>,
+    /// The highest risk it answers for: `safe`, `high` or `critical`.
+    #[schemars(with = "Value")]
+    pub risk: Risk,
+    /// How long it holds: `run`, `conversation` or `always`.
+    #[schemars(with = "Value")]
+    pub scope: GrantScope,
+    /// The run, for the scope `run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub run: Option<RunId>,
+    /// The conversation, for the scope `conversation`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// Who gave it.
+    pub created_by: String,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// Milliseconds since 1970; absent = until it is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<i64>,
+    /// Calls of the past that it would have matched, where the request asks for them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub past_calls: Option<PastCalls>,
+}
+
+impl GrantReply {
+    pub(super) fn new(ctx: &StoreContext<'_>, grant: Grant) -> Self {
+        Self {
+            id: grant.id,
+            operation: grant.operation,
+            args: ctx.shows_payloads.then_some(grant.args),
+            definition_hash: grant.definition_hash,
+            reasons: grant.reasons,
+            risk: grant.risk,
+            scope: grant.scope,
+            run: grant.run,
+            conversation: grant.conversation,
+            created_by: grant.created_by,
+            created_at: grant.created_at,
+            expires_at: grant.expires_at,
+            past_calls: None,
+        }
+    }
+
+    /// The grant as it is stored. Arguments that the reply leaves out are missing in it too.
+    #[must_use]
+    pub fn to_grant(&self, owner: &str) -> Grant {
+        Grant {
+            id: self.id,
+            owner: owner.to_owned(),
+            operation: self.operation.clone(),
+            args: self.args.clone().unwrap_or_default(),
+            definition_hash: self.definition_hash.clone(),
+            reasons: self.reasons.clone(),
+            risk: self.risk,
+            scope: self.scope,
+            run: self.run,
+            conversation: self.conversation.clone(),
+            created_by: self.created_by.clone(),
+            created_at: self.created_at,
+            expires_at: self.expires_at,
+        }
+    }
+}
+
+/// The stored grant of this owner.
+pub(super) async fn find(ctx: &StoreContext<'_>, id: GrantId) -> Result<Grant, OpError> {
+    let grants = ctx.stores.grants.list(ctx.owner).await?;
+    let found = grants.into_iter().find(|grant| grant.id == id);
+    found.ok_or_else(|| OpError::not_found(Resource::Grant, id))
+}

@@ -1,0 +1,54 @@
+//! Calls of the past that a grant would have matched: a check of its globs before it is given, and
+//! while it holds.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::core::{CallFilter, CallRow, Grant, GrantScope};
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Past calls that are compared with a grant, the newest.
+pub const SCAN_LIMIT: usize = 1_000;
+
+/// Past calls that a grant would have matched.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PastCalls {
+    /// The calls, newest first.
+    pub calls: Vec<CallRow>,
+    /// Whether there are older calls than the [`SCAN_LIMIT`] that were compared.
+    pub truncated: bool,
+}
+
+/// The calls that were made so far and that this grant would have matched.
+///
+/// # Errors
+/// [`OpError::Store`] when the history cannot be read.
+pub async fn past_calls(ctx: &StoreContext<'_>, grant: &Grant) -> Result<PastCalls, OpError> {
+    let filter = CallFilter {
+        owner: grant.owner.clone(),
+        operation: Some(grant.operation.clone()),
+        run: grant.run.filter(|_| grant.scope == GrantScope::Run),
+        conversation: grant
+            .conversation
+            .clone()
+            .filter(|_| grant.scope == GrantScope::Conversation),
+        limit: SCAN_LIMIT,
+        ..CallFilter::default()
+    };
+    let rows = ctx.stores.history.calls(filter).await?;
+    let truncated = rows.len() >= SCAN_LIMIT;
+    let calls = rows.into_iter().filter(|row| would_match(grant, row)).collect();
+    Ok(PastCalls { calls, truncated })
+}
+
+fn would_match(grant: &Grant, row: &CallRow) -> bool {
+    let facts = &row.facts;
+    let args: Option<Value> =
+        facts.args.as_deref().and_then(|args| serde_json::from_str(args).ok());
+    // Arguments that are too long for the row are not stored: such a call counts only where the
+    // grant takes any arguments.
+    let fits = grant.args.is_empty() || args.is_some_and(|args| grant.matches_args(&args));
+    fits && facts.definition_hash.as_deref() == Some(grant.definition_hash.as_str())
+        && facts.risk.is_none_or(|risk| risk <= grant.risk)
+}

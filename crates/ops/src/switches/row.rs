@@ -1,0 +1,107 @@
+//! A switch in the replies of these operations.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::SwitchTarget;
+use toolcrib_app::core::{Switch, SwitchState, Tier, ToolInfo};
+
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// What a switch says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SwitchMode {
+    /// It is not there: calls of it end without running.
+    Off,
+    /// It is there, and a person is asked about every call. Only tools and groups can have this
+    /// state.
+    Ask,
+    /// It is there.
+    On,
+}
+
+impl From<SwitchState> for SwitchMode {
+    fn from(state: SwitchState) -> Self {
+        match state {
+            SwitchState::Off => Self::Off,
+            SwitchState::Ask => Self::Ask,
+            SwitchState::On => Self::On,
+        }
+    }
+}
+
+impl From<SwitchMode> for SwitchState {
+    fn from(state: SwitchMode) -> Self {
+        match state {
+            SwitchMode::Off => Self::Off,
+            SwitchMode::Ask => Self::Ask,
+            SwitchMode::On => Self::On,
+        }
+    }
+}
+
+/// Something that can be switched.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct SwitchRow {
+    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`.
+    pub name: String,
+    /// What somebody set it to; absent = nobody has, and its default holds.
+    pub state: Option<SwitchMode>,
+    /// Who set it.
+    pub by: Option<String>,
+    /// When, in milliseconds since 1970.
+    pub at: Option<i64>,
+    /// Tools that it switches now; 0 = what it is about is not there at present.
+    pub tools: usize,
+    /// Of these, those that are on, everything above them too.
+    pub on: usize,
+}
+
+/// Number of tools below each switch, and of those that are on.
+pub(super) fn switchable(infos: &[ToolInfo]) -> BTreeMap<String, (usize, usize)> {
+    let mut all: BTreeMap<String, (usize, usize)> = BTreeMap::new();
+    for info in infos {
+        let own = info.controlled_by.is_none().then(|| SwitchTarget::Tool(info.id.to_string()));
+        let switches = own
+            .into_iter()
+            .chain(info.group.clone().map(SwitchTarget::Group))
+            .chain(info.controlled_by.clone().map(SwitchTarget::Feature))
+            .chain([SwitchTarget::Source(info.source.clone()), SwitchTarget::Tier(info.tier)]);
+        for switched in switches {
+            let (tools, on) = all.entry(switched.name()).or_default();
+            *tools += 1;
+            *on += usize::from(info.enabled);
+        }
+    }
+    for tier in Tier::ALL {
+        all.entry(SwitchTarget::Tier(tier).name()).or_default();
+    }
+    all
+}
+
+impl SwitchRow {
+    pub(super) fn new(name: &str, (tools, on): (usize, usize), set: Option<&Switch>) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: set.map(|switch| switch.state.into()),
+            by: set.map(|switch| switch.by.clone()),
+            at: set.map(|switch| switch.at),
+            tools,
+            on,
+        }
+    }
+}
+
+/// The switch as it is in force now.
+pub(super) async fn current_row(
+    ctx: &OpContext<'_>,
+    target: &SwitchTarget,
+) -> Result<SwitchRow, OpError> {
+    let name = target.name();
+    let set = ctx.store.stores.switches.switches(ctx.store.owner).await?;
+    let tools = switchable(&ctx.toolcrib.infos()).get(&name).copied().unwrap_or_default();
+    Ok(SwitchRow::new(&name, tools, set.iter().find(|switch| switch.name == name)))
+}

@@ -1,0 +1,42 @@
+//! Sets a switch.
+
+use toolcrib_app::SwitchTarget;
+use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
+
+use super::row::{SwitchRow, current_row};
+use super::target::canonical_target;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// Which switch, and its new state.
+#[derive(Debug, Clone)]
+pub struct SetSwitchRequest {
+    /// What it is for.
+    pub target: SwitchTarget,
+    /// The state. Only tools and groups can be [`SwitchState::Ask`].
+    pub state: SwitchState,
+}
+
+/// Sets a switch, in force for every call of this process from the next stage on.
+///
+/// # Errors
+/// As [`canonical_target`]; [`OpError::Refused`] for a state that the target cannot have,
+/// [`OpError::Store`].
+pub async fn set(ctx: &OpContext<'_>, request: SetSwitchRequest) -> Result<SwitchRow, OpError> {
+    let target = canonical_target(ctx, request.target)?;
+    // The engine first: it refuses what must not be stored, such as a tool that is off for good.
+    ctx.toolcrib.engine().set_switch(&target, Some(request.state)).map_err(OpError::Refused)?;
+    let switch = Switch {
+        owner: ctx.store.owner.to_owned(),
+        name: target.name(),
+        state: request.state,
+        by: ctx.store.actor.to_owned(),
+        at: SystemClock.now_ms(),
+    };
+    let stored = ctx.store.stores.switches.set_switch(switch).await;
+    // Whether or not it could be stored, the stored switches are the ones in force.
+    let refreshed = ctx.toolcrib.refresh_switches().await;
+    stored?;
+    refreshed?;
+    current_row(ctx, &target).await
+}

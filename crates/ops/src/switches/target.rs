@@ -1,0 +1,44 @@
+//! What a switch is for.
+
+use toolcrib_app::SwitchTarget;
+use toolcrib_app::core::suggest;
+
+use super::row::switchable;
+use crate::context::OpContext;
+use crate::error::{OpError, Resource};
+use crate::tools::find_tool;
+
+/// The target with a tool under its canonical name.
+///
+/// # Errors
+/// [`OpError::NotFound`] where nothing has this switch, [`OpError::NoOwnSwitch`] for a tool that a
+/// feature controls, [`OpError::Invalid`] for all tools at once, which the kill switch stops.
+pub fn canonical_target(
+    ctx: &OpContext<'_>,
+    target: SwitchTarget,
+) -> Result<SwitchTarget, OpError> {
+    match target {
+        SwitchTarget::Everything => Err(OpError::Invalid(
+            "all tools at once are stopped and started with /kill-switch".to_owned(),
+        )),
+        SwitchTarget::Tool(name) => {
+            let spec = find_tool(ctx.toolcrib, &name)?;
+            match &spec.controlled_by {
+                Some(feature) => Err(OpError::NoOwnSwitch {
+                    tool: spec.name.to_string(),
+                    feature: feature.clone(),
+                }),
+                None => Ok(SwitchTarget::Tool(spec.name.to_string())),
+            }
+        }
+        target => {
+            let (all, name) = (switchable(&ctx.toolcrib.infos()), target.name());
+            if all.contains_key(&name) {
+                return Ok(target);
+            }
+            let near = suggest::similar_names(&name, all.keys().map(String::as_str));
+            let near = near.into_iter().map(str::to_owned).collect();
+            Err(OpError::NotFound { what: Resource::Switch, name, near })
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What would become of a call: it passes the stages up to policy, and nothing runs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::core::{
+    ApprovalReason, Batch, Effect, ErrorType, Labels, OutcomeKind, Reach, Risk, Ruling,
+    StageRecord, ToolName,
+};
+use toolcrib_app::{ApprovalRoute, DryRunReport};
+
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// A call that is not made.
+#[derive(Debug)]
+pub struct DryRunRequest {
+    /// A batch with this one call, in the view and with the permissions of the caller.
+    pub batch: Batch,
+}
+
+/// What would become of a call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DryRunReply {
+    /// The end of the call.
+    pub would: Prediction,
+    /// The tool, as the caller named it.
+    pub asked: String,
+    /// The tool, by its canonical name; `None` = there is no such tool.
+    pub tool: Option<ToolName>,
+    /// The operation that policy names.
+    pub operation: Option<String>,
+    /// The arguments that it would run with, secrets masked; null = they could not be parsed.
+    pub args: Value,
+    /// Assessed risk.
+    pub risk: Option<Risk>,
+    /// Assessed effect.
+    pub effect: Option<Effect>,
+    /// Assessed reach.
+    pub reach: Option<Reach>,
+    /// The decision of policy, with the rule.
+    pub ruling: Option<Ruling>,
+    /// What the run of the caller has read before.
+    pub labels: Labels,
+    /// Why a person would be asked.
+    pub reasons: Vec<ApprovalReason>,
+    /// What asking means here, in words; `None` = no person would be asked.
+    pub asking: Option<String>,
+    /// Why it would not run.
+    pub refused: Option<Refusal>,
+    /// The stages that it passed.
+    pub stages: Vec<StageRecord>,
+}
+
+/// The end that a dry run predicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prediction {
+    /// The call runs.
+    Run,
+    /// It waits for a person.
+    Ask,
+    /// Policy denies it, or no person can be asked.
+    Deny,
+    /// It fails before policy sees it.
+    Fail,
+}
+
+impl Prediction {
+    /// The name in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Ask => "ask",
+            Self::Deny => "deny",
+            Self::Fail => "fail",
+        }
+    }
+
+    fn from_report(report: &DryRunReport) -> Self {
+        match (&report.refused, report.asking) {
+            (Some(error), _) if error.error_type.outcome() == OutcomeKind::Denied => Self::Deny,
+            (Some(_), _) => Self::Fail,
+            (None, None | Some(ApprovalRoute::Granted)) => Self::Run,
+            (None, Some(ApprovalRoute::Asked | ApprovalRoute::Inbox)) => Self::Ask,
+            (
+                None,
+                Some(
+                    ApprovalRoute::NoApprover
+                    | ApprovalRoute::Background
+                    | ApprovalRoute::ExternalCaller,
+                ),
+            ) => Self::Deny,
+        }
+    }
+}
+
+/// Why a call would not run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refusal {
+    /// The type of the error.
+    pub error_type: ErrorType,
+    /// The text for the model.
+    pub message: String,
+}
+
+/// Predicts the end of a call. Nothing runs, no person is asked, and nothing is recorded.
+///
+/// # Errors
+/// [`OpError::Invalid`] for a batch that is not one call.
+pub async fn dry_run(ctx: &OpContext<'_>, request: DryRunRequest) -> Result<DryRunReply, OpError> {
+    let mut reports = ctx.toolcrib.engine().dry_run(request.batch).await;
+    match (reports.pop(), reports.is_empty()) {
+        (Some(report), true) => Ok(report.into()),
+        _ => Err(OpError::Invalid("a dry run takes one call".to_owned())),
+    }
+}
+
+impl From<DryRunReport> for DryRunReply {
+    fn from(dry_run: DryRunReport) -> Self {
+        let would = Prediction::from_report(&dry_run);
+        let report = dry_run.report;
+        Self {
+            would,
+            asked: dry_run.asked,
+            tool: dry_run.tool,
+            operation: report.operation,
+            args: dry_run.args,
+            risk: report.risk,
+            effect: report.effect,
+            reach: report.reach,
+            ruling: report.ruling,
+            labels: report.labels,
+            reasons: dry_run.asks,
+            asking: dry_run.asking.map(|route| route.as_str().to_owned()),
+            refused: dry_run
+                .refused
+                .map(|error| Refusal { error_type: error.error_type, message: error.message }),
+            stages: report.stages,
+        }
+    }
+}

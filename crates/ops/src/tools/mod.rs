@@ -1,0 +1,9 @@
+//! Operations on tools.
+
+mod dry_run;
+mod find;
+mod why;
+
+pub use dry_run::{DryRunReply, DryRunRequest, Prediction, Refusal, dry_run};
+pub use find::find_tool;
+pub use why::{WhyReply, WhyRequest, exclusions, view_of_agent, why};

@@ -1,0 +1,57 @@
+//! Operations on conversations.
+
+use serde_json::json;
+use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_ops::OpError;
+use toolcrib_ops::conversations::{
+    self, ListConversationsRequest, MessagesRequest, ShowConversationRequest,
+};
+
+use crate::fixture::Fixture;
+
+async fn start(fixture: &Fixture, updated_at: i64) -> ConversationId {
+    let id = ConversationId::fresh();
+    let conversation = Conversation {
+        id,
+        owner: String::new(),
+        title: "Repair the tent".to_owned(),
+        agent: "general-assistant".to_owned(),
+        workspace: String::new(),
+        created_at: 1,
+        updated_at,
+    };
+    let stores = fixture.toolcrib.stores();
+    stores.runs.put_conversation(conversation).await.unwrap();
+    id
+}
+
+#[tokio::test]
+async fn conversations_are_listed_in_pages_and_shown_to_their_owner() {
+    let fixture = Fixture::new().await;
+    let (older, newer) = (start(&fixture, 1).await, start(&fixture, 2).await);
+    let request = ListConversationsRequest { before: None, limit: 1 };
+    let page = conversations::list(&fixture.store(), request).await.unwrap();
+    assert_eq!((page.conversations[0].id, page.more), (newer, true));
+    let request = ListConversationsRequest { before: Some((2, newer)), limit: 1 };
+    let page = conversations::list(&fixture.store(), request).await.unwrap();
+    assert_eq!((page.conversations[0].id, page.more), (older, false));
+    let request = ShowConversationRequest { id: older };
+    let shown = conversations::show(&fixture.store(), request).await.unwrap();
+    assert_eq!(shown.title, "Repair the tent");
+    assert_eq!(conversations::show(&fixture.viewer(), request).await.unwrap().title, "");
+    let foreign = conversations::show(&fixture.other_owner(), request).await.unwrap_err();
+    assert!(matches!(foreign, OpError::NotFound { .. }), "{foreign:?}");
+    assert_eq!(json!(shown)["id"], json!(older));
+}
+
+#[tokio::test]
+async fn messages_of_an_unknown_conversation_are_not_found() {
+    let fixture = Fixture::new().await;
+    let id = start(&fixture, 1).await;
+    let request = MessagesRequest { id, since: 0, limit: Some(1) };
+    let reply = conversations::messages(&fixture.ctx(), request).await.unwrap();
+    assert_eq!((reply.messages.len(), reply.next), (0, None));
+    let request = MessagesRequest { id: ConversationId::fresh(), ..request };
+    let error = conversations::messages(&fixture.ctx(), request).await.unwrap_err();
+    assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
+}

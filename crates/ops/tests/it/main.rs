@@ -1,0 +1,14 @@
+//! Every operation on a Toolcrib whose stores are in memory.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a helper of a test fails the test, as the test itself would"
+)]
+
+mod artifacts;
+mod conversations;
+mod fixture;
+mod grants;
+mod history_and_explain;
+mod switches;
+mod tools;
+mod usage;

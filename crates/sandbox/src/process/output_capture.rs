@@ -1,0 +1,148 @@
+//! Output capture: keeps the beginning and the end of a stream, and counts its bytes.
+#![deny(clippy::indexing_slicing)]
+
+use std::borrow::Cow;
+
+/// A stream that is being captured.
+#[derive(Debug)]
+pub struct Capture {
+    /// Bytes kept at each end.
+    half: usize,
+    head: Vec<u8>,
+    tail: Vec<u8>,
+    total: u64,
+}
+
+/// The captured parts of a stream.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Captured {
+    /// Its beginning, or all of it.
+    pub head: Vec<u8>,
+    /// Its end; empty if nothing was dropped.
+    pub tail: Vec<u8>,
+    /// Total bytes, including dropped ones.
+    pub total: u64,
+}
+
+impl Capture {
+    /// Captures up to `limit` bytes, half at each end.
+    #[must_use]
+    pub fn new(limit: usize) -> Self {
+        Self { half: limit.div_ceil(2), head: Vec::new(), tail: Vec::new(), total: 0 }
+    }
+
+    /// Adds bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
+        let (head, rest) = bytes.split_at(room);
+        self.head.extend_from_slice(head);
+        // Only bytes that can be part of the end are copied, and the end is moved once per its own
+        // length.
+        let (_, rest) = rest.split_at(rest.len().saturating_sub(self.half));
+        self.tail.extend_from_slice(rest);
+        if self.tail.len() > 2 * self.half {
+            self.shorten();
+        }
+    }
+
+    fn shorten(&mut self) {
+        let excess = self.tail.len().saturating_sub(self.half);
+        self.tail.drain(..excess);
+    }
+
+    /// Ends the capture.
+    #[must_use]
+    pub fn finish(mut self) -> Captured {
+        self.shorten();
+        if self.total == (self.head.len() + self.tail.len()) as u64 {
+            self.head.append(&mut self.tail);
+        }
+        Captured { head: self.head, tail: self.tail, total: self.total }
+    }
+}
+
+impl Captured {
+    /// Whether bytes between the two ends were dropped.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.dropped() > 0
+    }
+
+    /// Number of dropped bytes.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
+    }
+
+    /// The stream as text. Invalid UTF-8 becomes U+FFFD, and a line between the ends gives the
+    /// number of dropped bytes.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        let head = String::from_utf8_lossy(&self.head);
+        if !self.is_cut() {
+            return head;
+        }
+        let tail = String::from_utf8_lossy(&self.tail);
+        // The cut may be inside a character.
+        let head = head.trim_end_matches(char::REPLACEMENT_CHARACTER);
+        let tail = tail.trim_start_matches(char::REPLACEMENT_CHARACTER);
+        Cow::Owned(format!("{head}\n[… {} bytes left out …]\n{tail}", self.dropped()))
+    }
+
+    /// The last characters of the stream, trimmed; "…" precedes them if there is more.
+    #[must_use]
+    pub fn last(&self, chars: usize) -> String {
+        let end = if self.is_cut() { &self.tail } else { &self.head };
+        let text = String::from_utf8_lossy(end);
+        let text = text.trim();
+        match text.char_indices().rev().take(chars).last() {
+            Some((start, _)) if start > 0 => format!("…{}", text.get(start..).unwrap_or_default()),
+            _ => text.to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn captured(limit: usize, pieces: &[&[u8]]) -> Captured {
+        let mut capture = Capture::new(limit);
+        pieces.iter().for_each(|piece| capture.push(piece));
+        capture.finish()
+    }
+
+    #[test]
+    fn both_ends_are_kept_and_everything_is_counted() {
+        let check = |limit, pieces: &[&[u8]], head: &[u8], tail: &[u8], total| {
+            let wanted = Captured { head: head.to_vec(), tail: tail.to_vec(), total };
+            assert_eq!(captured(limit, pieces), wanted, "{limit} {pieces:?}");
+        };
+        check(4, &[], b"", b"", 0);
+        check(4, &[b"ab"], b"ab", b"", 2);
+        check(4, &[b"ab", b"cd"], b"abcd", b"", 4);
+        check(4, &[b"abcd", b"e"], b"ab", b"de", 5);
+        check(4, &[b"a", b"b", b"c", b"d", b"e", b"f", b"g"], b"ab", b"fg", 7);
+        check(4, &[b"abcdefghij"], b"ab", b"ij", 10);
+        check(0, &[b"abc"], b"", b"", 3);
+    }
+
+    #[test]
+    fn text_says_what_is_missing_and_a_cut_character_leaves_no_mark() {
+        assert_eq!(captured(8, &["ä\u{0}".as_bytes()]).text(), "ä\0");
+        assert_eq!(captured(8, &[b"a\xFFb"]).text(), "a\u{FFFD}b");
+        let cut = captured(6, &["aäööübc".as_bytes()]);
+        assert_eq!((cut.is_cut(), cut.dropped()), (true, 5));
+        assert_eq!(cut.text(), "aä\n[… 5 bytes left out …]\nbc");
+    }
+
+    #[test]
+    fn the_last_characters() {
+        let said = captured(100, &["\n error: größer\n\n".as_bytes()]);
+        assert_eq!(said.last(100), "error: größer");
+        assert_eq!(said.last(5), "…rößer");
+        assert_eq!(captured(8, &[b"aaaaaaaaabcd"]).last(3), "…bcd");
+        assert_eq!(captured(8, &[b"aaaaaaaaabcd"]).last(4), "abcd");
+    }
+}

@@ -1,0 +1,100 @@
+//! Folding: one spelling for what reads the same, for looking only; never shown to a model.
+//!
+//! Lower case, compatibility forms decomposed (NFKD), accents dropped, letters that look like
+//! Latin ones replaced by those, invisible characters dropped, text smuggled in tags or variation
+//! selectors brought back to ASCII.
+#![deny(clippy::indexing_slicing)]
+
+use super::byte_scan;
+use super::invisible_chars::is_invisible;
+use unicode_normalization::char::{canonical_combining_class, decompose_compatible};
+
+/// Marks the end of a sentence in folded text.
+pub(super) const SENTENCE_END: char = '\u{1}';
+
+/// Appends the folded text to `out`.
+pub(super) fn fold_into(text: &str, out: &mut String) {
+    let mut rest = text;
+    while !rest.is_empty() {
+        let ascii = rest.bytes().position(|b| !b.is_ascii()).unwrap_or(rest.len());
+        let start = out.len();
+        out.push_str(byte_scan::text_before(rest, ascii));
+        if let Some(run) = out.get_mut(start..) {
+            run.make_ascii_lowercase();
+        }
+        rest = byte_scan::text_from(rest, ascii);
+        let mut chars = rest.chars();
+        while let Some(c) = chars.next().filter(|c| !c.is_ascii()) {
+            fold_char(c, out);
+            rest = chars.as_str();
+        }
+    }
+}
+
+fn fold_char(c: char, out: &mut String) {
+    match c {
+        // Letters of scripts without case, accents and compatibility forms.
+        '\u{3041}'..='\u{30FF}'
+        | '\u{3400}'..='\u{9FFF}'
+        | '\u{AC00}'..='\u{D7A3}'
+        | '\u{5D0}'..='\u{5EA}'
+        | '\u{627}'..='\u{63A}'
+        | '\u{641}'..='\u{64A}'
+        | '\u{905}'..='\u{928}'
+        | '\u{92A}'..='\u{930}'
+        | '\u{E01}'..='\u{E30}' => out.push(c),
+        'ё' | 'Ё' => out.push('e'),
+        'й' | 'Й' => out.push('и'),
+        'а'..='я' => out.push(latin_lookalike(c)),
+        '‘' | '’' => out.push('\''),
+        '\u{2010}'..='\u{2027}' | '\u{3001}' | '\u{FF0C}' => out.push(' '),
+        '。' | '！' | '？' | '।' | '؟' => out.push(SENTENCE_END),
+        '\u{E0020}'..='\u{E007E}' => push_smuggled(c as u32 - 0xE0000, out),
+        // Byte b is smuggled as U+E0100 + (b - 16).
+        '\u{E0110}'..='\u{E016E}' => push_smuggled(c as u32 - 0xE0100 + 16, out),
+        '\u{640}' => {}
+        c if c.is_control() || is_invisible(c) => {}
+        '\u{1F000}'..='\u{1F0FF}' | '\u{1F200}'..='\u{1FAFF}' => out.push(c),
+        c if c.is_whitespace() => out.push(' '),
+        c => {
+            for lower in c.to_lowercase() {
+                decompose_compatible(lower, |part| {
+                    if canonical_combining_class(part) == 0 {
+                        out.push(latin_lookalike(part));
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn push_smuggled(code: u32, out: &mut String) {
+    out.extend(char::from_u32(code).map(|c| c.to_ascii_lowercase()));
+}
+
+/// The Latin letter that a letter is taken for (confusables of UTS #39, the lower-case ones).
+fn latin_lookalike(c: char) -> char {
+    match c {
+        'а' | 'ɑ' | 'α' => 'a',
+        'с' | 'ϲ' => 'c',
+        'ԁ' => 'd',
+        'е' | 'ҽ' => 'e',
+        'ɡ' => 'g',
+        'һ' => 'h',
+        'і' | 'ı' | 'ι' => 'i',
+        'ј' => 'j',
+        'ӏ' | 'ł' => 'l',
+        'ո' => 'n',
+        'о' | 'ο' | 'օ' | 'ø' => 'o',
+        'р' | 'ρ' => 'p',
+        'ԛ' => 'q',
+        'ѕ' => 's',
+        'υ' | 'ս' => 'u',
+        'ν' | 'ѵ' => 'v',
+        'ԝ' => 'w',
+        'х' | 'χ' => 'x',
+        'у' => 'y',
+        '’' | '‘' | 'ʼ' | '`' => '\'',
+        c => c,
+    }
+}

@@ -1,0 +1,197 @@
+//! The table of control tokens and tool-call markup, with the provider each belongs to.
+//!
+//! Sources: the chat templates and tokenizer configurations that the providers publish. Bars
+//! (`<|…|>`) need no table: any word in them is a token. The table adds what is in plain
+//! angle or square brackets, and the names that are still recognized when blanks are mixed in.
+
+/// How the letters of a name may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Case {
+    /// Exactly as in the table: other spellings are honest code or prose.
+    Exact,
+    /// Any: no honest text uses the name.
+    Any,
+    /// Any, but a spelling that could be a type or an index is honest right after an identifier
+    /// (`Vec<System>`, `code[inst]`).
+    Word,
+}
+
+/// What follows the name of a tag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `<name>`, `</name>` or `<name/>`, without blanks.
+    Bare,
+    /// The same, blanks and attributes allowed.
+    Tag,
+    /// `<name name=` or `</name>`; also `<name=`.
+    Named,
+    /// `<name=` or `</name>`.
+    Assigned,
+    /// Any beginning: `<name` and no further letter.
+    Open,
+}
+
+/// One name in brackets.
+pub(super) struct Token {
+    /// The name; in tags `-` and `_` are the same.
+    pub(super) name: &'static str,
+    /// Whose format it is.
+    pub(super) provider: &'static str,
+    pub(super) case: Case,
+    pub(super) form: Form,
+}
+
+const fn token(name: &'static str, provider: &'static str, case: Case, form: Form) -> Token {
+    Token { name, provider, case, form }
+}
+
+/// Names in angle brackets.
+pub(super) const TAGS: &[Token] = &[
+    token("s", "llama, mistral", Case::Exact, Form::Bare),
+    token("pad", "llama, gemma", Case::Exact, Form::Bare),
+    token("unk", "llama, gemma", Case::Exact, Form::Bare),
+    token("mask", "gemma", Case::Exact, Form::Bare),
+    token("bos", "gemma", Case::Word, Form::Bare),
+    token("eos", "gemma", Case::Word, Form::Bare),
+    token("start_of_turn", "gemma", Case::Any, Form::Tag),
+    token("end_of_turn", "gemma", Case::Any, Form::Tag),
+    token("start_of_image", "gemma", Case::Any, Form::Tag),
+    token("end_of_image", "gemma", Case::Any, Form::Tag),
+    token("start_function_call", "gemma", Case::Any, Form::Tag),
+    token("end_function_call", "gemma", Case::Any, Form::Tag),
+    token("start_function_response", "gemma", Case::Any, Form::Tag),
+    token("end_function_response", "gemma", Case::Any, Form::Tag),
+    token("start_function_declaration", "gemma", Case::Any, Form::Tag),
+    token("end_function_declaration", "gemma", Case::Any, Form::Tag),
+    token("sop", "glm", Case::Exact, Form::Bare),
+    token("eop", "glm", Case::Exact, Form::Bare),
+    token("arg_key", "glm", Case::Any, Form::Tag),
+    token("arg_value", "glm", Case::Any, Form::Tag),
+    token("BOS_TOKEN", "cohere", Case::Any, Form::Tag),
+    token("EOS_TOKEN", "cohere", Case::Any, Form::Tag),
+    token("EOP_TOKEN", "cohere", Case::Any, Form::Tag),
+    token("PAD_TOKEN", "cohere", Case::Any, Form::Tag),
+    token("tool_call", "qwen, hermes", Case::Any, Form::Tag),
+    token("tool_calls", "hermes", Case::Any, Form::Tag),
+    token("tool_response", "qwen, hermes", Case::Any, Form::Tag),
+    token("tool_responses", "hermes", Case::Any, Form::Tag),
+    token("tools", "qwen, hermes", Case::Word, Form::Tag),
+    token("tool_code", "gemini", Case::Any, Form::Tag),
+    token("tool_outputs", "gemini", Case::Any, Form::Tag),
+    token("tool_use", "anthropic", Case::Any, Form::Tag),
+    token("tool_result", "anthropic", Case::Any, Form::Tag),
+    token("tool_results", "anthropic", Case::Any, Form::Tag),
+    token("function_call", "hermes", Case::Any, Form::Tag),
+    token("function_calls", "anthropic", Case::Any, Form::Tag),
+    token("function_results", "anthropic", Case::Any, Form::Tag),
+    token("function_result", "anthropic", Case::Any, Form::Tag),
+    token("invoke", "anthropic", Case::Word, Form::Named),
+    token("parameter", "anthropic, qwen", Case::Word, Form::Named),
+    token("function", "llama, qwen", Case::Word, Form::Assigned),
+    token("think", "deepseek, qwen", Case::Word, Form::Tag),
+    token("thinking", "anthropic", Case::Word, Form::Tag),
+    token("antthinking", "anthropic", Case::Any, Form::Tag),
+    token("system", "anthropic", Case::Word, Form::Tag),
+    token("system_reminder", "anthropic", Case::Any, Form::Tag),
+    token("tool_output", "toolcrib", Case::Any, Form::Open),
+];
+
+/// Name spaces that are put before the names of [`TAGS`]. In the first one every name counts.
+pub(super) const TAG_PREFIXES: &[(&str, &str)] =
+    &[("antml", "anthropic"), ("minimax", "minimax"), ("seed", "seed"), ("tools", "hermes")];
+
+/// Names in square brackets; with a slash before them too.
+pub(super) const BRACKETS: &[Token] = &[
+    token("INST", "llama, mistral", Case::Word, Form::Bare),
+    token("TOOL_CALLS", "mistral", Case::Any, Form::Bare),
+    token("TOOL_RESULTS", "mistral", Case::Any, Form::Bare),
+    token("TOOL_CONTENT", "mistral", Case::Any, Form::Bare),
+    token("AVAILABLE_TOOLS", "mistral", Case::Any, Form::Bare),
+    token("SYSTEM_PROMPT", "mistral", Case::Any, Form::Bare),
+    token("MODEL_SETTINGS", "mistral", Case::Exact, Form::Bare),
+    token("CALL_ID", "mistral", Case::Exact, Form::Bare),
+    token("ARGS", "mistral", Case::Exact, Form::Bare),
+    token("THINK", "mistral", Case::Exact, Form::Bare),
+    token("gMASK", "glm", Case::Word, Form::Bare),
+    token("sMASK", "glm", Case::Word, Form::Bare),
+    token("TOOL", "toolcrib", Case::Exact, Form::Open),
+];
+
+/// Names known to stand between bars (`<|im_start|>`), recognized with blanks around them too.
+pub(super) const BARRED: &[(&str, &str)] = &[
+    ("im_start", "openai, qwen"),
+    ("im_end", "openai, qwen"),
+    ("im_sep", "openai, phi"),
+    ("endoftext", "openai, qwen, phi"),
+    ("endofprompt", "openai"),
+    ("fim_prefix", "openai, qwen"),
+    ("fim_middle", "openai, qwen"),
+    ("fim_suffix", "openai, qwen"),
+    ("start", "openai harmony"),
+    ("end", "openai harmony, phi"),
+    ("message", "openai harmony"),
+    ("channel", "openai harmony"),
+    ("constrain", "openai harmony"),
+    ("call", "openai harmony"),
+    ("return", "openai harmony"),
+    ("startoftext", "openai harmony"),
+    ("refusal", "openai harmony"),
+    ("begin_of_text", "llama"),
+    ("end_of_text", "llama"),
+    ("start_header_id", "llama"),
+    ("end_header_id", "llama"),
+    ("header_start", "llama"),
+    ("header_end", "llama"),
+    ("eot", "llama"),
+    ("eot_id", "llama"),
+    ("eom", "llama"),
+    ("eom_id", "llama"),
+    ("python_tag", "llama"),
+    ("python_start", "llama"),
+    ("python_end", "llama"),
+    ("system", "phi, glm"),
+    ("user", "phi, glm, deepseek"),
+    ("assistant", "phi, glm, deepseek"),
+    ("observation", "glm"),
+    ("tool", "phi"),
+    ("tool_call", "phi, granite"),
+    ("tool_response", "phi"),
+    ("tool_calls_section_begin", "kimi"),
+    ("tool_calls_section_end", "kimi"),
+    ("tool_call_begin", "kimi, deepseek"),
+    ("tool_call_argument_begin", "kimi"),
+    ("tool_call_end", "kimi, deepseek"),
+    ("tool_calls_begin", "deepseek"),
+    ("tool_calls_end", "deepseek"),
+    ("tool_outputs_begin", "deepseek"),
+    ("tool_outputs_end", "deepseek"),
+    ("tool_output_begin", "deepseek"),
+    ("tool_output_end", "deepseek"),
+    ("tool_sep", "deepseek"),
+    ("begin_of_sentence", "deepseek"),
+    ("end_of_sentence", "deepseek"),
+    ("start_of_role", "granite"),
+    ("end_of_role", "granite"),
+    ("start_of_turn_token", "cohere"),
+    ("end_of_turn_token", "cohere"),
+    ("system_token", "cohere"),
+    ("user_token", "cohere"),
+    ("chatbot_token", "cohere"),
+    ("start_action", "cohere"),
+    ("end_action", "cohere"),
+    ("start_tool_result", "cohere"),
+    ("end_tool_result", "cohere"),
+];
+
+/// Names with a bar on one side only: `<|turn>`, `<turn|>`.
+pub(super) const HALF_BARRED: &[&str] =
+    &["turn", "tool", "tool_call", "tool_response", "channel", "think", "image", "audio", "video"];
+
+/// Whose format the names of [`HALF_BARRED`] are.
+pub(super) const HALF_BARRED_PROVIDER: &str = "gemma";
+
+/// The name DeepSeek puts between bars before the name of a tag: `<｜DSML｜invoke name=`.
+pub(super) const BARRED_PREFIX: (&str, &str) = ("dsml", "deepseek");
+
+/// Words that open a turn when a colon follows them at the start of a paragraph.
+pub(super) const TURNS: [&str; 2] = ["human", "assistant"];

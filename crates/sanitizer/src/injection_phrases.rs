@@ -1,0 +1,264 @@
+//! Injection phrases, orders to the model in plain language: flagged, never removed.
+//!
+//! Text that a model reads can tell it what to do, and no rule can take that out without taking
+//! honest text with it. So orders are flagged. An order is a verb of dropping ("ignore"), an
+//! object ("instructions") and a qualifier ("previous") close together in one sentence, or a
+//! phrase that is an order by itself; the words of fifteen languages are in
+//! [`super::injection_phrase_table`].
+//!
+//! Text is searched for the words that begin an order; only the surroundings of one are read
+//! whole. ASCII is searched as it stands, other text is folded first. Time is linear: surroundings
+//! that overlap are read once, and every verb looks at a bounded number of words.
+#![deny(clippy::indexing_slicing)]
+
+use super::byte_scan;
+use super::confusable_folding::{SENTENCE_END, fold_into};
+use super::injection_phrase_index::{Hit, PhraseIndex};
+use super::injection_phrase_table::{Class, PAIRS, Step};
+use super::report::{FlagKind, Report};
+use std::ops::Range;
+
+/// Bytes that are searched at a time.
+const CHUNK: usize = 16 * 1024;
+
+/// Bytes of the next chunk that are read together with one, so that no order is cut in two.
+const OVERLAP: usize = 512;
+
+/// Bytes read before and after the word that begins an order.
+const SURROUNDINGS: usize = 200;
+
+/// Most bytes of folded text between the verb and the object.
+const REACH: usize = 64;
+
+/// Most bytes between the object and a qualifier that follows it ("instructions given above").
+const QUALIFIER_REACH: usize = 24;
+
+/// Most words of interest that are looked at from one verb.
+const MOST_WORDS: usize = 24;
+
+/// Flags the orders in a text.
+pub(super) fn flag_injection_phrases(text: &str, report: &mut Report) {
+    let lexicon = PhraseIndex::get();
+    let (mut folded, mut squeezed) = (String::new(), String::new());
+    let mut start = 0;
+    while start < text.len() {
+        let end = text.floor_char_boundary((start + CHUNK).min(text.len()));
+        let with_overlap = text.floor_char_boundary((end + OVERLAP).min(text.len()));
+        let chunk = text.get(start..with_overlap).unwrap_or("");
+        let searched = if chunk.is_ascii() {
+            chunk
+        } else {
+            folded.clear();
+            fold_into(chunk, &mut folded);
+            squeeze(&folded, &mut squeezed);
+            folded.clone_from(&squeezed);
+            &folded
+        };
+        for window in windows(searched, lexicon) {
+            let mut lower = searched.get(window).unwrap_or("").to_owned();
+            lower.make_ascii_lowercase();
+            squeeze(&lower, &mut squeezed);
+            judge(&squeezed, lexicon, report);
+        }
+        start = end.max(start + 1);
+    }
+}
+
+/// The surroundings of the words that begin orders, merged where they overlap.
+fn windows(text: &str, lexicon: &PhraseIndex) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    lexicon.beginnings(text, |hit| {
+        let start = text.floor_char_boundary(hit.saturating_sub(SURROUNDINGS));
+        let end = text.ceil_char_boundary((hit + SURROUNDINGS).min(text.len()));
+        match merged.last_mut() {
+            Some(last) if start <= last.end => last.end = end,
+            _ => merged.push(start..end),
+        }
+    });
+    merged
+}
+
+/// Blanks to one blank, sentence ends to [`SENTENCE_END`], emphasis marks and controls dropped.
+fn squeeze(folded: &str, out: &mut String) {
+    out.clear();
+    let mut newlines = 0;
+    let mut rest = folded;
+    while !rest.is_empty() {
+        let plain = rest.bytes().position(|b| !is_plain(b)).unwrap_or(rest.len());
+        if plain > 0 {
+            newlines = 0;
+            out.push_str(byte_scan::text_before(rest, plain));
+        }
+        rest = byte_scan::text_from(rest, plain);
+        let Some(&special) = rest.as_bytes().first() else { break };
+        rest = byte_scan::text_from(rest, 1);
+        match special {
+            b'\n' => {
+                newlines += 1;
+                if newlines == 2 {
+                    out.push(SENTENCE_END);
+                }
+                push_blank(out);
+            }
+            b' ' | b'\t' | b'\r' => push_blank(out),
+            b'.' | b'!' | b'?' => {
+                let ends = rest.bytes().next().is_none_or(|next| next.is_ascii_whitespace());
+                out.push(if ends { SENTENCE_END } else { char::from(special) });
+            }
+            1 => out.push(SENTENCE_END),
+            _ => {}
+        }
+    }
+    push_blank(out);
+}
+
+/// The bytes that [`squeeze`] copies as they are.
+fn is_plain(byte: u8) -> bool {
+    !matches!(byte, 0..=b' ' | b'*' | b'`' | b'"' | b'.' | b'!' | b'?' | 0x7F)
+}
+
+fn push_blank(out: &mut String) {
+    if !out.ends_with(' ') {
+        out.push(' ');
+    }
+}
+
+fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) {
+    let hits = lexicon.hits(text);
+    for (index, hit) in hits.iter().enumerate() {
+        let near = PhraseContext { text, hits: &hits, index, hit: *hit };
+        match hit.class {
+            Class::Verb => near.order_after(false, report),
+            Class::WeakVerb => near.order_after(true, report),
+            Class::AnyVerb => {
+                near.order_after(false, report);
+                near.order_before(report);
+            }
+            Class::Phrase(kind) if near.is_meant() => near.flag(kind, hit.end, report),
+            Class::Part(rule, Step::First) => near.pair(rule, report),
+            _ => {}
+        }
+    }
+}
+
+/// One hit among the others.
+struct PhraseContext<'a> {
+    text: &'a str,
+    hits: &'a [Hit],
+    index: usize,
+    hit: Hit,
+}
+
+impl PhraseContext<'_> {
+    fn following(&self) -> impl Iterator<Item = &Hit> {
+        self.hits.iter().skip(self.index + 1).take(MOST_WORDS)
+    }
+
+    fn order_after(&self, weak_verb: bool, report: &mut Report) {
+        if self.is_denied() {
+            return;
+        }
+        let object = self.following().find(|object| {
+            object.start >= self.hit.end
+                && self.one_sentence(self.hit.end, object.start, REACH)
+                && self.fits(object, self.hit.end, weak_verb)
+        });
+        if let Some(object) = object {
+            self.flag(FlagKind::OverrideInstructions, object.end, report);
+        }
+    }
+
+    fn order_before(&self, report: &mut Report) {
+        let before = self.index.saturating_sub(MOST_WORDS)..self.index;
+        let candidates = self.hits.get(before).unwrap_or(&[]);
+        let object = candidates.iter().find(|object| {
+            object.end <= self.hit.start
+                && self.one_sentence(object.end, self.hit.start, REACH)
+                && self.fits(object, object.start.saturating_sub(REACH), false)
+        });
+        if let Some(object) = object {
+            let near = PhraseContext { hit: *object, ..*self };
+            near.flag(FlagKind::OverrideInstructions, self.hit.end, report);
+        }
+    }
+
+    /// Whether the object is one, with a qualifier that says whose it is.
+    fn fits(&self, object: &Hit, from: usize, weak_verb: bool) -> bool {
+        let (weak_object, broad_will_do) = match object.class {
+            Class::Object => (false, !weak_verb),
+            Class::WeakObject => (true, false),
+            _ => return false,
+        };
+        if weak_object && weak_verb {
+            return false;
+        }
+        let first = self.index.saturating_sub(MOST_WORDS);
+        self.hits.iter().skip(first).take(2 * MOST_WORDS).any(|hit| {
+            let qualifies = match hit.class {
+                Class::Near => true,
+                Class::Broad => broad_will_do,
+                _ => false,
+            };
+            let before = hit.start >= from && hit.end <= object.start;
+            let after = hit.start >= object.end
+                && self.one_sentence(object.end, hit.start, QUALIFIER_REACH);
+            qualifies && (before || after)
+        })
+    }
+
+    fn pair(&self, rule: usize, report: &mut Report) {
+        let Some(pair) = PAIRS.get(rule) else { return };
+        let second = self.following().find(|second| {
+            second.class == Class::Part(rule, Step::Second)
+                && second.start >= self.hit.end
+                && self.one_sentence(self.hit.end, second.start, pair.gap)
+        });
+        let Some(second) = second else { return };
+        if !pair.to_address || self.address_follows(second.end, pair.gap) {
+            self.flag(pair.kind, second.end, report);
+        }
+    }
+
+    fn address_follows(&self, from: usize, reach: usize) -> bool {
+        let rest = byte_scan::text_from(self.text, from);
+        let near = byte_scan::text_before(rest, rest.floor_char_boundary(reach));
+        near.contains("http:") || near.contains("https:")
+    }
+
+    fn one_sentence(&self, start: usize, end: usize, reach: usize) -> bool {
+        end >= start
+            && end - start <= reach
+            && self.text.get(start..end).is_some_and(|gap| !gap.contains(SENTENCE_END))
+    }
+
+    /// "do not ignore …", "do not forget …", "forget to …" order the opposite.
+    fn is_denied(&self) -> bool {
+        let before = byte_scan::text_before(self.text, self.hit.start);
+        ["not ", "n't ", "never ", "without "].iter().any(|word| before.ends_with(word))
+            || byte_scan::text_from(self.text, self.hit.end).starts_with(" to ")
+    }
+
+    /// "you are now a member" tells a person what happened.
+    fn is_meant(&self) -> bool {
+        const HONEST: [&str; 12] = [
+            "member",
+            "contributor",
+            "collaborator",
+            "subscriber",
+            "maintainer",
+            "follower",
+            "owner",
+            "admin",
+            "part",
+            "registered",
+            "verified",
+            "step",
+        ];
+        let next = byte_scan::text_from(self.text, self.hit.end).trim_start();
+        !HONEST.iter().any(|word| next.starts_with(word))
+    }
+
+    fn flag(&self, kind: FlagKind, end: usize, report: &mut Report) {
+        report.flag(kind, self.text.get(self.hit.start..end).unwrap_or(""));
+    }
+}

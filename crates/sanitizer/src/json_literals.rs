@@ -1,0 +1,226 @@
+//! JSON: only string literals whose decoded text carries something live are written anew.
+//!
+//! Everything else stays byte for byte: numbers, order, duplicate keys, blanks, other escapes.
+//! The text is read as a sequence of JSON tokens, so that JSON lines and cut-off documents are
+//! read too; between tokens nothing live can stand. What is not made of JSON's tokens is refused
+//! and read as plain text by the caller.
+#![deny(clippy::indexing_slicing)]
+
+use super::byte_scan;
+use super::control_token_scan;
+use super::report::{ChangeKind, Report};
+use super::sanitize::{Profile, neutralize};
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+/// The result of a pass over JSON.
+pub(super) struct SanitizedJson<'a> {
+    /// The text, with the literals that were written anew.
+    pub(super) text: Cow<'a, str>,
+    /// The decoded text of literals with escapes: what the raw text does not show.
+    pub(super) decoded: String,
+}
+
+/// Makes a text of JSON tokens harmless; `None` when it is something else.
+pub(super) fn neutralize_literals<'a>(
+    text: &'a str,
+    report: &mut Report,
+) -> Option<SanitizedJson<'a>> {
+    if !text.trim_start().starts_with(|c: char| c.is_ascii_digit() || "{[\"-tfn".contains(c)) {
+        return None;
+    }
+    // A text that turns out not to be JSON must leave no trace in the report.
+    let mut found = Report::default();
+    let mut pass = Literals { text, out: String::new(), copied: 0, decoded: String::new() };
+    pass.run(&mut found)?;
+    for change in found.changes {
+        report.change(change.kind, change.count, change.provider, || change.example.into());
+    }
+    let Literals { mut out, copied, decoded, .. } = pass;
+    if copied == 0 {
+        return Some(SanitizedJson { text: Cow::Borrowed(text), decoded });
+    }
+    out.push_str(byte_scan::text_from(text, copied));
+    Some(SanitizedJson { text: Cow::Owned(out), decoded })
+}
+
+struct Literals<'t> {
+    text: &'t str,
+    out: String,
+    copied: usize,
+    decoded: String,
+}
+
+impl Literals<'_> {
+    /// A lone carriage return is white space in JSON, but it moves a terminal's cursor: a line feed
+    /// is the same without that.
+    fn line_break(&mut self, at: usize, report: &mut Report) -> usize {
+        self.out.push_str(self.text.get(self.copied..at).unwrap_or_default());
+        self.out.push('\n');
+        self.copied = at + 1;
+        report.change(ChangeKind::Terminal, 1, None, || "^M".into());
+        self.copied
+    }
+
+    fn run(&mut self, report: &mut Report) -> Option<()> {
+        let bytes = self.text.as_bytes();
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            at = match byte {
+                b' ' | b'\t' | b'\n' | b'{' | b'}' | b'[' | b']' | b',' | b':' => at + 1,
+                b'\r' if bytes.get(at + 1) == Some(&b'\n') => at + 2,
+                b'\r' => self.line_break(at, report),
+                b'"' => self.literal(at, report)?,
+                b'-' | b'0'..=b'9' => number_end(bytes, at),
+                b't' | b'f' | b'n' => word_end(self.text, at)?,
+                _ => return None,
+            };
+        }
+        Some(())
+    }
+
+    /// The literal that opens at byte `at`; returns the byte after it.
+    fn literal(&mut self, at: usize, report: &mut Report) -> Option<usize> {
+        let bytes = self.text.as_bytes();
+        let start = at + 1;
+        let mut end = start;
+        let mut escaped = false;
+        loop {
+            let offset = memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
+            end += offset;
+            if bytes.get(end) == Some(&b'"') {
+                break;
+            }
+            escaped = true;
+            end += 2;
+        }
+        let raw = self.text.get(start..end)?;
+        let profile = if is_key(bytes, end + 1) { Profile::Key } else { Profile::Prose };
+        let decoded = if escaped { Cow::Owned(decode(raw)?) } else { Cow::Borrowed(raw) };
+        if may_be_live(&decoded)
+            && let Cow::Owned(safe) = neutralize(&decoded, profile, report)
+        {
+            self.out.push_str(self.text.get(self.copied..start)?);
+            encode(&mut self.out, &safe);
+            self.copied = end;
+        }
+        if escaped {
+            self.decoded.push_str(&decoded);
+            self.decoded.push_str("\n\n");
+        }
+        Some(end + 1)
+    }
+}
+
+/// Whether a string has any byte that could begin something live, or a line that opens a turn.
+fn may_be_live(text: &str) -> bool {
+    let marked = text
+        .bytes()
+        .fold(false, |found, b| found | matches!(b, 0..=8 | 0xB..0x20 | b'<' | b'[' | 0x7F..));
+    marked || {
+        let mut turns = Vec::new();
+        control_token_scan::find_turn_markers(text, &mut turns);
+        !turns.is_empty()
+    }
+}
+
+/// A name of a member: a colon follows. Nothing renders those, so images in them stay.
+fn is_key(bytes: &[u8], at: usize) -> bool {
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
+}
+
+fn number_end(bytes: &[u8], at: usize) -> usize {
+    let rest = bytes.get(at..).unwrap_or(&[]);
+    let is_part = |b: &u8| matches!(b, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E');
+    at + rest.iter().position(|b| !is_part(b)).unwrap_or(rest.len())
+}
+
+fn word_end(text: &str, at: usize) -> Option<usize> {
+    let rest = byte_scan::text_from(text, at);
+    let word = ["true", "false", "null"].into_iter().find(|word| rest.starts_with(word))?;
+    let end = at + word.len();
+    let goes_on =
+        byte_scan::text_from(text, end).starts_with(|c: char| c.is_alphanumeric() || c == '_');
+    (!goes_on).then_some(end)
+}
+
+/// Decodes the escapes of a literal (RFC 8259 §7); a lone surrogate becomes U+FFFD.
+fn decode(raw: &str) -> Option<String> {
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.push_str(byte_scan::text_before(rest, at));
+        let kind = rest.as_bytes().get(at + 1)?;
+        rest = byte_scan::text_from(rest, at + 2);
+        out.push(match kind {
+            b'"' | b'\\' | b'/' => char::from(*kind),
+            b'b' => '\u{8}',
+            b'f' => '\u{C}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let (c, len) = unicode_escape(rest)?;
+                rest = byte_scan::text_from(rest, len);
+                c
+            }
+            _ => return None,
+        });
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// The character of the four digits after `\u`, with the second half of a pair.
+fn unicode_escape(digits: &str) -> Option<(char, usize)> {
+    let unit = |text: &str| {
+        let four = text.get(..4).filter(|four| four.bytes().all(|b| b.is_ascii_hexdigit()))?;
+        u32::from_str_radix(four, 16).ok()
+    };
+    let first = unit(digits)?;
+    if let Some(c) = char::from_u32(first) {
+        return Some((c, 4));
+    }
+    let second = byte_scan::text_from(digits, 4).strip_prefix("\\u").and_then(unit);
+    match (first, second) {
+        (0xD800..0xDC00, Some(low @ 0xDC00..0xE000)) => {
+            let c = char::from_u32(0x10000 + ((first - 0xD800) << 10) + (low - 0xDC00))?;
+            Some((c, 10))
+        }
+        _ => Some(('\u{FFFD}', 4)),
+    }
+}
+
+fn encode(out: &mut String, text: &str) {
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\0'..' ' => {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{:04x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sanitize::sanitize;
+
+    #[test]
+    fn a_lone_carriage_return_between_tokens_leaves_json_json() {
+        for (text, expected) in [("\r7\r\r", "\n7\n\n"), ("[\r1,\r\n2]", "[\n1,\r\n2]")] {
+            let sanitised = sanitize(text, "application/json");
+            assert_eq!(sanitised.text, expected);
+            assert_eq!(sanitize(expected, "application/json").text, expected);
+        }
+        // In a string it stays what it was: an escape.
+        assert_eq!(sanitize(r#"{"a":"x\ry"}"#, "application/json").text, r#"{"a":"x^My"}"#);
+    }
+}

@@ -1,0 +1,53 @@
+//! The sanitizer: neutralizes untrusted text, then truncates it, before a model reads it.
+#![doc = include_str!("../README.md")]
+//!
+//! # Structure
+//!
+//! [`sanitize()`] chooses by the media type (`content_type`) how to read a text. HTML passes
+//! `html_to_markdown`, JSON `json_literals`. Then, in this order: `injection_phrases` flags,
+//! `escape_invisible` writes out hidden and terminal characters, `control_token_scan` escapes
+//! tokens and turn markers, `remote_images` escapes images. The order matters: escaping an `ESC`
+//! to `^[` can complete a token, never the reverse.
+//!
+//! The tables are `control_tokens` (tokens of providers) and `injection_phrase_table` (phrases in
+//! fifteen languages).
+//!
+//! # Invariants
+//!
+//! - Nothing is deleted silently: what is removed, replaced or escaped is counted in the report.
+//! - One pass reaches the fixpoint, except for HTML. `property_tests` checks it.
+//! - Text is truncated after it is sanitized: a cut could split what the sanitizer looks for.
+//! - Linear time, no I/O, no panic.
+
+mod bidi_controls;
+mod byte_scan;
+mod confusable_folding;
+mod content_type;
+mod control_token_scan;
+mod control_tokens;
+mod decode_utf8;
+mod escape_invisible;
+mod head_tail;
+mod html_to_markdown;
+mod injection_phrase_index;
+mod injection_phrase_table;
+mod injection_phrases;
+mod invisible_chars;
+mod json_literals;
+mod prefix_filter;
+mod remote_images;
+mod report;
+mod sanitize;
+mod truncate_json;
+mod truncate_text;
+
+#[cfg(test)]
+mod corpus_tests;
+#[cfg(test)]
+mod property_tests;
+
+pub use head_tail::{Captured, HeadTail};
+pub use report::{Change, ChangeKind, Flag, FlagKind};
+pub use sanitize::{Sanitized, sanitize, sanitize_bytes};
+pub use truncate_json::{JsonCut, TruncatedJson, truncate_json};
+pub use truncate_text::{Cut, Keep, TruncatedText, TruncationLimits, truncate};

@@ -1,0 +1,145 @@
+//! The report of a sanitized text: changes and flags.
+
+use serde::Serialize;
+use std::borrow::Cow;
+use std::fmt;
+
+/// Longest example kept in a report, in characters; enough to recognize the place.
+const EXAMPLE_CHARS: usize = 80;
+
+/// Most flags kept for one text; more of them would tell nothing new.
+const MAX_FLAGS: usize = 16;
+
+/// The kinds of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// Bytes that are not UTF-8, each replaced by U+FFFD.
+    InvalidUtf8,
+    /// A byte order mark at the very beginning, removed.
+    ByteOrderMark,
+    /// A control token or tool-call markup of some provider, escaped.
+    ControlToken,
+    /// A line that opens a conversation turn (`Human:`), escaped.
+    TurnMarker,
+    /// Characters that no reader can see and no script needs here, written out as `\u200B`.
+    Invisible,
+    /// Characters that steer a terminal, written in caret notation.
+    Terminal,
+    /// An image that would be fetched from a remote host, escaped to plain text.
+    RemoteImage,
+}
+
+/// One kind of change: how often, and the first occurrence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// What was changed.
+    pub kind: ChangeKind,
+    /// How many places (for [`ChangeKind::Invisible`]: how many characters).
+    pub count: usize,
+    /// The first occurrence as it is in the output, at most 80 characters.
+    pub example: String,
+    /// Whose format the first control token belongs to, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provider: Option<&'static str>,
+}
+
+impl fmt::Display for Change {
+    /// One line for models, traces and people.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            ChangeKind::InvalidUtf8 => "bytes that are not UTF-8, replaced",
+            ChangeKind::ByteOrderMark => "byte order mark, removed",
+            ChangeKind::ControlToken => {
+                "control token or tool-call markup, escaped with a backslash"
+            }
+            ChangeKind::TurnMarker => "conversation turn marker, escaped with a backslash",
+            ChangeKind::Invisible => "invisible character, written out",
+            ChangeKind::Terminal => "terminal control character, written out",
+            ChangeKind::RemoteImage => "remote image, escaped with a backslash",
+        };
+        write!(f, "{} x {what}", self.count)
+    }
+}
+
+/// What a plain-language order tries to achieve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlagKind {
+    /// Tells the reader to drop the instructions it has.
+    OverrideInstructions,
+    /// Gives the reader another role or announces new instructions.
+    NewRole,
+    /// Asks for silence towards the user.
+    HideFromUser,
+    /// Asks for the system prompt or the instructions.
+    RevealPrompt,
+    /// Asks to send private data somewhere.
+    SendData,
+    /// Orders a tool call.
+    ForceTool,
+    /// Addresses the model behind the reader.
+    AddressModel,
+    /// A link whose query is made to carry data out (`?data={conversation}`).
+    DataLink,
+}
+
+/// A suspicion about the text. The text itself stays as it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Flag {
+    /// What it looks like.
+    pub kind: FlagKind,
+    /// The words that raised it, folded (lower case, invisible characters removed).
+    pub example: String,
+}
+
+impl fmt::Display for Flag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.kind {
+            FlagKind::OverrideInstructions => "tells the reader to drop its instructions",
+            FlagKind::NewRole => "gives the reader another role",
+            FlagKind::HideFromUser => "asks for silence towards the user",
+            FlagKind::RevealPrompt => "asks for the prompt",
+            FlagKind::SendData => "asks to send data away",
+            FlagKind::ForceTool => "orders a tool call",
+            FlagKind::AddressModel => "addresses the model",
+            FlagKind::DataLink => "carries data out in a link",
+        };
+        write!(f, "{what}: {}", self.example)
+    }
+}
+
+/// Collects changes and flags while the text goes through the steps.
+#[derive(Debug, Default)]
+pub(super) struct Report {
+    pub(super) changes: Vec<Change>,
+    pub(super) flags: Vec<Flag>,
+}
+
+impl Report {
+    /// Counts `count` changes of a kind; `example` is asked for only the first time.
+    pub(super) fn change<'a>(
+        &mut self,
+        kind: ChangeKind,
+        count: usize,
+        provider: Option<&'static str>,
+        example: impl FnOnce() -> Cow<'a, str>,
+    ) {
+        if let Some(change) = self.changes.iter_mut().find(|change| change.kind == kind) {
+            change.count += count;
+        } else {
+            let example = example().chars().take(EXAMPLE_CHARS).collect();
+            self.changes.push(Change { kind, count, example, provider });
+        }
+    }
+
+    /// Adds a flag unless the same words raised it before.
+    pub(super) fn flag(&mut self, kind: FlagKind, words: &str) {
+        let example: String =
+            words.chars().filter(|c| !c.is_control()).take(EXAMPLE_CHARS).collect();
+        let flag = Flag { kind, example };
+        if self.flags.len() < MAX_FLAGS && !self.flags.contains(&flag) {
+            self.flags.push(flag);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The header `Idempotency-Key`.
+
+use axum::http::HeaderMap;
+use toolcrib_app::core::store::KEY_CHARS;
+
+use crate::problem::{Code, Problem};
+
+/// The header.
+pub(crate) const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
+/// Its description in the OpenAPI document.
+pub(crate) const IDEMPOTENCY_KEY_DESCRIPTION: &str = "Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`.";
+
+/// The key of a request.
+///
+/// # Errors
+/// `bad_request` if there are several, or it is not plain text, or too long.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let mut keys = headers.get_all(IDEMPOTENCY_KEY_HEADER).iter();
+    let Some(key) = keys.next() else { return Ok(None) };
+    let text = key.to_str().ok().filter(|_| keys.next().is_none());
+    let text = text.filter(|text| !text.trim().is_empty() && text.chars().count() <= KEY_CHARS);
+    let invalid = || {
+        let detail = format!("send one Idempotency-Key of 1 to {KEY_CHARS} plain characters");
+        Problem::new(Code::BadRequest, detail)
+    };
+    text.map(|text| Some(text.to_owned())).ok_or_else(invalid)
+}

@@ -1,0 +1,114 @@
+//! What a daemon needs from the program around it: the configuration, and the models and agents
+//! that the configuration names.
+
+use serde_json::Value;
+use toolcrib_app::agent::library::Agent;
+use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::runner::{RunnerLimits, StartRequest};
+
+/// A request to start a run.
+#[derive(Debug, Clone, Default)]
+pub struct RunRequest {
+    /// The message.
+    pub text: String,
+    /// The conversation; `None` starts one.
+    pub conversation: Option<ConversationId>,
+    /// Name of the agent; `None` = the configured one.
+    pub agent: Option<String>,
+    /// Model as `provider/model` or by its name; `None` = that of the agent, else the configured
+    /// one.
+    pub model: Option<String>,
+    /// A skill that is active from the start.
+    pub skill: Option<String>,
+    /// Its limits.
+    pub limits: RunnerLimits,
+    /// Its owner.
+    pub owner: String,
+    /// Its channel, such as `chat` or `external-agent`.
+    pub channel: String,
+}
+
+/// Why the program around the daemon failed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum HostError {
+    /// The request is not valid: an unknown agent, model or key. The text says what to do.
+    #[error("{0}")]
+    Invalid(String),
+    /// It does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// It was changed since it was read.
+    #[error("{0}")]
+    Stale(String),
+    /// It failed for reasons other than the request.
+    #[error("{0}")]
+    Failed(String),
+}
+
+/// One key of the configuration.
+#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+pub struct SettingRow {
+    /// The key, such as `tools.fetch_url.timeout`.
+    pub key: String,
+    /// Its current value; secrets are `***`.
+    pub value: Value,
+    /// The layer that sets it, with file and line if there are any.
+    pub origin: String,
+    /// Whether a change takes effect without a restart.
+    pub live: bool,
+}
+
+/// The result of reloading the configuration.
+#[derive(
+    Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
+pub struct Reloaded {
+    /// Settings that changed and take effect only after a restart.
+    pub needs_restart: Vec<String>,
+    /// Remarks on the configuration, for people.
+    pub remarks: Vec<String>,
+}
+
+/// The program around the daemon.
+pub trait DaemonHost: Send + Sync {
+    /// Prepares a new run.
+    fn prepare_run(&self, request: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>>;
+
+    /// Prepares a stored run to be resumed, by the setup of its [`StartRequest`].
+    fn prepare_resume<'a>(
+        &'a self,
+        run: &'a StoredRun,
+    ) -> BoxFuture<'a, Result<StartRequest, HostError>>;
+
+    /// The worker that drives a stored run (`CallStore::worker` reports whether it is alive);
+    /// `None` = there is none.
+    fn worker_of(&self, run: &StoredRun) -> Option<u64>;
+
+    /// The configured models, as a [`RunRequest`] names them, the default first.
+    fn models(&self) -> Vec<String>;
+
+    /// The agent of a [`RunRequest`] that names none.
+    fn default_agent(&self) -> Result<Agent, HostError>;
+
+    /// All keys of the configuration with their values.
+    fn settings(&self) -> Result<Vec<SettingRow>, HostError>;
+
+    /// Writes a key into the user's file; `None` removes it. If the whole configuration would not
+    /// be valid, the file stays unchanged.
+    fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError>;
+
+    /// Reloads the configuration and applies it. An invalid one changes nothing; the error says
+    /// where.
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>>;
+
+    /// Secrets that the configuration names, each with its user, such as `provider openai`.
+    fn secret_users(&self) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The file that added rules are written to: the user's own.
+    fn rules_file(&self) -> std::path::PathBuf;
+
+    /// The folder that added agents are written to: the user's own.
+    fn agents_folder(&self) -> std::path::PathBuf;
+}

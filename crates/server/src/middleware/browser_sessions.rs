@@ -1,0 +1,186 @@
+//! Sessions of the page: a token is exchanged once for a cookie, so that no script of the page
+//! holds the token.
+//!
+//! The browser sends a cookie with the requests of any page, so a cookie is valid only together
+//! with the origin that it was created for, and a request that changes something also needs a CSRF
+//! token, which only the page knows. Sessions end with the daemon.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use subtle::ConstantTimeEq as _;
+use toolcrib_app::core::TokenHash;
+
+use super::host_origin::{RequestOrigin, single_header};
+use super::token_cache::Credential;
+use super::token_format::{self, RandomUnavailable};
+use crate::problem::{Code, Problem};
+
+/// Name of the cookie.
+pub(crate) const SESSION_COOKIE: &str = "toolcrib_session";
+/// The header of the CSRF token; a page of another origin cannot send it.
+pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-session");
+/// Sessions at once; beyond that, the one that ends first is removed.
+const MAX_SESSIONS: usize = 1_000;
+
+/// A session.
+#[derive(Debug, Clone)]
+pub(crate) struct BrowserSession {
+    /// The token that it was created with.
+    pub(crate) credential: Credential,
+    /// The value of [`CSRF_HEADER`].
+    pub(crate) csrf_token: String,
+    /// Scheme, host and port of its page.
+    origin: String,
+    ends: Instant,
+}
+
+impl BrowserSession {
+    /// Seconds until it ends.
+    pub(crate) fn seconds_left(&self) -> u64 {
+        self.ends.saturating_duration_since(Instant::now()).as_secs()
+    }
+}
+
+/// The id of a session: the hash of its cookie.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct SessionId(TokenHash);
+
+impl SessionId {
+    fn from_cookie(cookie: &str) -> Self {
+        Self(TokenHash::from_token(cookie))
+    }
+}
+
+/// Sessions by their cookie.
+pub(crate) struct BrowserSessions {
+    lifetime: Duration,
+    by_cookie: Mutex<HashMap<SessionId, BrowserSession>>,
+}
+
+impl BrowserSessions {
+    /// Sessions with this lifetime.
+    pub(super) fn with_lifetime(lifetime: Duration) -> Self {
+        Self { lifetime, by_cookie: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, BrowserSession>> {
+        self.by_cookie.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Creates a session for the page of this origin; returns it with the value of its
+    /// `Set-Cookie`.
+    pub(crate) fn begin(
+        &self,
+        credential: Credential,
+        origin: &RequestOrigin,
+    ) -> Result<(BrowserSession, String), RandomUnavailable> {
+        let cookie = token_format::random_base64::<32>()?;
+        let csrf_token = token_format::random_base64::<16>()?;
+        let session = BrowserSession {
+            credential,
+            csrf_token,
+            origin: origin.origin.clone(),
+            ends: Instant::now() + self.lifetime,
+        };
+        let mut sessions = self.lock();
+        sessions.retain(|_, session| session.ends > Instant::now());
+        if sessions.len() >= MAX_SESSIONS {
+            let first = sessions.iter().min_by_key(|(_, session)| session.ends);
+            let first = first.map(|(cookie, _)| cookie.clone());
+            first.and_then(|first| sessions.remove(&first));
+        }
+        sessions.insert(SessionId::from_cookie(&cookie), session.clone());
+        let header = set_cookie(&cookie, self.lifetime.as_secs(), origin.is_secure);
+        Ok((session, header))
+    }
+
+    /// Ends the session of these headers; returns the value of the `Set-Cookie` that removes the
+    /// cookie.
+    pub(crate) fn end(&self, headers: &HeaderMap, origin: &RequestOrigin) -> String {
+        if let Some(cookie) = cookie(headers) {
+            self.lock().remove(&SessionId::from_cookie(cookie));
+        }
+        set_cookie("", 0, origin.is_secure)
+    }
+
+    /// The session of these headers, to be shown to its own page.
+    pub(crate) fn for_display(
+        &self,
+        headers: &HeaderMap,
+        origin: &RequestOrigin,
+    ) -> Option<BrowserSession> {
+        let found = self.get_valid(&SessionId::from_cookie(cookie(headers)?));
+        found.filter(|session| session.origin == origin.origin)
+    }
+
+    /// Whether a session has neither expired nor been ended.
+    pub(super) fn is_valid(&self, id: &SessionId) -> bool {
+        self.get_valid(id).is_some()
+    }
+
+    fn get_valid(&self, id: &SessionId) -> Option<BrowserSession> {
+        let found = self.lock().get(id).cloned();
+        found.filter(|session| session.ends > Instant::now())
+    }
+
+    /// The session of a request of its own page.
+    ///
+    /// # Errors
+    /// `forbidden` if another page may have sent the request.
+    pub(crate) fn authenticate(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        origin: &RequestOrigin,
+    ) -> Result<Option<(SessionId, BrowserSession)>, Problem> {
+        let Some(id) = cookie(headers).map(SessionId::from_cookie) else { return Ok(None) };
+        let Some(session) = self.get_valid(&id) else { return Ok(None) };
+        let by_its_page = session.origin == origin.origin && session.check_csrf(method, headers)?;
+        if by_its_page {
+            return Ok(Some((id, session)));
+        }
+        Err(Problem::new(
+            Code::Forbidden,
+            "the session is valid for its own page only: send `X-Toolcrib-Session` with requests that change something",
+        ))
+    }
+}
+
+impl BrowserSession {
+    /// Checks who sent a request. One that reads needs the Fetch Metadata of a browser;
+    /// `host_origin` has checked their value. One that changes something needs the CSRF token,
+    /// which no other page can send, and the Origin, which no page can forge.
+    fn check_csrf(&self, method: &Method, headers: &HeaderMap) -> Result<bool, Problem> {
+        let origin = single_header(headers, &header::ORIGIN)?;
+        if [Method::GET, Method::HEAD].contains(method) {
+            let fetch_site = single_header(headers, &super::host_origin::FETCH_SITE)?;
+            return Ok(fetch_site.is_some() && origin.is_none_or(|origin| origin == self.origin));
+        }
+        let token = single_header(headers, &CSRF_HEADER)?.unwrap_or_default();
+        let has_token = bool::from(token.as_bytes().ct_eq(self.csrf_token.as_bytes()));
+        Ok(has_token && origin.is_some_and(|origin| origin == self.origin))
+    }
+}
+
+/// The value of the session cookie. Of several, it is the first: browsers send the most specific
+/// path first.
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| name.trim() == SESSION_COOKIE).map(|(_, value)| value.trim())
+}
+
+fn set_cookie(value: &str, seconds: u64, is_secure: bool) -> String {
+    let secure = if is_secure { "; Secure" } else { "" };
+    format!(
+        "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
+    )
+}
+
+/// A `Set-Cookie` header; values of this file are always valid.
+pub(crate) fn cookie_header(value: &str) -> HeaderValue {
+    HeaderValue::from_str(value).unwrap_or_else(|_| HeaderValue::from_static(""))
+}

@@ -1,0 +1,46 @@
+//! What the middleware needs to check requests.
+
+use std::sync::Arc;
+
+use toolcrib_app::Toolcrib;
+
+use super::browser_sessions::BrowserSessions;
+use super::local_token;
+use super::token_cache::TokenCache;
+use crate::admission::Admission;
+use crate::settings::{DaemonSettings, Listen};
+use crate::start_error::StartError;
+
+/// What the middleware needs to check requests.
+pub(crate) struct MiddlewareState {
+    /// Valid tokens.
+    pub(crate) tokens: TokenCache,
+    /// Sessions of the page.
+    pub(crate) sessions: BrowserSessions,
+    /// Limits of clients.
+    pub(super) admission: Arc<Admission>,
+    /// Allowed hosts, origins and proxies.
+    pub(super) listen: Listen,
+    /// Bytes of a body.
+    pub(super) body_bytes: usize,
+}
+
+impl MiddlewareState {
+    /// Reads the token of this machine, or creates it.
+    pub(crate) async fn load(
+        toolcrib: &Toolcrib,
+        settings: &DaemonSettings,
+        admission: Arc<Admission>,
+    ) -> Result<Self, StartError> {
+        let machine = local_token::load_or_create(&settings.folder)?;
+        let store = Arc::clone(&toolcrib.stores().tokens);
+        let secrets = toolcrib.engine().sealing().secrets.clone();
+        Ok(Self {
+            tokens: TokenCache::new(store, &machine, secrets),
+            sessions: BrowserSessions::with_lifetime(settings.session_lifetime),
+            admission,
+            listen: settings.listen.clone(),
+            body_bytes: settings.body_bytes,
+        })
+    }
+}

@@ -1,0 +1,21 @@
+//! The middleware in front of every route, and of answers to unknown paths and methods: checks Host
+//! and Origin, authenticates the principal, and applies the limits of [`crate::admission`]. The
+//! role is checked after it, by each route.
+
+mod authenticate;
+pub(crate) mod browser_sessions;
+mod chain;
+mod forwarded_headers;
+mod host_origin;
+mod local_token;
+mod middleware_state;
+mod revocation;
+mod security_headers;
+mod token_cache;
+pub(crate) mod token_format;
+
+pub(crate) use authenticate::Authenticated;
+pub(crate) use chain::wrap;
+pub(crate) use forwarded_headers::is_proxy;
+pub(crate) use host_origin::RequestOrigin;
+pub(crate) use middleware_state::MiddlewareState;

@@ -1,0 +1,187 @@
+//! Valid tokens, looked up by their hash and cached so briefly that a token that another daemon
+//! revokes becomes invalid here within a second.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use subtle::ConstantTimeEq as _;
+use toolcrib_app::Secrets;
+use toolcrib_app::core::{ApiToken, StoreError, TokenHash, TokenId, TokenStore};
+
+use super::token_format;
+use crate::role::{Principal, Role, Roles};
+
+/// How long a row is used without reading it again.
+const CACHE_TTL: Duration = Duration::from_millis(500);
+/// Time between two updates of when a token was last used.
+const LAST_USED_INTERVAL: Duration = Duration::from_secs(60);
+/// Cached rows; more than the tokens in use.
+const MAX_CACHED: usize = 4_096;
+
+/// The token of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Credential {
+    /// The token of this machine.
+    Machine,
+    /// A token of the store.
+    Stored(TokenHash),
+}
+
+/// The valid tokens of this daemon.
+pub(crate) struct TokenCache {
+    store: Arc<dyn TokenStore>,
+    machine: TokenHash,
+    secrets: Secrets,
+    known: Mutex<HashMap<TokenHash, CachedToken>>,
+}
+
+/// A cached row.
+struct CachedToken {
+    row: Arc<ApiToken>,
+    read: Instant,
+    touched: Option<Instant>,
+}
+
+impl TokenCache {
+    /// The tokens of this store and the one of this machine. From their first use on, tokens are
+    /// masked in all output.
+    pub(super) fn new(store: Arc<dyn TokenStore>, machine: &str, secrets: Secrets) -> Self {
+        secrets.add([machine]);
+        Self { store, machine: TokenHash::from_token(machine), secrets, known: Mutex::default() }
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<TokenHash, CachedToken>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The principal of a token; `None` = it is unknown or not valid any more.
+    pub(crate) async fn authenticate(
+        &self,
+        token: &str,
+    ) -> Result<Option<(Credential, Principal)>, StoreError> {
+        if !token_format::is_token(token) {
+            return Ok(None);
+        }
+        let hash = TokenHash::from_token(token);
+        let is_machine = hash.as_str().as_bytes().ct_eq(self.machine.as_str().as_bytes());
+        if bool::from(is_machine) {
+            return Ok(Some((Credential::Machine, local_principal("owner"))));
+        }
+        let is_known = self.known().contains_key(&hash);
+        let credential = Credential::Stored(hash);
+        let principal = self.principal(&credential).await?;
+        if principal.is_some() && !is_known {
+            self.secrets.add([token]);
+        }
+        Ok(principal.map(|principal| (credential, principal)))
+    }
+
+    /// The principal of a credential, if it is still valid.
+    pub(crate) async fn principal(
+        &self,
+        credential: &Credential,
+    ) -> Result<Option<Principal>, StoreError> {
+        let Credential::Stored(hash) = credential else {
+            return Ok(Some(local_principal("owner")));
+        };
+        let Some(row) = self.row(hash).await? else { return Ok(None) };
+        let now = jiff::Timestamp::now().as_millisecond();
+        if !row.is_valid_at(now) {
+            return Ok(None);
+        }
+        self.touch(hash, row.id, now);
+        Ok(Some(principal(&row)))
+    }
+
+    async fn row(&self, hash: &TokenHash) -> Result<Option<Arc<ApiToken>>, StoreError> {
+        if let Some(known) = self.known().get(hash).filter(|known| known.read.elapsed() < CACHE_TTL)
+        {
+            return Ok(Some(Arc::clone(&known.row)));
+        }
+        let read = Instant::now();
+        let row = self.store.token_by_hash(hash).await?;
+        let mut known = self.known();
+        let Some(row) = row.map(Arc::new) else {
+            known.remove(hash);
+            return Ok(None);
+        };
+        if known.len() >= MAX_CACHED {
+            known.retain(|_, known| known.read.elapsed() < CACHE_TTL);
+        }
+        // `revoke` may have read a newer row meanwhile.
+        if let Some(newer) = known.get(hash).filter(|known| known.read > read) {
+            return Ok(Some(Arc::clone(&newer.row)));
+        }
+        let touched = known.get(hash).and_then(|known| known.touched);
+        known.insert(hash.clone(), CachedToken { row: Arc::clone(&row), read, touched });
+        Ok(Some(row))
+    }
+
+    /// Stores when the token was used, without delaying the request.
+    fn touch(&self, hash: &TokenHash, id: TokenId, now: i64) {
+        let mut known = self.known();
+        let Some(known) = known.get_mut(hash) else { return };
+        if known.touched.is_some_and(|at| at.elapsed() < LAST_USED_INTERVAL) {
+            return;
+        }
+        known.touched = Some(Instant::now());
+        let store = Arc::clone(&self.store);
+        tokio::spawn(async move {
+            if let Err(error) = store.touch_token(id, now).await {
+                tracing::debug!(%error, "the last use of a token could not be stored");
+            }
+        });
+    }
+
+    /// All tokens.
+    pub(crate) async fn list(&self) -> Result<Vec<ApiToken>, StoreError> {
+        self.store.tokens().await
+    }
+
+    /// Stores a new token.
+    pub(crate) async fn add(&self, token: &str, row: ApiToken) -> Result<(), StoreError> {
+        self.secrets.add([token]);
+        self.store.add_token(row).await
+    }
+
+    /// Revokes a token: it is not valid any more when this returns. `false` = it was revoked
+    /// before.
+    pub(crate) async fn revoke(
+        &self,
+        id: TokenId,
+        hash: &TokenHash,
+        by: &str,
+    ) -> Result<bool, StoreError> {
+        let now = jiff::Timestamp::now().as_millisecond();
+        let revoked = self.store.revoke_token(id, by, now).await?;
+        self.known().remove(hash);
+        self.row(hash).await?;
+        Ok(revoked)
+    }
+}
+
+/// The owner, authenticated by the token of the machine or on the socket.
+pub(super) fn local_principal(name: &str) -> Principal {
+    Principal {
+        name: name.to_owned(),
+        owner: String::new(),
+        roles: Roles::from_roles(&[Role::Owner]),
+        client: name.to_owned(),
+        tools: None,
+        expires_at: None,
+    }
+}
+
+fn principal(row: &ApiToken) -> Principal {
+    // A role of a newer version is ignored.
+    let roles: Vec<Role> = row.roles.iter().filter_map(|role| role.parse().ok()).collect();
+    Principal {
+        name: format!("token {}", row.name),
+        owner: row.owner.clone(),
+        roles: Roles::from_roles(&roles),
+        client: row.id.to_string(),
+        tools: row.tools.clone(),
+        expires_at: row.expires_at,
+    }
+}

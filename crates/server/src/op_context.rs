@@ -1,0 +1,38 @@
+//! The context in which a request runs operations.
+
+use toolcrib_app::agent::library::Library;
+use toolcrib_app::core::CallId;
+use toolcrib_ops::{AcceptedCall, ActiveCalls, OpContext, StoreContext};
+
+use crate::active_requests::ActiveCallTable;
+use crate::role::Principal;
+use crate::state::DaemonState;
+
+impl DaemonState {
+    /// The context of operations that only need the stores.
+    pub(crate) fn store_context<'a>(&'a self, principal: &'a Principal) -> StoreContext<'a> {
+        StoreContext {
+            stores: self.stores(),
+            owner: &principal.owner,
+            actor: &principal.name,
+            shows_payloads: principal.sees_payloads(),
+            active_calls: self.active_requests(),
+        }
+    }
+
+    /// The context of all other operations; `library` where they look up agents or skills.
+    pub(crate) fn op_context<'a>(
+        &'a self,
+        principal: &'a Principal,
+        library: Option<&'a Library>,
+    ) -> OpContext<'a> {
+        OpContext { toolcrib: self.toolcrib(), library, store: self.store_context(principal) }
+    }
+}
+
+impl ActiveCalls for ActiveCallTable {
+    fn find(&self, owner: &str, call: CallId) -> Option<AcceptedCall> {
+        let active = self.get(call).filter(|active| active.owner == owner)?;
+        Some(AcceptedCall { tool: active.tool, actor: active.by })
+    }
+}

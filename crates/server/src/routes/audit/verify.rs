@@ -1,0 +1,112 @@
+//! Verifying the audit, and signing how far it has grown.
+
+use std::path::{Path, PathBuf};
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::ANCHORS_FILE;
+use toolcrib_app::audit::{
+    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence,
+    PUBLIC_KEY_FILE, Start, TrustedKeys, verify, verify_calls, verify_decisions,
+};
+
+use crate::api::Json;
+use crate::problem::{Code, Problem};
+use crate::role::Principal;
+use crate::state::DaemonState;
+
+/// What is to be verified.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct VerifyBody {
+    /// Whether calls, questions, grants and switches are held against their records too: slower, every row is read.
+    rows: bool,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Verified {
+    /// Whether nothing was found. A key that lies on this machine proves nothing to others: they verify an export with a key that they hold.
+    sound: bool,
+    /// Each chain with its findings.
+    chains: Value,
+    /// What became of the calls; absent unless it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    calls: Option<Value>,
+    /// The same of questions, grants and switches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    decisions: Option<Value>,
+    /// What is odd and no finding.
+    remarks: Vec<Value>,
+}
+
+/// How far the chain had grown when it was signed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Checkpointed {
+    /// The checkpoint; absent = nothing is new since the last one, or there is no key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    checkpoint: Option<Value>,
+}
+
+fn folder(daemon: &DaemonState) -> PathBuf {
+    daemon.toolcrib().state_folder().join("audit")
+}
+
+/// What the records are held against. A key or anchors that are not there yet, because nothing was signed, are none.
+fn evidence(folder: &Path) -> Result<Evidence, Problem> {
+    let failed = |what: &str, error: &dyn std::fmt::Display| {
+        Problem::new(Code::Unavailable, format!("{what} of the audit cannot be read: {error}"))
+    };
+    let keys = match std::fs::read_to_string(folder.join(PUBLIC_KEY_FILE)) {
+        Ok(text) => TrustedKeys::parse(&text).map_err(|error| failed("the public key", &error))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => TrustedKeys::default(),
+        Err(error) => return Err(failed("the public key", &error)),
+    };
+    let path = folder.join(ANCHORS_FILE);
+    let anchors = if path.exists() {
+        Some(AnchorFile::read(&path).map_err(|error| failed("the anchors", &error))?)
+    } else {
+        None
+    };
+    Ok(Evidence { keys, anchors, start: Start::Genesis })
+}
+
+pub(super) async fn verify_audit(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(body): Json<VerifyBody>,
+) -> Result<Json<Verified>, Problem> {
+    let folder = folder(&daemon);
+    let evidence = tokio::task::spawn_blocking(move || evidence(&folder)).await;
+    let evidence = evidence
+        .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the key could not be read")))?;
+    let stores = daemon.stores();
+    let chains = verify(&*stores.audit, &evidence).await?;
+    let mut sound = chains.iter().all(ChainReport::is_sound);
+    let (mut calls, mut decisions) = (None, None);
+    if body.rows {
+        let owners = [principal.owner.as_str()];
+        let decided = DecisionStores {
+            approvals: &*stores.approvals,
+            grants: &*stores.grants,
+            switches: &*stores.switches,
+        };
+        let found: CallsReport =
+            verify_calls(&*stores.audit, &*stores.calls, &*stores.history, &owners).await?;
+        let other: DecisionsReport = verify_decisions(&*stores.audit, decided, &owners).await?;
+        sound &= found.is_sound() && other.is_sound();
+        calls = Some(json!(found));
+        decisions = Some(json!(other));
+    }
+    let remarks = evidence.remark().iter().map(|remark| json!(remark)).collect();
+    Ok(Json(Verified { sound, chains: json!(chains), calls, decisions, remarks }))
+}
+
+pub(super) async fn checkpoint_now(
+    State(daemon): State<DaemonState>,
+) -> Result<Json<Checkpointed>, Problem> {
+    let checkpoint = daemon.stores().audit.checkpoint_now().await?;
+    Ok(Json(Checkpointed { checkpoint: checkpoint.map(|checkpoint| json!(checkpoint)) }))
+}

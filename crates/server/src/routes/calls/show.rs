@@ -1,0 +1,39 @@
+//! One call: its state, and its result by its id.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::CallId;
+use toolcrib_ops::calls::{self, CallDocument, ShowCallRequest};
+
+use super::start::parse_wait;
+use crate::api::{Json, Path, Query};
+use crate::problem::Problem;
+use crate::role::Principal;
+use crate::state::DaemonState;
+
+/// How long its end is waited for.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ShowCallQuery {
+    /// Milliseconds to wait while this daemon has it at work, at most 600,000; 0 when nobody says.
+    #[schemars(range(max = 600_000))]
+    wait_ms: Option<u64>,
+}
+
+pub(super) async fn show_call(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(call): Path<CallId>,
+    Query(query): Query<ShowCallQuery>,
+) -> Result<Json<CallDocument>, Problem> {
+    let wait = parse_wait(query.wait_ms)?;
+    let active = daemon.active_requests().get(call);
+    let active = active.filter(|active| active.owner == principal.owner);
+    if let (Some(wait), Some(active)) = (wait, active) {
+        // A call that goes on longer than the caller waits is shown as it is by then.
+        let _ = tokio::time::timeout(wait, active.over.cancelled()).await;
+    }
+    let ctx = daemon.store_context(&principal);
+    Ok(Json(calls::show(&ctx, ShowCallRequest { call }).await?))
+}

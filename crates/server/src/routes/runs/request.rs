@@ -1,0 +1,103 @@
+//! What a run is asked for with.
+
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use toolcrib_app::agent::context::Money;
+use toolcrib_app::core::canonical_json;
+use toolcrib_app::runner::RunnerLimits;
+
+use super::conversation_id;
+use crate::active_requests::channel_for;
+use crate::daemon_host::RunRequest;
+use crate::problem::Problem;
+use crate::role::Principal;
+
+/// A run that is asked for.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewRun {
+    /// What is said, at least one word.
+    pub(crate) text: String,
+    /// The agent; the configured one when nobody says.
+    #[serde(default)]
+    pub(crate) agent: Option<String>,
+    /// The model as `provider/model`; the agent's, else the configured one when nobody says.
+    #[serde(default)]
+    pub(crate) model: Option<String>,
+    /// The conversation to go on with; a new one when nobody says.
+    #[serde(default)]
+    pub(crate) conversation: Option<String>,
+    /// A skill that is active from the start.
+    #[serde(default)]
+    pub(crate) skill: Option<String>,
+    /// What it may use; the agent's own limits hold where nothing is said.
+    #[serde(default)]
+    pub(crate) limits: Limits,
+    /// Answer only when the run has ended or waits for a person.
+    #[serde(default)]
+    pub(crate) wait: bool,
+    /// Answer with the events of the run.
+    #[serde(default)]
+    pub(crate) stream: bool,
+}
+
+/// What a run may use.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Limits {
+    /// Rounds of calls, 1 to 100.
+    #[schemars(range(min = 1, max = 100))]
+    pub(crate) rounds: Option<u32>,
+    /// Calls, at least 1.
+    #[schemars(range(min = 1))]
+    pub(crate) calls: Option<u64>,
+    /// Tokens, at least 1.
+    #[schemars(range(min = 1))]
+    pub(crate) tokens: Option<u64>,
+    /// Seconds that it works, at least 1.
+    #[schemars(range(min = 1))]
+    pub(crate) seconds: Option<u64>,
+    /// Millionths of a US dollar, by estimate.
+    pub(crate) micro_dollars: Option<u64>,
+}
+
+impl NewRun {
+    /// What is asked for, in the name of this principal.
+    pub(super) fn run_request(self, principal: &Principal) -> Result<RunRequest, Problem> {
+        if self.text.trim().is_empty() {
+            return Err(Problem::invalid("text must not be empty"));
+        }
+        let Limits { rounds, calls, tokens, seconds, micro_dollars } = self.limits;
+        let time = seconds.map(Duration::from_secs);
+        let limits = RunnerLimits { rounds, calls, tokens, time, cost: micro_dollars.map(Money) };
+        let limits = limits.check().map_err(|error| Problem::invalid(error.to_string()))?;
+        let conversation = self.conversation.as_deref().map(conversation_id).transpose()?;
+        Ok(RunRequest {
+            text: self.text,
+            conversation,
+            agent: self.agent,
+            model: self.model,
+            skill: self.skill,
+            limits,
+            owner: principal.owner.clone(),
+            channel: channel_for(principal).to_owned(),
+        })
+    }
+
+    /// The hash of what is asked for; how the answer is wanted is no part of it.
+    pub(super) fn fingerprint(&self, principal: &Principal) -> String {
+        let limits = serde_json::to_value(self.limits).unwrap_or_default();
+        canonical_json::sha256(&json!([
+            self.text,
+            self.agent,
+            self.model,
+            self.conversation,
+            self.skill,
+            limits,
+            principal.owner
+        ]))
+    }
+}

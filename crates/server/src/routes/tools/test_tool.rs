@@ -1,0 +1,128 @@
+//! Trying a tool: whether its configuration is complete, what a call gives, or what would become of one.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_ops::calls::CallDocument;
+use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, find_tool};
+
+use super::show::config;
+use crate::active_requests::CallsReply;
+use crate::admission::AdmittedCaller;
+use crate::api::{Json, Path};
+use crate::problem::Problem;
+use crate::routes::calls::document::no_answer;
+use crate::routes::calls::start::NewCall;
+use crate::state::DaemonState;
+
+/// How a tool is tried.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct TestBody {
+    /// Arguments of a call; absent = only the configuration is looked at.
+    arguments: Option<Value>,
+    /// Whether nothing runs: it is only told what would become of the call.
+    dry_run: bool,
+}
+
+/// What was found.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct Tested {
+    /// Whether all required configuration has a value.
+    complete: bool,
+    /// Required configuration without a value.
+    missing: Vec<String>,
+    /// The same in words: `Configuration looks complete`, or what is missing.
+    message: String,
+    /// What became of the call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call: Option<CallDocument>,
+    /// What would become of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    forecast: Option<ForecastDocument>,
+}
+
+/// What would become of a call.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct ForecastDocument {
+    /// `run`, `ask`, `deny`, or `fail` before it comes to policy.
+    would: String,
+    /// The operation that policy names.
+    operation: Option<String>,
+    /// The arguments that it would run with, secrets masked.
+    args: Value,
+    /// Assessed risk.
+    risk: Option<Value>,
+    /// Assessed effect.
+    effect: Option<Value>,
+    /// Assessed reach.
+    reach: Option<Value>,
+    /// What policy says, with the rule.
+    ruling: Option<Value>,
+    /// Why a person would be asked.
+    reasons: Vec<Value>,
+    /// What asking means here, in words.
+    asking: Option<String>,
+    /// Why it would not run.
+    error_type: Option<String>,
+    /// The same in words.
+    message: Option<String>,
+    /// The stages that it passed.
+    stages: Vec<Value>,
+}
+
+impl From<DryRunReply> for ForecastDocument {
+    fn from(reply: DryRunReply) -> Self {
+        Self {
+            would: reply.would.as_str().to_owned(),
+            operation: reply.operation,
+            args: reply.args,
+            risk: reply.risk.map(|risk| json!(risk)),
+            effect: reply.effect.map(|effect| json!(effect)),
+            reach: reply.reach.map(|reach| json!(reach)),
+            ruling: reply.ruling.map(|ruling| json!(ruling)),
+            reasons: reply.reasons.iter().map(|reason| json!(reason)).collect(),
+            asking: reply.asking,
+            error_type: reply.refused.as_ref().map(|why| why.error_type.as_str().to_owned()),
+            message: reply.refused.map(|why| why.message),
+            stages: reply.stages.iter().map(|stage| json!(stage)).collect(),
+        }
+    }
+}
+
+pub(super) async fn test(
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
+    Path(name): Path<String>,
+    Json(body): Json<TestBody>,
+) -> Result<Json<Tested>, Problem> {
+    let spec = find_tool(daemon.toolcrib(), &name)?;
+    let rows = config(&daemon, &spec);
+    let missing: Vec<String> =
+        rows.into_iter().filter(|row| row.required && !row.set).map(|row| row.key).collect();
+    let message = if missing.is_empty() {
+        "Configuration looks complete".to_owned()
+    } else {
+        format!("Configuration is missing: {}", missing.join(", "))
+    };
+    let mut tested =
+        Tested { complete: missing.is_empty(), missing, message, call: None, forecast: None };
+    let Some(arguments) = body.arguments else {
+        if body.dry_run {
+            return Err(Problem::invalid("a dry run needs `arguments`"));
+        }
+        return Ok(Json(tested));
+    };
+    let call = NewCall { tool: spec.name.to_string(), arguments }.call();
+    let batch = daemon.calls().build_batch(&principal, vec![call]);
+    if body.dry_run {
+        let ctx = daemon.op_context(&principal, None);
+        tested.forecast = Some(tools::dry_run(&ctx, DryRunRequest { batch }).await?.into());
+    } else if let CallsReply::Answers(mut answers) =
+        daemon.calls().run(&principal, batch, None, None).await?
+    {
+        tested.call = Some(answers.pop().ok_or_else(no_answer)?.into());
+    }
+    Ok(Json(tested))
+}

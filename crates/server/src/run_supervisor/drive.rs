@@ -1,0 +1,295 @@
+//! Drives a run on a task of its own, from its start or from where it was left, until it has ended,
+//! waits for a person, or is paused because the daemon stops.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use toolcrib_app::agent::driver::{DriveError, DriveOutcome, NoHumanInput};
+use toolcrib_app::agent::events::{Event, EventSink};
+use toolcrib_app::agent::library::expand_tool_list;
+use toolcrib_app::core::{RunStatus, StoreError, StoredRun, WorkerState};
+use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_app::runner::{RunHandles, RunReport, RunnerError, StartRequest};
+
+use super::active_run::ActiveRun;
+use super::error::RunError;
+use super::run_registry::RunRefused;
+use super::stored_snapshot;
+use super::supervisor::{RunPermit, RunSupervisor};
+
+/// Where the driver starts.
+pub(super) enum StartPoint {
+    /// A new run.
+    Start(Box<StartRequest>),
+    /// A stored run.
+    Resume(Box<StoredRun>, Box<StartRequest>),
+}
+
+/// How a run is resumed.
+#[derive(Default)]
+pub(crate) struct ResumeOptions {
+    /// A message to it.
+    pub(crate) message: Option<UserMessage>,
+    /// It is resumed only to be stopped.
+    pub(crate) stop: bool,
+}
+
+/// Records in the setup of a run, if that is an object, that this process drives it. The engine
+/// does the same for calls that wait.
+pub(super) async fn set_worker(
+    supervisor: &RunSupervisor,
+    setup: &mut Value,
+) -> Result<(), StoreError> {
+    let epoch = supervisor.toolcrib().engine().claim().await?;
+    if let Some(setup) = setup.as_object_mut() {
+        setup.insert("worker".to_owned(), epoch.into());
+    }
+    Ok(())
+}
+
+/// Key in the setup of a run: the tools that the token of its starter was limited to. The limit
+/// holds for every process that resumes the run.
+const ONLY_TOOLS: &str = "only_tools";
+
+/// Limits a run to the tools of the token that starts it.
+pub(super) fn restrict_tools(
+    supervisor: &RunSupervisor,
+    start: &mut StartRequest,
+    only: Option<&[String]>,
+) {
+    let Some(only) = only else { return };
+    let names = supervisor.runner().tool_names();
+    let may = expand_tool_list(Some(only), &names).tools;
+    let mut tools = expand_tool_list(start.agent.tools.as_deref(), &names).tools;
+    tools.retain(|tool| may.contains(tool));
+    start.agent.tools = Some(tools);
+    if let Some(setup) = start.setup.as_object_mut() {
+        setup.insert(ONLY_TOOLS.to_owned(), json!(only));
+    }
+}
+
+/// Applies the limit that a stored run was started with.
+fn restore_tool_restriction(supervisor: &RunSupervisor, run: &StoredRun, start: &mut StartRequest) {
+    let only = run.state.pointer("/setup").and_then(|setup| setup.get(ONLY_TOOLS)).cloned();
+    let only = only.and_then(|only| serde_json::from_value::<Vec<String>>(only).ok());
+    restrict_tools(supervisor, start, only.as_deref());
+}
+
+/// Whether a run is stored as `running` and no process drives it.
+pub(crate) async fn is_abandoned(
+    supervisor: &RunSupervisor,
+    run: &StoredRun,
+) -> Result<bool, StoreError> {
+    if run.status != RunStatus::Running || supervisor.is_driving(run.id) {
+        return Ok(false);
+    }
+    let engine = supervisor.toolcrib().engine();
+    let Some(worker) = supervisor.host().worker_of(run) else { return Ok(true) };
+    if worker == engine.claim().await? {
+        // This process is its worker, and no task drives it.
+        return Ok(true);
+    }
+    let state = supervisor.stores().calls.worker(worker).await?;
+    Ok(!matches!(state, WorkerState::Alive(_)))
+}
+
+/// Resumes a run that is paused or abandoned. It is driven when this returns. One that this process
+/// drives already gets the message and the stop.
+pub(crate) async fn resume_run(
+    supervisor: &RunSupervisor,
+    run: StoredRun,
+    options: ResumeOptions,
+) -> Result<Arc<ActiveRun>, RunError> {
+    let permit = match supervisor.acquire_permit(run.id, run.conversation, None) {
+        Ok(permit) => permit,
+        Err(RunRefused::AlreadyActive) => {
+            let active = supervisor.get(run.id).ok_or(RunRefused::AlreadyActive)?;
+            if let Some(message) = options.message {
+                active.send_message(message);
+            }
+            if options.stop {
+                active.stop();
+            }
+            return Ok(active);
+        }
+        Err(other) => return Err(other.into()),
+    };
+    let mut start = supervisor.host().prepare_resume(&run).await?;
+    set_worker(supervisor, &mut start.setup).await?;
+    restore_tool_restriction(supervisor, &run, &mut start);
+    let active = match supervisor.get(run.id) {
+        Some(active) if active.is_current(run.epoch) => active,
+        stale => {
+            // Another process has driven it since: the snapshot here is out of date.
+            if let Some(stale) = stale {
+                stale.close();
+            }
+            let snapshot = stored_snapshot::load_snapshot(supervisor, &run).await?;
+            let owner = run.context.owner.clone();
+            Arc::new(ActiveRun::new(run.id, run.conversation, owner, snapshot))
+        }
+    };
+    let id = run.id;
+    let from = StartPoint::Resume(Box::new(run), Box::new(start));
+    drive_with(supervisor, permit, Arc::clone(&active), from, options).await?;
+    tracing::debug!(run = %id, "a run was resumed");
+    Ok(active)
+}
+
+/// Drives a run on a task of its own; returns when it is stored and driven, or cannot be.
+pub(super) async fn drive(
+    supervisor: &RunSupervisor,
+    permit: RunPermit,
+    active: Arc<ActiveRun>,
+    from: StartPoint,
+) -> Result<(), RunError> {
+    drive_with(supervisor, permit, active, from, ResumeOptions::default()).await
+}
+
+async fn drive_with(
+    supervisor: &RunSupervisor,
+    permit: RunPermit,
+    active: Arc<ActiveRun>,
+    from: StartPoint,
+    ResumeOptions { message, stop }: ResumeOptions,
+) -> Result<(), RunError> {
+    let control = active.start_epoch(match &from {
+        StartPoint::Start(_) => 0,
+        // Taking the run increments its epoch.
+        StartPoint::Resume(run, _) => run.epoch + 1,
+    });
+    if let Some(message) = message {
+        control.queue_message(message);
+    }
+    if stop {
+        control.stop();
+    }
+    supervisor.registry().runs.insert(active.id, Arc::clone(&active));
+    let (started, is_started) = oneshot::channel();
+    let handles = RunHandles {
+        control: control.clone(),
+        events: supervisor.telemetry().instrument_run(event_sink(&active, started)),
+        person: Arc::new(NoHumanInput),
+    };
+    let id = active.id;
+    let task =
+        tokio::spawn(drive_task(supervisor.clone(), permit, Arc::clone(&active), from, handles));
+    // The sender is dropped without a message if the run could not start.
+    if is_started.await.is_ok() {
+        supervisor.stores().runs.flush(id).await?;
+        // The daemon may have been told to stop after `pause_all` looked for runs.
+        if supervisor.shutdown_token().is_cancelled() {
+            control.hand_over();
+        }
+        return Ok(());
+    }
+    match task.await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(error)) => Err(RunError::Runner(error)),
+        Err(_) => {
+            untrack(supervisor, &active);
+            Err(RunError::Panicked)
+        }
+    }
+}
+
+/// Applies the events of a run to its snapshot, and reports that it has started.
+fn event_sink(active: &Arc<ActiveRun>, started: oneshot::Sender<()>) -> EventSink {
+    let (active, started) = (Arc::clone(active), Mutex::new(Some(started)));
+    Arc::new(move |event: Event| {
+        active.apply(&event);
+        if let Event::RunStart { .. } = event {
+            let started = started.lock().unwrap_or_else(PoisonError::into_inner).take();
+            if let Some(started) = started {
+                // The receiver is gone if the client has disconnected.
+                let _ = started.send(());
+            }
+        }
+    })
+}
+
+async fn drive_task(
+    supervisor: RunSupervisor,
+    permit: RunPermit,
+    active: Arc<ActiveRun>,
+    from: StartPoint,
+    handles: RunHandles,
+) -> Result<(), RunnerError> {
+    publish_state(&supervisor, &active, "running", None);
+    let runner = supervisor.runner();
+    let report = match from {
+        StartPoint::Start(start) => runner.start_as(active.id, *start, &handles).await,
+        StartPoint::Resume(run, start) => runner.resume(*run, *start, &handles).await,
+    };
+    drop(handles);
+    drop(permit);
+    finish_drive(&supervisor, &active, report)
+}
+
+/// Reports how the drive of a run ended.
+fn finish_drive(
+    supervisor: &RunSupervisor,
+    active: &Arc<ActiveRun>,
+    report: Result<RunReport, RunnerError>,
+) -> Result<(), RunnerError> {
+    match report {
+        Ok(finished) => {
+            let status = active.view().status.clone();
+            match finished.driven {
+                DriveOutcome::Paused(_) => {
+                    // Messages that it did not read are delivered when it is resumed.
+                    finished.left_over.into_iter().for_each(|message| active.send_message(message));
+                    publish_state(supervisor, active, "paused", status);
+                    // Its question may be decided already.
+                    supervisor.wake();
+                }
+                DriveOutcome::Ended(_) => {
+                    for message in finished.left_over {
+                        let text = format!("It had ended when this was said: {}", message.text);
+                        active.apply(&Event::Notice { text });
+                    }
+                    publish_state(supervisor, active, "ended", status);
+                    untrack(supervisor, active);
+                }
+            }
+            Ok(())
+        }
+        Err(error) => {
+            match &error {
+                RunnerError::Drive(DriveError::HandedOver) => {
+                    tracing::info!(run = %active.id, "a run was paused; it resumes after the restart");
+                }
+                RunnerError::Drive(DriveError::Store(StoreError::Fenced { .. })) => {
+                    tracing::info!(run = %active.id, "another daemon has taken over a run");
+                }
+                error => {
+                    tracing::warn!(run = %active.id, %error, "a run cannot continue here");
+                    active.apply(&Event::Notice { text: error.to_string() });
+                }
+            }
+            untrack(supervisor, active);
+            Err(error)
+        }
+    }
+}
+
+/// Stops reporting the events of a run.
+fn untrack(supervisor: &RunSupervisor, active: &Arc<ActiveRun>) {
+    supervisor.registry().remove(active);
+    active.close();
+}
+
+fn publish_state(
+    supervisor: &RunSupervisor,
+    active: &ActiveRun,
+    state: &str,
+    status: Option<String>,
+) {
+    let view = active.view();
+    let row = json!({
+        "run": active.id, "conversation": active.conversation, "agent": view.agent,
+        "state": state, "status": status,
+    });
+    supervisor.broadcast().publish(Some(&active.owner), "run", &row);
+}

@@ -1,0 +1,79 @@
+//! Why a run could not be started, resumed or read.
+
+use toolcrib_app::SubmitError;
+use toolcrib_app::core::{ConversationId, RunId, StoreError};
+use toolcrib_app::runner::RunnerError;
+
+use super::run_registry::RunRefused;
+use crate::daemon_host::HostError;
+
+/// Why a run could not be started, resumed or read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RunError {
+    /// The daemon is stopping.
+    #[error("the daemon is stopping")]
+    Stopping,
+    /// The conversation does not exist, or belongs to another owner.
+    #[error("there is no conversation {0}")]
+    UnknownConversation(ConversationId),
+    /// A run of this conversation has not ended: two would overwrite each other's messages.
+    #[error("the run {run} {} in this conversation; {}, or begin another conversation", .why.state(), .why.advice())]
+    ConversationBusy {
+        /// The run.
+        run: RunId,
+        /// Its state.
+        why: BusyReason,
+    },
+    /// A limit of runs is reached, or the run is active already.
+    #[error(transparent)]
+    Refused(#[from] RunRefused),
+    /// The idempotency key was used for another request.
+    #[error("this Idempotency-Key was used for another request; use a new one for each request")]
+    KeyReused,
+    /// The idempotency key is invalid.
+    #[error(transparent)]
+    InvalidKey(SubmitError),
+    /// Another process starts a run under the same key and has not stored it yet.
+    #[error("another daemon is starting this run; send the same request again")]
+    StartingElsewhere,
+    /// The program around the daemon refused.
+    #[error(transparent)]
+    Host(#[from] HostError),
+    /// The runner refused.
+    #[error(transparent)]
+    Runner(RunnerError),
+    /// The task of the run panicked.
+    #[error("the run failed before it started")]
+    Panicked,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why a conversation is busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BusyReason {
+    /// Its run waits for a person.
+    Paused,
+    /// Its run has no process and is recovered soon.
+    Abandoned,
+    /// Its run is active.
+    Active,
+}
+
+impl BusyReason {
+    fn state(self) -> &'static str {
+        match self {
+            Self::Paused => "waits for a person",
+            Self::Abandoned => "is about to be resumed",
+            Self::Active => "is active",
+        }
+    }
+
+    fn advice(self) -> &'static str {
+        match self {
+            Self::Paused => "decide its question or stop it",
+            Self::Abandoned | Self::Active => "wait for it or stop it",
+        }
+    }
+}

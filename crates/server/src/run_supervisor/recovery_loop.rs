@@ -1,0 +1,218 @@
+//! The recovery loop: resumes runs and calls that no process drives, and runs whose questions were
+//! decided by other processes; pauses all runs when the daemon stops.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use toolcrib_app::core::{
+    ApprovalId, ApprovalRequest, Clock as _, OpenRun, RunId, RunStatus, StoreError, StoredRun,
+    SystemClock,
+};
+
+use super::drive::{ResumeOptions, is_abandoned, resume_run};
+use super::resume::{finish_batch, has_decided};
+use super::shutdown::shut_down;
+use super::stored_snapshot::pending_approvals;
+use super::supervisor::RunSupervisor;
+
+/// Time between two recoveries of calls.
+const RECOVER_INTERVAL: Duration = Duration::from_secs(5);
+/// A run that seems abandoned is resumed if it still does after this time: a process that has just
+/// taken it is its worker by then.
+const ABANDONED_DELAY: Duration = Duration::from_millis(250);
+/// Runs of one scan, the oldest first.
+const MAX_OPEN_RUNS: usize = 10_000;
+/// The longest time between two attempts to resume a run.
+const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
+
+/// Scans until the daemon is told to stop, then pauses all runs. Other processes decide questions
+/// and abandon runs without a notification, hence the interval; this process wakes the loop.
+pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor) {
+    let mut state = RecoveryLoop::default();
+    loop {
+        let wait = match state.scan(supervisor).await {
+            Ok(wait) => wait,
+            Err(error) => {
+                tracing::warn!(%error, "open runs and questions could not be read");
+                supervisor.settings().recovery_interval
+            }
+        };
+        tokio::select! {
+            () = supervisor.shutdown_token().cancelled() => break,
+            () = supervisor.woken() => {}
+            () = tokio::time::sleep(wait) => {}
+        }
+    }
+    shut_down(supervisor).await;
+}
+
+/// What earlier scans found.
+#[derive(Default)]
+struct RecoveryLoop {
+    /// Runs whose events are reported here and that were not in the list of open runs.
+    missing: HashSet<RunId>,
+    recovered: Option<Instant>,
+    /// Runs that seem abandoned, with their epochs, and since when.
+    suspects: HashMap<RunId, (u64, Instant)>,
+    /// The questions of paused runs, with the epochs of the runs.
+    questions: HashMap<RunId, (u64, Vec<ApprovalId>)>,
+    /// Runs that could not be resumed: the number of attempts, and the time of the next one.
+    failures: HashMap<RunId, (u32, Instant)>,
+    /// Questions of the last scan; `None` = this is the first scan.
+    pending: Option<HashMap<ApprovalId, ApprovalRequest>>,
+}
+
+impl RecoveryLoop {
+    /// Scans once; returns the time until the next scan.
+    async fn scan(&mut self, supervisor: &RunSupervisor) -> Result<Duration, StoreError> {
+        if self.recovered.is_none_or(|at| at.elapsed() >= RECOVER_INTERVAL) {
+            recover_calls(supervisor).await?;
+            self.recovered = Some(Instant::now());
+        }
+        // Runs are read before questions: the question of a paused run is stored before its state.
+        let runs = supervisor.stores().runs.open_runs(MAX_OPEN_RUNS).await?;
+        let pending = supervisor.stores().approvals.pending().await?;
+        let pending: HashMap<_, _> =
+            pending.into_iter().map(|request| (request.id, request)).collect();
+        self.resume_abandoned(supervisor, &runs).await?;
+        self.resume_decided(supervisor, &runs, &pending).await?;
+        publish_questions(supervisor, self.pending.take(), &pending).await?;
+        self.pending = Some(pending);
+        self.missing = supervisor.registry().close_stale(&runs, &self.missing);
+        self.failures.retain(|id, _| runs.iter().any(|run| run.id == *id));
+        let interval = supervisor.settings().recovery_interval;
+        Ok(if self.suspects.is_empty() { interval } else { interval.min(ABANDONED_DELAY) })
+    }
+
+    /// Resumes runs that are stored as running and that no process drives.
+    async fn resume_abandoned(
+        &mut self,
+        supervisor: &RunSupervisor,
+        runs: &[OpenRun],
+    ) -> Result<(), StoreError> {
+        let mut suspects = HashMap::new();
+        for run in runs.iter().filter(|run| run.status == RunStatus::Running) {
+            if supervisor.is_driving(run.id) || !self.may_try(run.id) {
+                continue;
+            }
+            let Some(stored) = supervisor.stores().runs.run(run.id).await? else { continue };
+            if !is_abandoned(supervisor, &stored).await? {
+                continue;
+            }
+            match self.suspects.get(&run.id) {
+                Some((epoch, since)) if *epoch == stored.epoch => {
+                    if since.elapsed() >= ABANDONED_DELAY && has_capacity(supervisor) {
+                        self.resume_run(supervisor, stored).await;
+                    } else {
+                        suspects.insert(run.id, (stored.epoch, *since));
+                    }
+                }
+                _ => {
+                    suspects.insert(run.id, (stored.epoch, Instant::now()));
+                }
+            }
+        }
+        self.suspects = suspects;
+        Ok(())
+    }
+
+    /// Resumes paused runs whose questions were decided or have expired.
+    async fn resume_decided(
+        &mut self,
+        supervisor: &RunSupervisor,
+        runs: &[OpenRun],
+        pending_now: &HashMap<ApprovalId, ApprovalRequest>,
+    ) -> Result<(), StoreError> {
+        let paused: HashMap<RunId, &OpenRun> = runs
+            .iter()
+            .filter(|run| run.status == RunStatus::Paused)
+            .map(|run| (run.id, run))
+            .collect();
+        self.questions.retain(|id, _| paused.contains_key(id));
+        for run in paused.values() {
+            let known = self.questions.get(&run.id).is_some_and(|(epoch, _)| *epoch == run.epoch);
+            if !known {
+                let Some(stored) = supervisor.stores().runs.run(run.id).await? else { continue };
+                if stored.epoch != run.epoch || stored.status != RunStatus::Paused {
+                    continue;
+                }
+                let asked =
+                    pending_approvals(&stored).iter().filter_map(|wait| wait.approval()).collect();
+                self.questions.insert(run.id, (run.epoch, asked));
+            }
+            let Some((_, asked)) = self.questions.get(&run.id) else { continue };
+            let due = has_decided(asked, pending_now, SystemClock.now_ms());
+            if !due
+                || supervisor.is_driving(run.id)
+                || !self.may_try(run.id)
+                || !has_capacity(supervisor)
+            {
+                continue;
+            }
+            if let Some(stored) = supervisor.stores().runs.run(run.id).await? {
+                self.resume_run(supervisor, stored).await;
+            }
+        }
+        Ok(())
+    }
+
+    fn may_try(&self, run: RunId) -> bool {
+        self.failures.get(&run).is_none_or(|(_, again)| Instant::now() >= *again)
+    }
+
+    async fn resume_run(&mut self, supervisor: &RunSupervisor, run: StoredRun) {
+        let id = run.id;
+        match resume_run(supervisor, run, ResumeOptions::default()).await {
+            Ok(_) => {
+                self.failures.remove(&id);
+            }
+            Err(error) => {
+                let tries = self.failures.get(&id).map_or(0, |(tries, _)| *tries) + 1;
+                let wait =
+                    MAX_RETRY_DELAY.min(Duration::from_millis(500) * 2_u32.saturating_pow(tries));
+                tracing::warn!(run = %id, %error, tries, "a run cannot be resumed now");
+                self.failures.insert(id, (tries, Instant::now() + wait));
+            }
+        }
+    }
+}
+
+/// Records the outcome of calls whose process died, and finishes accepted batches.
+async fn recover_calls(supervisor: &RunSupervisor) -> Result<(), StoreError> {
+    let recovered = supervisor.toolcrib().engine().recover().await?;
+    let (unknown, batches) = (recovered.unknown.len(), recovered.batches.len());
+    if unknown + batches > 0 {
+        tracing::info!(unknown, batches, "calls of processes that died are recovered");
+    }
+    for batch in recovered.batches {
+        let supervisor = supervisor.clone();
+        tokio::spawn(async move { finish_batch(&supervisor, batch).await });
+    }
+    Ok(())
+}
+
+/// Whether fewer runs are driven than the limit: recovered runs are exempt from it, but must not
+/// take all of it from runs that clients start.
+fn has_capacity(supervisor: &RunSupervisor) -> bool {
+    supervisor.active_count() < supervisor.settings().max_runs
+}
+
+/// Publishes questions that were asked or decided since the last scan, by any process.
+async fn publish_questions(
+    supervisor: &RunSupervisor,
+    before: Option<HashMap<ApprovalId, ApprovalRequest>>,
+    now: &HashMap<ApprovalId, ApprovalRequest>,
+) -> Result<(), StoreError> {
+    let Some(before) = before else { return Ok(()) };
+    let mut asked: Vec<_> =
+        now.values().filter(|request| !before.contains_key(&request.id)).collect();
+    asked.sort_by_key(|request| request.id);
+    for request in asked {
+        supervisor.publish_approval(request);
+    }
+    for request in before.values().filter(|request| !now.contains_key(&request.id)) {
+        let found = supervisor.stores().approvals.get(request.id).await?;
+        supervisor.publish_decision(request, found.and_then(|(_, record)| record).as_ref());
+    }
+    Ok(())
+}

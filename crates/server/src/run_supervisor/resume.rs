@@ -1,0 +1,250 @@
+//! Resumes what a decision was about: the run that waits for it, or the call alone.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use toolcrib_app::core::store::{AcceptedBatch, PendingApproval};
+use toolcrib_app::core::{
+    ApprovalId, ApprovalRequest, Batch, BatchId, Clock as _, Invoker as _, RunId, RunSpec,
+    RunStatus, StoreError, StoredRun, SystemClock, WorkerState,
+};
+use toolcrib_app::runner::labels_of_run;
+use toolcrib_ops::approvals::ContinuedBy;
+
+use super::drive::{ResumeOptions, is_abandoned, resume_run};
+use super::supervisor::RunSupervisor;
+
+/// Time after which a run that is open in the engine is tried again without a notification.
+/// Requests of this daemon notify when they end, but a program that embeds the daemon may open the
+/// run through the same engine, which does not notify.
+const REOPEN_POLL_INTERVAL: Duration = Duration::from_millis(500);
+
+/// What resumes a call after the decision about it.
+pub(crate) enum ResumeTarget {
+    /// A run that this daemon drives; it looks for decisions itself.
+    LocalRun,
+    /// A run that is paused or abandoned.
+    Run(Box<StoredRun>),
+    /// Another process, which waits for the decision.
+    OtherProcess,
+    /// No run: the call is resumed alone.
+    Call,
+    /// Nothing: its run has ended.
+    Ended,
+}
+
+impl ResumeTarget {
+    /// The same without the run itself, for replies.
+    pub(crate) fn continued_by(&self) -> ContinuedBy {
+        match self {
+            Self::LocalRun | Self::Run(_) => ContinuedBy::Run,
+            Self::OtherProcess => ContinuedBy::Elsewhere,
+            Self::Call => ContinuedBy::Call,
+            Self::Ended => ContinuedBy::Nobody,
+        }
+    }
+}
+
+/// What a decision about this question resumes.
+pub(crate) async fn resume_target(
+    supervisor: &RunSupervisor,
+    pending: &PendingApproval,
+) -> Result<ResumeTarget, StoreError> {
+    let stores = supervisor.stores();
+    let run = match pending.request.run {
+        Some(id) if supervisor.is_driving(id) => return Ok(ResumeTarget::LocalRun),
+        Some(id) => stores.runs.run(id).await?,
+        None => None,
+    };
+    match run {
+        Some(run) if run.status == RunStatus::Ended => Ok(ResumeTarget::Ended),
+        Some(run)
+            if run.status == RunStatus::Running && !is_abandoned(supervisor, &run).await? =>
+        {
+            Ok(ResumeTarget::OtherProcess)
+        }
+        Some(run) => Ok(ResumeTarget::Run(Box::new(run))),
+        None => call_target(supervisor, pending).await,
+    }
+}
+
+/// A call without a stored run: a process at a terminal may wait for it (`waits` in its setup).
+async fn call_target(
+    supervisor: &RunSupervisor,
+    pending: &PendingApproval,
+) -> Result<ResumeTarget, StoreError> {
+    let setup = &pending.setup;
+    let waits = setup.get("waits").and_then(|waits| waits.as_bool()).unwrap_or(false);
+    let worker = setup.get("worker").and_then(|worker| worker.as_u64()).filter(|_| waits);
+    let Some(worker) = worker else { return Ok(ResumeTarget::Call) };
+    match supervisor.stores().calls.worker(worker).await? {
+        WorkerState::Alive(_) => Ok(ResumeTarget::OtherProcess),
+        WorkerState::Gone | WorkerState::Unknown => Ok(ResumeTarget::Call),
+    }
+}
+
+/// An accepted batch that resumes a call once a decision is stored.
+pub(crate) struct StoredPromise {
+    /// The call; or its parent call, which resumes it.
+    pub(crate) batch: AcceptedBatch,
+    /// For a child call: the question, and its run.
+    child: Option<(ApprovalId, Option<RunId>)>,
+}
+
+/// Stores a call that is resumed alone as an accepted batch, before the decision is stored: after a
+/// crash, recovery finds the batch whether the decision was stored or not.
+pub(crate) async fn store_promise(
+    supervisor: &RunSupervisor,
+    pending: &PendingApproval,
+) -> Result<StoredPromise, StoreError> {
+    let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
+    let parent = pending.batch.parent_call.as_deref();
+    let batch = match parent {
+        Some(parent) => Batch::clone(&parent.parent),
+        // The run is that of the response with the call; it is opened again when the call resumes.
+        None => Batch { run: None, ..pending.batch.clone() },
+    };
+    let accept = |epoch| {
+        let accepted = AcceptedBatch { id, key: None, batch: batch.clone(), accepted_at, epoch };
+        async move {
+            supervisor.stores().calls.accept(accepted.clone()).await?;
+            Ok(accepted)
+        }
+    };
+    let batch = supervisor.toolcrib().engine().under_claim(accept).await?;
+    let child = parent.map(|_| (pending.request.id, pending.request.run));
+    Ok(StoredPromise { batch, child })
+}
+
+/// Resumes what was decided, on a task of its own.
+pub(crate) async fn resume(
+    supervisor: &RunSupervisor,
+    target: ResumeTarget,
+    promise: Option<StoredPromise>,
+) {
+    match target {
+        // The run may be about to pause, having looked for a decision before it was stored.
+        ResumeTarget::LocalRun => supervisor.wake(),
+        ResumeTarget::Run(run) => {
+            if let Err(error) = resume_run(supervisor, *run, ResumeOptions::default()).await {
+                // The decision is stored: the recovery loop tries again.
+                tracing::warn!(%error, "a run could not be resumed at once after a decision");
+                supervisor.wake();
+            }
+        }
+        ResumeTarget::Call | ResumeTarget::Ended | ResumeTarget::OtherProcess => {}
+    }
+    if let Some(StoredPromise { batch, child }) = promise {
+        let supervisor = supervisor.clone();
+        tokio::spawn(async move {
+            match child {
+                None => finish_batch(&supervisor, batch).await,
+                Some((question, run)) => {
+                    resume_child_call(&supervisor, question, run, batch.id).await;
+                }
+            }
+        });
+    }
+}
+
+/// Resumes a child call, and then its parent.
+async fn resume_child_call(
+    supervisor: &RunSupervisor,
+    question: ApprovalId,
+    run: Option<RunId>,
+    batch: BatchId,
+) {
+    let _open = match run {
+        None => None,
+        Some(run) => match reopen_run(supervisor, run).await {
+            Ok(run) => Some(run),
+            Err(error) => {
+                // The batch stays accepted and is recovered later.
+                tracing::warn!(%question, %error, "a decided call cannot be resumed now");
+                return;
+            }
+        },
+    };
+    match supervisor.toolcrib().engine().resume(question).await {
+        // It has ended, or waits for the next decision, which stores a promise of its own.
+        Ok(_) => drop(supervisor.stores().calls.finish_batch(batch).await),
+        Err(error) => tracing::warn!(%question, %error, "a decided call was not resumed"),
+    }
+}
+
+/// Finishes an accepted batch. The runs of calls of responses are open in the engine until then.
+pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatch) {
+    // A parent call runs again in the run that it was in.
+    let mut runs: Vec<RunId> =
+        batch.batch.run.filter(|_| batch.batch.is_replay).into_iter().collect();
+    for call in &batch.batch.calls {
+        let question = supervisor.stores().approvals.for_call(call.id).await;
+        runs.extend(question.ok().flatten().and_then(|(pending, _)| pending.request.run));
+    }
+    let mut open = Vec::new();
+    for run in runs {
+        match reopen_run(supervisor, run).await {
+            Ok(run) => open.push(run),
+            Err(error) => {
+                // The batch stays accepted and is recovered later.
+                tracing::warn!(%run, %error, "a decided call cannot be resumed now");
+                return;
+            }
+        }
+    }
+    let _answers = supervisor.toolcrib().engine().finish(batch).await;
+}
+
+/// Opens a run in the engine for decided calls, with its taint labels. A run whose labels cannot be
+/// read must not continue as if it were untainted.
+async fn reopen_run(supervisor: &RunSupervisor, run: RunId) -> Result<ReopenedRun, StoreError> {
+    let labels = labels_of_run(&*supervisor.stores().runs, run).await;
+    let labels = labels.map_err(|error| StoreError::Failed(error.to_string()))?;
+    loop {
+        let mut request_ended = std::pin::pin!(supervisor.request_ended());
+        // Registered before the attempt, so that no notification is missed.
+        request_ended.as_mut().enable();
+        {
+            let mut reopened = supervisor.reopened_runs();
+            let calls = reopened.get(&run).copied().unwrap_or(0);
+            let spec = RunSpec { id: Some(run), labels: labels.clone(), ..RunSpec::default() };
+            if calls > 0 || supervisor.toolcrib().engine().open_run(spec).is_ok() {
+                reopened.insert(run, calls + 1);
+                return Ok(ReopenedRun { supervisor: supervisor.clone(), run });
+            }
+        }
+        // The other calls of its response still run; the run is closed when they end. Open runs are
+        // state of this process, so decisions of other processes do not matter here: those are
+        // found by the recovery loop.
+        let _ = tokio::time::timeout(REOPEN_POLL_INTERVAL, request_ended).await;
+    }
+}
+
+/// A run of a response that is open in the engine for one decided call or more.
+struct ReopenedRun {
+    supervisor: RunSupervisor,
+    run: RunId,
+}
+
+impl Drop for ReopenedRun {
+    fn drop(&mut self) {
+        let mut reopened = self.supervisor.reopened_runs();
+        let left = reopened.get_mut(&self.run).map_or(0, |calls| {
+            *calls -= 1;
+            *calls
+        });
+        if left == 0 {
+            reopened.remove(&self.run);
+            self.supervisor.toolcrib().engine().close_run(self.run);
+        }
+    }
+}
+
+/// Whether one of these questions is decided or has expired, so that its run can be resumed.
+pub(super) fn has_decided(
+    questions: &[ApprovalId],
+    pending: &HashMap<ApprovalId, ApprovalRequest>,
+    now_ms: i64,
+) -> bool {
+    questions.iter().any(|id| pending.get(id).is_none_or(|request| request.is_expired(now_ms)))
+}

@@ -1,0 +1,197 @@
+//! The snapshot of a run that this process does not drive, made from its stored state.
+
+use serde_json::Value;
+use toolcrib_app::agent::events::PendingInput;
+use toolcrib_app::agent::machine::{Pending, PendingKind, RunEnd};
+use toolcrib_app::core::{RunStatus, StoreError, StoredMessage, StoredRun};
+use toolcrib_app::providers::conversation::{Message, ModelMessage};
+
+use super::snapshot::{
+    ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, serialized_name,
+    to_value,
+};
+use super::supervisor::RunSupervisor;
+
+/// The snapshot of a stored run, with secrets masked: the stored state holds them for the process
+/// that resumes the run.
+pub(crate) async fn load_snapshot(
+    supervisor: &RunSupervisor,
+    run: &StoredRun,
+) -> Result<RunSnapshot, StoreError> {
+    let messages = supervisor.stores().runs.messages(run.conversation, 0).await?;
+    let secrets = &supervisor.toolcrib().engine().sealing().secrets;
+    let open = from_messages(run, &messages);
+    if secrets.is_empty() {
+        return Ok(open);
+    }
+    let masked = to_value(&open).map(|open| secrets.mask_json(&open)).unwrap_or_default();
+    Ok(serde_json::from_value(masked).unwrap_or_default())
+}
+
+/// The snapshot of a stored run and its messages, secrets included.
+fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
+    let state = &run.state;
+    let at = |pointer: &str| state.pointer(pointer).cloned().filter(|value| !value.is_null());
+    let number = |pointer: &str| state.pointer(pointer).and_then(Value::as_u64).unwrap_or(0);
+    let mut view = RunSnapshot {
+        run: run.id.to_string(),
+        conversation: run.conversation.to_string(),
+        agent: run.context.agent.clone(),
+        state: run_state(run.status),
+        usage: at("/state/spent/usage"),
+        cost: at("/state/spent/cost"),
+        tokens_saved: number("/state/spent/tokens_saved"),
+        rounds: number("/state/rounds") as u32,
+        ..RunSnapshot::default()
+    };
+    (view.status, view.message) = status_text(run);
+    view.waiting =
+        pending_approvals(run).iter().filter_map(|wait| to_value(&waiting(wait))).collect();
+    let mut round = 0;
+    for message in messages.iter().filter(|message| message.run == Some(run.id)) {
+        match serde_json::from_value(message.body.clone()) {
+            Ok(Message::User(said)) => {
+                view.items.push(SnapshotItem::Message {
+                    kind: serialized_name(&said.kind),
+                    text: said.text,
+                });
+            }
+            Ok(Message::Model(said)) => {
+                let has_calls = !said.turn.calls.is_empty();
+                add_answer(&mut view, *said, round);
+                round += u32::from(has_calls);
+            }
+            // Written by a newer version, which has kinds of messages that this one does not know.
+            Err(_) => {}
+        }
+    }
+    add_pending(&mut view, &pending_approvals(run), round.saturating_sub(1));
+    view
+}
+
+fn run_state(status: RunStatus) -> RunState {
+    match status {
+        RunStatus::Running => RunState::Running,
+        RunStatus::Paused => RunState::Paused,
+        RunStatus::Ended => RunState::Ended,
+    }
+}
+
+/// Why a stored run waits or how it ended, with a message where the status alone does not say it.
+pub(crate) fn status_text(run: &StoredRun) -> (Option<String>, Option<String>) {
+    match run.status {
+        RunStatus::Running => (None, None),
+        RunStatus::Paused => {
+            let waits = pending_approvals(run);
+            let asks = |wait: &Pending| matches!(wait.what, PendingKind::Answer(_));
+            let status =
+                if waits.iter().any(asks) { "clarification_needed" } else { "approval_needed" };
+            (Some(status.to_owned()), None)
+        }
+        RunStatus::Ended => {
+            let end = run.state.pointer("/state/phase/end").cloned().unwrap_or_default();
+            match serde_json::from_value::<RunEnd>(end) {
+                Ok(end) => {
+                    let message = match &end {
+                        RunEnd::Failed { message, .. } | RunEnd::Budget { message } => {
+                            Some(message.clone())
+                        }
+                        _ => None,
+                    };
+                    (Some(end.as_str().to_owned()), message)
+                }
+                Err(_) => (None, None),
+            }
+        }
+    }
+}
+
+/// The approvals and questions that a stored run waits for.
+pub(crate) fn pending_approvals(run: &StoredRun) -> Vec<Pending> {
+    let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
+    serde_json::from_value(pending).unwrap_or_default()
+}
+
+/// The form of the event `run-paused`.
+fn waiting(wait: &Pending) -> PendingInput {
+    match &wait.what {
+        PendingKind::Approval(request) => PendingInput::Approval(request.clone()),
+        PendingKind::Answer(question) => {
+            let (call, approval) = (wait.call, wait.approval());
+            PendingInput::Answer { call, approval, question: question.clone() }
+        }
+    }
+}
+
+/// Adds an answer of the model with its calls.
+fn add_answer(view: &mut RunSnapshot, said: ModelMessage, round: u32) {
+    let model = format!("{}/{}", said.provider, said.model);
+    view.text.clone_from(&said.turn.text);
+    view.items.push(SnapshotItem::Answer(ModelAnswer {
+        round,
+        model: model.clone(),
+        text: said.turn.text.clone(),
+        reasoning: said.turn.reasoning.clone(),
+        done: true,
+        stop: to_value(&said.turn.stop),
+        usage: to_value(&said.turn.usage),
+        cost: None,
+    }));
+    view.model.get_or_insert(model);
+    for (index, call) in said.turn.calls.iter().enumerate() {
+        let answer = said.answers().get(index).and_then(Option::as_ref);
+        let mut shown = SnapshotCall {
+            round,
+            index,
+            tool: call.name.clone(),
+            state: "input-available".to_owned(),
+            args: Some(args_value(&call.args)),
+            ..SnapshotCall::default()
+        };
+        if let Some(answer) = answer {
+            shown.call = Some(answer.call.to_string());
+            if let Some(tool) = &answer.tool {
+                shown.tool = tool.to_string();
+            }
+            shown.output = Some(answer.wire.clone());
+            shown.error_type =
+                answer.wire.get("error_type").and_then(Value::as_str).map(str::to_owned);
+            let kind = answer.kind.as_ref().map_or_else(|| "denied".to_owned(), serialized_name);
+            shown.state = match kind.as_str() {
+                "succeeded" if !answer.is_error => "output-available",
+                "denied" | "expired" => "output-denied",
+                _ => "output-error",
+            }
+            .to_owned();
+            shown.outcome = Some(kind).filter(|kind| kind != "succeeded");
+        }
+        view.items.push(SnapshotItem::Call(Box::new(shown)));
+    }
+}
+
+/// Adds approvals and questions to the calls that wait for them.
+fn add_pending(view: &mut RunSnapshot, pending: &[Pending], round: u32) {
+    for wait in pending {
+        let found = view.items.iter_mut().find_map(|item| match item {
+            SnapshotItem::Call(call) if (call.round, call.index) == (round, wait.index) => {
+                Some(call)
+            }
+            _ => None,
+        });
+        if let Some(call) = found {
+            call.call = Some(wait.call.to_string());
+            if let PendingKind::Approval(request) = &wait.what {
+                call.state = "approval-requested".to_owned();
+                call.approval = to_value(request);
+            }
+        }
+        if let PendingKind::Answer(question) = &wait.what {
+            view.items.push(SnapshotItem::Question {
+                call: wait.call.to_string(),
+                approval: wait.approval().map(|id| id.to_string()).unwrap_or_default(),
+                question: to_value(question).unwrap_or_default(),
+                said: None,
+            });
+        }
+    }
+}

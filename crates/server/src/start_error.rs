@@ -1,0 +1,12 @@
+//! Why a daemon cannot start.
+
+/// Why a daemon cannot start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// An address, a socket or a file cannot be used; the text says what to do.
+    #[error("{0}")]
+    Listen(String),
+    /// The store failed.
+    #[error("the store cannot be used: {0}")]
+    Store(#[from] toolcrib_app::core::StoreError),
+}

@@ -1,0 +1,144 @@
+//! The session of the page: a cookie that counts for one page only.
+
+use hyper::Method;
+use serde_json::{Value, json};
+
+use crate::raw_http::within;
+use crate::support::{Answer, Client, Events, TestDaemon};
+
+/// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata says.
+struct Page {
+    client: Client,
+    origin: String,
+    cookie: String,
+    word: String,
+}
+
+impl Page {
+    /// Exchanges a token.
+    async fn begin(daemon: &TestDaemon, token: &str) -> Self {
+        let origin = format!("http://{}", daemon.address);
+        let browser =
+            daemon.anybody().with("origin", &origin).with("sec-fetch-site", "same-origin");
+        let answer = browser.clone().with_token(token).post("/api/v1/session", &json!({})).await;
+        let word = answer.expect(201)["word"].as_str().unwrap().to_owned();
+        let cookie = answer.headers["set-cookie"].to_str().unwrap().to_owned();
+        for part in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
+            assert!(cookie.contains(part), "{cookie}");
+        }
+        assert!(!cookie.contains("Secure"), "plain text on loopback: {cookie}");
+        let cookie = cookie.split(';').next().unwrap().to_owned();
+        assert!(!cookie.contains(token) && !answer.text.contains(token));
+        let client = daemon.anybody().with("cookie", &cookie);
+        Self { client, origin, cookie, word }
+    }
+
+    /// What its own script sends with what changes something.
+    fn own(&self) -> Client {
+        let client = self.client.clone().with("origin", &self.origin);
+        client.with("x-toolcrib-session", &self.word)
+    }
+
+    async fn reads(&self) -> Answer {
+        self.client.clone().with("sec-fetch-site", "same-origin").get("/api/v1/session").await
+    }
+
+    /// Changes something, with the headers that its own script sends, except those that are left out.
+    async fn changes(&self, without: &[&str]) -> Answer {
+        let mut client = self.client.clone();
+        for (name, value) in [("origin", &self.origin), ("x-toolcrib-session", &self.word)] {
+            if !without.contains(&name) {
+                client = client.with(name, value);
+            }
+        }
+        client.post("/api/v1/tokens", &json!({"name": "x", "roles": ["viewer"]})).await
+    }
+}
+
+#[tokio::test]
+async fn a_page_reads_with_its_cookie_and_changes_with_its_word() {
+    let daemon = TestDaemon::start().await;
+    let page = Page::begin(&daemon, &daemon.token()).await;
+    // After a reload the page learns its word again.
+    let shown = page.reads().await.expect(200);
+    assert_eq!((&shown["word"], &shown["name"]), (&json!(page.word), &json!("owner")));
+    assert!((43_000..=43_200).contains(&shown["seconds_left"].as_u64().unwrap()));
+    assert_eq!(page.changes(&[]).await.status, 201);
+    for missing in [&["origin"][..], &["x-toolcrib-session"], &["origin", "x-toolcrib-session"]] {
+        let answer = page.changes(missing).await;
+        assert_eq!((answer.status.as_u16(), &*answer.problem()), (403, "forbidden"), "{missing:?}");
+    }
+    let wrong = page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", "x");
+    assert_eq!(wrong.delete("/api/v1/session").await.problem(), "forbidden");
+    // An image or a link on somebody else's page brings the cookie at most, and is no reading by the page.
+    assert_eq!(page.client.get("/api/v1/session").await.problem(), "forbidden");
+    let neighbour = page.client.clone().with("sec-fetch-site", "same-site");
+    assert_eq!(neighbour.get("/api/v1/session").await.problem(), "misdirected");
+    daemon.stop().await;
+}
+
+/// The cookie goes to every port and every name of this machine; the session does not.
+#[tokio::test]
+async fn a_session_is_bound_to_the_origin_of_its_page() {
+    let daemon = TestDaemon::start().await;
+    let page = Page::begin(&daemon, &daemon.token()).await;
+    let localhost = format!("localhost:{}", daemon.address.port());
+    let elsewhere =
+        page.client.clone().with("host", &localhost).with("sec-fetch-site", "same-origin");
+    assert_eq!(elsewhere.get("/api/v1/session").await.problem(), "forbidden");
+    let other = TestDaemon::start().await;
+    let foreign = other.anybody().with("cookie", &page.cookie).with("sec-fetch-site", "none");
+    assert_eq!(foreign.get("/api/v1/session").await.problem(), "unauthorized");
+    other.stop().await;
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_session_ends_by_logging_out_and_with_its_token() {
+    let daemon = TestDaemon::start().await;
+    let page = Page::begin(&daemon, &daemon.token()).await;
+    let reader = page.client.clone().with("sec-fetch-site", "same-origin");
+    let events = Events::open(&reader, "/api/v1/events", None).await;
+    let other = Events::open(&daemon.client(), "/api/v1/events", None).await;
+    let answer = page.own().send(Method::DELETE, "/api/v1/session", None).await;
+    assert_eq!(answer.status, 204);
+    assert!(answer.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
+    assert_eq!(page.reads().await.problem(), "unauthorized");
+    // What it reads ends with it; what its token reads does not.
+    assert_eq!(within(events.rest()).await.len(), 1);
+    let mut other = other;
+    assert_eq!(other.next().await.unwrap().name, "snapshot");
+    let off = json!({"state": "off"});
+    daemon.client().put("/api/v1/switches/tool:read_file", &off).await.expect(200);
+    within(other.until("switch")).await;
+
+    let body = json!({"name": "x", "roles": ["caller"]});
+    let made = daemon.client().post("/api/v1/tokens", &body).await.expect(201);
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let page = Page::begin(&daemon, &text(&made["token"])).await;
+    assert_eq!(page.reads().await.expect(200)["roles"], json!(["caller"]));
+    // What the token may not, its session may not.
+    assert_eq!(page.changes(&[]).await.problem(), "forbidden");
+    let path = format!("/api/v1/tokens/{}", text(&made["row"]["id"]));
+    assert_eq!(daemon.client().delete(&path).await.status, 204);
+    assert_eq!(page.reads().await.problem(), "unauthorized");
+    daemon.stop().await;
+}
+
+/// A session is made of a token: not of a session, and not of nothing.
+#[tokio::test]
+async fn only_a_token_begins_a_session() {
+    let daemon = TestDaemon::start().await;
+    let begin = |client: Client| async move { client.post("/api/v1/session", &json!({})).await };
+    assert_eq!(begin(daemon.anybody()).await.problem(), "unauthorized");
+    let page = Page::begin(&daemon, &daemon.token()).await;
+    assert_eq!(begin(page.client.clone()).await.problem(), "forbidden");
+    // Nor by its own page, with its word: the twelve hours would begin again and again.
+    let again = begin(page.own()).await;
+    assert_eq!(again.problem(), "forbidden");
+    assert!(again.text.contains("not of a session"), "{}", again.text);
+    let stale =
+        daemon.anybody().with("cookie", "toolcrib_session=x").with("sec-fetch-site", "none");
+    assert_eq!(stale.get("/api/v1/session").await.problem(), "unauthorized");
+    daemon.stop().await;
+}

@@ -1,0 +1,141 @@
+//! The result of parsing: a command line with its segments, interpretations and faults.
+
+use std::sync::Arc;
+
+/// A word after quote removal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Word {
+    /// Exactly this text.
+    Known(String),
+    /// Not known before the command runs: an expansion, or a pattern that matches file names. The
+    /// text is the word as written.
+    Unknown(String),
+}
+
+/// Kind of a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// A program with its arguments.
+    Command,
+    /// Assignments without a program.
+    Assignment,
+    /// A file that is opened for a command. `/dev/null` and duplicated descriptors (`2>&1`) are not
+    /// segments.
+    Redirection {
+        /// Whether the redirection can change the file.
+        writes: bool,
+        /// The file.
+        target: Word,
+    },
+}
+
+/// Why no allow rule can cover a segment.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum AllowBlocker {
+    /// Variables are set for the program or for later commands.
+    Assignment(String),
+    /// A word is not known before the command runs: an expansion.
+    Expansion(String),
+    /// The name of the program is not known before the command runs.
+    ComputedName(String),
+    /// A file is written.
+    Writes(String),
+    /// The line or this part of it was not parsed completely.
+    Unparsed(String),
+}
+
+/// One interpretation of a command: as written, or as the command that a wrapper program runs.
+///
+/// Interpretations of one command share their words, because a line of 200 KB may have one at every
+/// word.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Interpretation {
+    program: Word,
+    whole: Arc<[Word]>,
+    args: usize,
+    /// Names of the wrapper programs that were skipped, outermost first.
+    pub unwrapped: Arc<[String]>,
+    /// Whether allow rules see it: as written, or after timeout, time, nice, nohup, stdbuf, command
+    /// or xargs without options. Other interpretations are for deny and ask rules only.
+    pub for_allow: bool,
+}
+
+impl Interpretation {
+    /// An interpretation of a program with its arguments; `None` without words.
+    #[must_use]
+    pub fn new(words: &[Word], past: &[&str], for_allow: bool) -> Option<Self> {
+        let past = past.iter().map(|name| (*name).to_owned()).collect();
+        Self::from_word(&words.into(), 0, past, for_allow)
+    }
+
+    /// The words from `start` on; `None` if there are none.
+    pub(crate) fn from_word(
+        whole: &Arc<[Word]>,
+        start: usize,
+        past: Arc<[String]>,
+        for_allow: bool,
+    ) -> Option<Self> {
+        let program = whole.get(start)?.clone();
+        Some(Self {
+            program,
+            whole: whole.clone(),
+            args: start.saturating_add(1),
+            unwrapped: past,
+            for_allow,
+        })
+    }
+
+    /// The same arguments without the first `skipped`, for another program.
+    pub(crate) fn with_program(&self, program: Word, skipped: usize) -> Self {
+        let args = self.args.saturating_add(skipped);
+        Self { program, args, for_allow: false, ..self.clone() }
+    }
+
+    /// The program.
+    #[must_use]
+    pub fn program(&self) -> &Word {
+        &self.program
+    }
+
+    /// Its arguments.
+    #[must_use]
+    pub fn args(&self) -> &[Word] {
+        self.whole.get(self.args..).unwrap_or_default()
+    }
+
+    /// The program and its arguments.
+    pub fn words(&self) -> impl DoubleEndedIterator<Item = &Word> + Clone {
+        std::iter::once(&self.program).chain(self.args())
+    }
+}
+
+/// One part of a command line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Segment {
+    /// The text as written.
+    pub text: String,
+    /// Its kind.
+    pub kind: Kind,
+    /// The interpretations; empty unless it is a command.
+    pub readings: Vec<Interpretation>,
+    /// Why no allow rule can cover it; empty if one can.
+    pub blocks: Vec<AllowBlocker>,
+}
+
+/// Why a line was not parsed completely.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ParseFault {
+    /// Byte offset in the line.
+    pub at: usize,
+    /// Short description of the problem.
+    pub what: String,
+}
+
+/// A parsed command line.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct CommandLine {
+    /// Its parts, in the order in which they are written.
+    pub segments: Vec<Segment>,
+    /// Why it was not parsed completely; `None` if it was.
+    pub fault: Option<ParseFault>,
+}

@@ -1,0 +1,121 @@
+//! Lists and pipelines.
+
+use super::{Parsed, Parser};
+
+/// Words that end a list because the surrounding compound command continues.
+const CLOSERS: [&str; 8] = ["}", "then", "elif", "else", "fi", "do", "done", "esac"];
+
+/// Bash waits for the next line or rejects this one.
+const NOTHING_AFTER: &str = "an operator with nothing after it";
+
+impl Parser<'_, '_> {
+    /// Commands up to the end of the list, which is not consumed: a closing word or parenthesis,
+    /// the end of a case, or the end of the text.
+    pub(super) fn list(&mut self) -> Parsed<()> {
+        let mut goes_on = false;
+        loop {
+            self.lines()?;
+            match self.peek() {
+                None | Some(b')') if goes_on => return self.syntax_error(NOTHING_AFTER),
+                None | Some(b')') => return Ok(()),
+                Some(b';') => {
+                    if matches!(self.byte(1), Some(b';' | b'&')) {
+                        return Ok(());
+                    }
+                    return self.syntax_error("a semicolon after nothing");
+                }
+                _ => {}
+            }
+            if CLOSERS.contains(&self.keyword()) {
+                return if goes_on { self.syntax_error(NOTHING_AFTER) } else { Ok(()) };
+            }
+            self.pipeline()?;
+            goes_on = self.separator()?;
+        }
+    }
+
+    /// The operator between two pipelines; `true` if another pipeline must follow.
+    fn separator(&mut self) -> Parsed<bool> {
+        self.blanks();
+        let joins = matches!(
+            (self.peek(), self.byte(1)),
+            (Some(b'&'), Some(b'&')) | (Some(b'|'), Some(b'|'))
+        );
+        match (self.peek(), self.byte(1)) {
+            (None | Some(b')' | b'\n'), _) | (Some(b';'), Some(b';' | b'&')) => return Ok(false),
+            _ if joins => self.skip(2),
+            (Some(b'&' | b';'), _) => self.skip(1),
+            _ => return self.syntax_error("an operator that does not belong here"),
+        }
+        if self.is_next("\\\n") {
+            // Bash joins the lines first, which can change the operator.
+            let after = self.byte(2);
+            if matches!(after, Some(b'&' | b'|' | b';')) {
+                return self.syntax_error("an operator over two lines");
+            }
+        }
+        Ok(joins)
+    }
+
+    fn pipeline(&mut self) -> Parsed<()> {
+        loop {
+            self.lines()?;
+            self.prefixes();
+            self.command()?;
+            self.blanks();
+            if self.peek() != Some(b'|') || self.byte(1) == Some(b'|') {
+                return Ok(());
+            }
+            self.skip(1);
+            if self.is_next("\\\n") {
+                return self.syntax_error("an operator over two lines");
+            }
+            self.take("&");
+        }
+    }
+
+    /// `!`, and `time` before anything but a simple command.
+    fn prefixes(&mut self) {
+        loop {
+            self.blanks();
+            match self.keyword() {
+                "!" => self.skip(1),
+                "time" if self.is_timed_group() => {
+                    self.skip(4);
+                    self.blanks();
+                    if self.keyword() == "-p" {
+                        self.skip(2);
+                    }
+                }
+                _ => return,
+            }
+        }
+    }
+
+    /// Whether `time` precedes anything but a simple command.
+    fn is_timed_group(&mut self) -> bool {
+        let from = self.at;
+        self.skip(4);
+        self.blanks();
+        if self.keyword() == "-p" {
+            self.skip(2);
+            self.blanks();
+        }
+        let is_group = self.peek() == Some(b'(')
+            || matches!(
+                self.keyword(),
+                "{" | "!"
+                    | "[["
+                    | "if"
+                    | "for"
+                    | "while"
+                    | "until"
+                    | "case"
+                    | "select"
+                    | "function"
+                    | "coproc"
+            );
+        self.at = from;
+        is_group
+    }
+}

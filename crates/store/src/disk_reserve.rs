@@ -1,0 +1,103 @@
+//! Disk space reserved for the outcomes of running calls: a file that is deleted when the disk is
+//! full.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Reserved bytes: enough for the outcomes of some hundred calls with their WAL pages.
+const BYTES: u64 = 4 * 1024 * 1024;
+const BLOCK: usize = 64 * 1024;
+
+/// A placeholder file beside the database, deleted when the disk is full and created again when
+/// there is space. All processes of the database share it.
+pub(crate) struct DiskReserve {
+    path: PathBuf,
+}
+
+impl DiskReserve {
+    pub(crate) fn for_database(database: &Path) -> Self {
+        Self { path: companion_path(database, ".reserve") }
+    }
+
+    /// Creates the file unless it exists. An error means that the disk has no space for it.
+    pub(crate) fn create(&self) -> io::Result<()> {
+        if self.exists() {
+            return Ok(());
+        }
+        let made = fill(&self.path);
+        if made.is_err() {
+            // Half a reserve would only take space from others.
+            let _ = std::fs::remove_file(&self.path);
+        }
+        made
+    }
+
+    /// Whether the file exists in its full size.
+    pub(crate) fn exists(&self) -> bool {
+        std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() >= BYTES)
+    }
+
+    /// Deletes the file; `false` if another process has deleted it already.
+    pub(crate) fn release(&self) -> bool {
+        std::fs::remove_file(&self.path).is_ok()
+    }
+}
+
+fn fill(path: &Path) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let mut file = options.open(path)?;
+    if allocate(&file)? {
+        return Ok(());
+    }
+    let block = [0; BLOCK];
+    (0..BYTES / BLOCK as u64).try_for_each(|_| file.write_all(&block))
+}
+
+/// Allocates the space without writing; `false` if the file system does not support it.
+#[cfg(target_os = "linux")]
+fn allocate(file: &File) -> io::Result<bool> {
+    use rustix::fs::{FallocateFlags, fallocate};
+    match fallocate(file, FallocateFlags::empty(), 0, BYTES) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::OPNOTSUPP | rustix::io::Errno::NOSYS) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(_: &File) -> io::Result<bool> {
+    Ok(false)
+}
+
+/// The path of a companion file of a database: the database's name with this ending.
+pub(crate) fn companion_path(database: &Path, ending: &str) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_made_once_and_given_up_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let reserve = DiskReserve::for_database(&folder.path().join("store.db"));
+        assert!(!reserve.exists() && !reserve.release());
+        // A partial file of a process that died.
+        std::fs::write(folder.path().join("store.db.reserve"), "x").unwrap();
+        for _ in 0..2 {
+            reserve.create().unwrap();
+            assert!(reserve.exists());
+        }
+        assert!(reserve.release() && !reserve.release() && !reserve.exists());
+    }
+}

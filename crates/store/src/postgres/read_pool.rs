@@ -1,0 +1,89 @@
+//! Pool of Postgres connections for reads.
+
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Semaphore;
+use tokio_postgres::{Error, Row};
+use toolcrib_core::StoreError;
+
+use super::connection::{Connection, Connector, Params};
+use super::error::{is_connection_lost, stopped, store_error};
+
+/// Largest number of connections.
+const CONNECTIONS: usize = 4;
+/// Attempts of a read whose connection was lost: every idle connection may be dead, plus one new
+/// connection.
+const TRIES: usize = CONNECTIONS + 1;
+
+/// Connections, opened on demand.
+pub(super) struct ReadPool {
+    connector: Connector,
+    permits: Semaphore,
+    idle: Mutex<Vec<Connection>>,
+}
+
+/// A prepared or a dynamic statement.
+#[derive(Clone, Copy)]
+enum Query<'a> {
+    Prepared(&'static str),
+    Once(&'a str),
+}
+
+impl ReadPool {
+    pub(super) fn new(connector: Connector) -> Self {
+        Self { connector, permits: Semaphore::new(CONNECTIONS), idle: Mutex::default() }
+    }
+
+    /// The rows of a prepared statement.
+    pub(super) async fn rows(
+        &self,
+        sql: &'static str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.read(Query::Prepared(sql), params).await
+    }
+
+    /// The rows of a dynamic statement.
+    pub(super) async fn rows_once(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, StoreError> {
+        self.read(Query::Once(sql), params).await
+    }
+
+    async fn read(&self, query: Query<'_>, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let _permit = self.permits.acquire().await.map_err(|_| stopped())?;
+        let mut tries = 1;
+        loop {
+            match self.attempt(query, params).await {
+                Ok(rows) => return Ok(rows),
+                Err(error) if is_connection_lost(&error) && tries < TRIES => tries += 1,
+                Err(error) => return Err(store_error(&error)),
+            }
+        }
+    }
+
+    async fn attempt(&self, query: Query<'_>, params: Params<'_>) -> Result<Vec<Row>, Error> {
+        let link = match self.waiting() {
+            Some(link) => link,
+            None => self.connector.open().await?,
+        };
+        let rows = match query {
+            Query::Prepared(sql) => link.query(sql, params).await,
+            Query::Once(sql) => link.query_once(sql, params).await,
+        };
+        // A failed connection may be in an undefined state; if the reader's future is dropped, its
+        // connection goes with it.
+        if rows.is_ok() {
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
+        }
+        rows
+    }
+
+    fn waiting(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.retain(|link| !link.is_closed());
+        idle.pop()
+    }
+}

@@ -1,0 +1,80 @@
+//! Postgres: claims of workers.
+
+use toolcrib_core::{BoxFuture, StoreError, WorkerState};
+
+use super::super::PostgresStore;
+use super::super::error::Failure;
+use super::super::job::{Job, JobOutput, Tx};
+use super::{column, number};
+
+/// `$1` is the number that was just drawn for this store's audit chain, or NULL.
+const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at) VALUES (
+        coalesce($1, nextval('epochs')),
+        'process ' || $2::text || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
+        'working', clock_timestamp() + $3::double precision * interval '1 second'
+    ) RETURNING epoch";
+const RELEASE: &str =
+    "UPDATE workers SET state = 'released' WHERE epoch = $1 AND state = 'working'";
+const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
+
+impl PostgresStore {
+    pub(super) async fn claim_epoch(&self) -> Result<u64, StoreError> {
+        let lease = self.inner.leases.seconds();
+        let epoch = self.write(Claim { lease }).await?;
+        self.inner.leases.add(column(epoch));
+        Ok(epoch)
+    }
+
+    pub(super) async fn release_epoch(&self, epoch: u64) -> Result<(), StoreError> {
+        self.inner.leases.remove(column(epoch));
+        self.write(Release(epoch)).await
+    }
+
+    pub(super) async fn worker_state(&self, epoch: u64) -> Result<WorkerState, StoreError> {
+        let found = self
+            .fetch_optional(WORKER, &[&column(epoch)], |row| {
+                let works: bool = row.try_get(1)?;
+                Ok(if works { WorkerState::Alive(row.try_get(0)?) } else { WorkerState::Gone })
+            })
+            .await?;
+        Ok(found.unwrap_or(WorkerState::Unknown))
+    }
+}
+
+struct Claim {
+    lease: f64,
+}
+
+impl Job for Claim {
+    type Answer = u64;
+
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        Some(CLAIM)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<u64>, Failure>> {
+        Box::pin(async move {
+            let (fresh, process) = (tx.fresh_number(), std::process::id().to_string());
+            let row = tx.link.query_optional(CLAIM, &[&fresh, &process, &self.lease]).await?;
+            let missing = || StoreError::Failed("a claim was not written".into());
+            Ok(JobOutput::unaudited(number(&row.ok_or_else(missing)?, 0)?))
+        })
+    }
+}
+
+struct Release(u64);
+
+impl Job for Release {
+    type Answer = ();
+
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        Some(RELEASE)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
+        Box::pin(async move {
+            tx.link.execute(RELEASE, &[&column(self.0)]).await?;
+            Ok(JobOutput::unaudited(()))
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! What rules cost: a call through the door with 100 rules against one without, and the hardest lines with 10,000 rules.
+
+use std::hint::black_box;
+
+use serde_json::{Value, json};
+use toolcrib_core::Verdict;
+use toolcrib_engine::rules::{Layer, RuleQuery, RuleSet, RuleSource, RuleText};
+
+use crate::pipeline_call;
+use crate::results::Results;
+use crate::timing::{cpu_ms, cpu_nanos};
+
+/// Bytes of the lines.
+const LINE: usize = 200_000;
+/// Rules that they are judged by.
+const RULES: usize = 10_000;
+
+fn rules(many: impl Iterator<Item = (Verdict, String)>) -> RuleSet {
+    let written = many.enumerate().map(|(n, (effect, rule))| {
+        let text: RuleText =
+            serde_json::from_value(json!({"effect": effect, "rule": rule})).expect("a rule");
+        RuleSource { text, layer: Layer::User, origin: format!("rules.toml:{n}") }
+    });
+    RuleSet::compile(written.collect()).expect("rules without faults")
+}
+
+fn rule_query<'a>(tool: &'a str, args: &'a Value) -> RuleQuery<'a> {
+    RuleQuery {
+        operation: tool,
+        tool,
+        args,
+        agent: "coder",
+        channel: "chat",
+        workspace: "/a-workspace-that-is-not-there",
+        now_ms: 0,
+    }
+}
+
+/// Rules as people have them: most about commands, some about files, hosts and servers, one about the tool that is called.
+fn hundred() -> RuleSet {
+    let of = |n: usize| match n % 5 {
+        _ if n == 99 => (Verdict::Allow, "find(query:*)".to_owned()),
+        0 => (Verdict::Allow, format!("Bash(program{n} run:*)")),
+        1 => (Verdict::Deny, format!("Bash(program{n} delete:*)")),
+        2 => (Verdict::Ask, format!("Edit(./folder{n}/**)")),
+        3 => (Verdict::Deny, format!("WebFetch(domain:host{n}.example)")),
+        _ => (Verdict::Allow, format!("mcp__server__tool{n}")),
+    };
+    rules((0..100).map(of))
+}
+
+pub(crate) fn run(table: &mut Results) {
+    let set = hundred();
+    calls_with_rules(table, &set);
+    let args = json!({"query": "open invoices of last month", "limit": 20});
+    for (what, tool) in [("that one allows", "find"), ("that none is about", "look")] {
+        let nanos = cpu_nanos(9, 20_000, || {
+            black_box(set.evaluate(black_box(&rule_query(tool, &args))));
+        });
+        table.at_most(format!("rules: a call {what}, with 100 rules"), nanos / 1000.0, "us", 1.0);
+    }
+    let short = json!({"command": "program0 run tests && program1 list | program5 run"});
+    let nanos = cpu_nanos(9, 500, || {
+        black_box(set.evaluate(black_box(&rule_query("shell", &short))));
+    });
+    table.figure("rules: a short command line, with 100 rules", nanos / 1000.0, "us");
+    lines(table);
+}
+
+/// What 100 rules add to a call that one of them allows.
+fn calls_with_rules(table: &mut Results, set: &RuleSet) {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let [without, with] = [RuleSet::default(), set.clone()].map(|rules| {
+        runtime.block_on(async move {
+            let engine = pipeline_call::engine_with(rules).await;
+            tokio::spawn(async move { pipeline_call::time_call(&engine, false).await })
+                .await
+                .expect("a worker")
+        })
+    });
+    let added = (with - without) / 1000.0;
+    table.at_most("rules: what 100 rules add to a call through the door", added, "us", 1.0);
+}
+
+/// 10,000 rules and lines of 200 KB.
+fn lines(table: &mut Results) {
+    let effect = |n: usize| Verdict::ALL[n % 3];
+    let programs = rules((0..RULES).map(|n| (effect(n), format!("Bash(program{n} run:*)"))));
+    let one = rules((0..RULES).map(|n| (effect(n), format!("Bash(git sub{n} -x:*)"))));
+    let patterns = rules((0..RULES).map(|n| (Verdict::Deny, format!("Bash(* --option{n}:*)"))));
+    let mixed = rules((0..RULES).map(|n| match n % 4 {
+        0 => (effect(n), format!("Bash(program{n} run:*)")),
+        1 => (Verdict::Deny, format!("Edit(./folder{n}/**)")),
+        2 => (Verdict::Deny, format!("Read(./folder{n}/**)")),
+        _ => (Verdict::Deny, format!("WebFetch(domain:host{n}.example)")),
+    }));
+    let compiling =
+        cpu_ms(3, || rules((0..RULES).map(|n| (effect(n), format!("Bash(git sub{n}:*)")))));
+    table.figure("rules: reading 10,000 rules", compiling, "ms");
+    let many = |part: &str| part.repeat(LINE / part.len());
+    for (what, set, line) in [
+        ("programs, a line of many parts", &programs, many("program7 list x && ") + "true"),
+        ("programs, one long command", &programs, format!("program7 {}", many("word "))),
+        ("sub-commands, a line of many parts", &one, many("git sub1 -y; ") + "true"),
+        ("sub-commands, unknown words", &one, many("git $X; ") + "true"),
+        ("sub-commands, many options", &one, format!("git {}", many("-C x "))),
+        ("patterns, a line of many parts", &patterns, many("make --option; ") + "true"),
+        ("patterns, one long command", &patterns, format!("make {}", many("--option "))),
+        ("all kinds, a line of many files", &mixed, many("program7 < in/a > out/b; ") + "true"),
+    ] {
+        let args = json!({"command": line});
+        let ms = cpu_ms(3, || black_box(set.evaluate(&rule_query("shell", &args))));
+        table.at_most(format!("rules: 10,000 about {what} of 200 KB"), ms, "ms", 100.0);
+    }
+}

@@ -1,0 +1,83 @@
+//! The disk that can fail: compiled with the system's compiler, preloaded into workers, set up by variables (see `shim/disk.c`).
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::error::Result;
+
+const SOURCE: &str = include_str!("../shim/disk.c");
+
+/// What goes wrong with the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DiskFault {
+    /// Nothing, until the power is cut.
+    None,
+    /// The sync of this number fails.
+    Sync(u32),
+    /// The write of this number fails.
+    Write(u32),
+    /// There is no room after so many bytes, until somebody makes some.
+    Full(u32),
+}
+
+/// The compiled library, gone when dropped.
+pub(crate) struct Shim {
+    _folder: TempDir,
+    library: PathBuf,
+}
+
+impl Shim {
+    /// Compiles it.
+    pub(crate) fn build() -> Result<Self> {
+        let folder = tempfile::tempdir()?;
+        let (source, library) = (folder.path().join("disk.c"), folder.path().join("disk.so"));
+        std::fs::write(&source, SOURCE)?;
+        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
+        let out = Command::new(compiler)
+            .args(["-shared", "-fPIC", "-O1", "-o"])
+            .args([&library, &source])
+            .arg("-lpthread")
+            .output()?;
+        if !out.status.success() {
+            return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
+        }
+        Ok(Self { _folder: folder, library })
+    }
+
+    /// The variables of a worker whose files under `folder` are on this disk.
+    pub(crate) fn variables(&self, folder: &Path, disk: &Disk) -> Vec<(String, String)> {
+        let text = |path: &Path| path.to_string_lossy().into_owned();
+        let mut variables = vec![
+            ("LD_PRELOAD", text(&self.library)),
+            ("CRASH_DISK_FOLDER", text(folder)),
+            ("CRASH_DISK_LOG", text(&disk.log)),
+            ("CRASH_DISK_SYNC_US", disk.sync_us.to_string()),
+        ];
+        match disk.fault {
+            DiskFault::None => {}
+            DiskFault::Sync(number) => variables.push(("CRASH_DISK_FAIL_SYNC", number.to_string())),
+            DiskFault::Write(number) => {
+                variables.push(("CRASH_DISK_FAIL_WRITE", number.to_string()));
+            }
+            DiskFault::Full(bytes) => {
+                variables.push(("CRASH_DISK_FULL", bytes.to_string()));
+                variables.push(("CRASH_DISK_ROOM", text(&disk.room)));
+            }
+        }
+        variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+    }
+}
+
+/// How the disk of one worker behaves.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    /// Where it is noted what was written.
+    pub(crate) log: PathBuf,
+    /// What makes room on it, once it exists.
+    pub(crate) room: PathBuf,
+    /// Microseconds before each sync.
+    pub(crate) sync_us: u32,
+    pub(crate) fault: DiskFault,
+}
