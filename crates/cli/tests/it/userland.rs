@@ -121,7 +121,7 @@ fn a_userland_from_nothing_to_its_end() {
     run("cat /etc/alpine-release; exit 7").code(7);
 
     scene.sandbox(&["packages", "install", "--root=/x"]).code(2);
-    scene.sandbox(&["packages", "install", "a;b"]).code(2).says(&["no name of a package"]);
+    scene.sandbox(&["packages", "install", "a;b"]).code(2).says(&["is not a package name"]);
     let found = scene.sandbox(&["packages", "search", "hello"]).code(0);
     assert_eq!(found.stdout, "hello  1.2-r3  Says hello\n");
     scene.sandbox(&["packages", "install", "hello"]).code(0).says(&["installed hello"]);
@@ -151,7 +151,7 @@ fn what_goes_wrong_says_what_to_do() {
     // Without leave nobody reaches an address that is not public.
     scene.env.run(&["sandbox", "install", "--release", "release.json"]).code(1);
     scene.env.write("wrong.json", "{}");
-    scene.sandbox(&["install", "--release", "wrong.json"]).code(2).says(&["describes no release"]);
+    scene.sandbox(&["install", "--release", "wrong.json"]).code(2).says(&["not a release description"]);
     scene.sandbox(&["install", "--release", "gone.json"]).code(2).says(&["gone.json"]);
     scene.mirror.behave(Way::Good);
     scene.install().code(0);
