@@ -7,7 +7,7 @@
 
 mod call_results;
 mod human_answers;
-mod loop_guards;
+mod round_progress;
 mod model_answers;
 pub(crate) mod model_messages;
 mod state;

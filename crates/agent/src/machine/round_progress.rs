@@ -1,4 +1,4 @@
-//! Loop guards that check a whole round: repeated calls, budgets, and stalls.
+//! Progress of a round of the agent loop: repeated calls, budgets, and stalls.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
