@@ -1,5 +1,6 @@
-//! Searching a large tree: `code_search` against the parts of ripgrep put together as ripgrep does it, and against `rg` where it is
-//! installed. Ours opens every file below a descriptor, sorts what it found, and tells how much there is.
+//! Searching a large tree: `code_search` against the parts of ripgrep put together as ripgrep does
+//! it, and against `rg` where it is installed. Ours opens every file below a descriptor, sorts what
+//! it found, and tells how much there is.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! What the whole door costs for one validated call of a trivial tool, against the floor: serde decode, schema check, direct call of the same
-//! function.
+//! What the whole door costs for one validated call of a trivial tool, against the floor: serde
+//! decode, schema check, direct call of the same function.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! `cargo xtask tidy`: the house checks, each with a name, all its failures and a hint how to correct
-//! them.
+//! `cargo xtask tidy`: the house checks, each with a name, all its failures and a hint how to
+//! correct them.
 
 mod circles;
 mod comment_width;

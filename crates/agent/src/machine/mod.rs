@@ -7,9 +7,9 @@
 
 mod call_results;
 mod human_answers;
-mod round_progress;
 mod model_answers;
 pub(crate) mod model_messages;
+mod round_progress;
 mod state;
 #[cfg(test)]
 mod tests;
