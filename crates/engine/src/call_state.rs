@@ -12,7 +12,7 @@
 //!   `Option`s because an outcome tells only what is known when the call ends; stages write them
 //!   and do not depend on them.
 //!
-//! Dropped before it is answered, in whatever phase, by cancellation, a panic or an abandoned
+//! Dropped before it is answered, in any phase, by cancellation, a panic or an abandoned
 //! future, a call still gets its one outcome: the drop guard is on `CallState` and uses the facts
 //! alone. This is also why phases are values beside the state and not a type parameter of it: the
 //! state is allocated once per call and never moves, and the guard needs no phase.

@@ -142,7 +142,7 @@ impl ChildCalls {
         at_most: Duration,
     ) -> Option<DecisionRecord> {
         let _waits = StopwatchGuard::of(&self.waits);
-        // Otherwise whoever asked about the call has told it.
+        // Otherwise the task that asked about the call has reported it.
         let is_untold = self.is_replay || request.question.is_some();
         if let Some(watch) = self.watch.as_ref().filter(|_| is_untold) {
             watch.on_approval_request(&self.masked_request(request));
@@ -164,7 +164,7 @@ impl ChildCalls {
         }
     }
 
-    /// Waits until nobody else runs this call; `false` = this one was stopped meanwhile.
+    /// Waits until no other task runs this call; `false` = this one was stopped meanwhile.
     async fn wait_until_free(&self, call: CallId) -> bool {
         loop {
             match self.engine.calls.call(call).await {
@@ -179,7 +179,7 @@ impl ChildCalls {
     }
 }
 
-/// Ends a question that nobody waits for any more; if somebody was faster, that is their decision. `None` = it could not be stored.
+/// Ends a question that no task waits for any more; if an approver was faster, their decision holds. `None` = it could not be stored.
 async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option<DecisionRecord> {
     let over = DecisionRecord::expiry(engine.clock.now_ms());
     match engine.approvals.decide(question, over.clone()).await.ok()? {
@@ -188,7 +188,7 @@ async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option
     }
 }
 
-/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: nobody is left to go on with it.
+/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: no task is left to resume it.
 struct OpenQuestion<'a> {
     engine: &'a Arc<EngineInner>,
     id: Option<ApprovalId>,
@@ -202,7 +202,7 @@ impl Drop for OpenQuestion<'_> {
         let engine = Arc::clone(self.engine);
         runtime.spawn(async move {
             if recorded_decision(&engine, id).await.is_some_and(|record| record.is_expiry()) {
-                // What cannot be written now is written by whoever asks for the call again.
+                // A failed write is repeated by the next request for this call.
                 let _ = (engine.reentry.resume)(Arc::clone(&engine), id, true).await;
             }
         });

@@ -105,7 +105,7 @@ impl Engine {
         }
     }
 
-    /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next
+    /// Makes the switches in force those that are stored now: including changes by other processes. Running calls see them at their next
     /// step. Whether anything is another than before; where nothing is, or none are stored, this costs one look into the store at most.
     ///
     /// # Errors
@@ -170,7 +170,7 @@ impl Engine {
         self.inner.active_calls.count()
     }
 
-    /// Stops one call, wherever in the pipeline it is: what has not run does not, a tool at work is told to stop. Its outcome is
+    /// Stops one call in any stage: a tool that has not started does not start, a running one is cancelled. Its outcome is
     /// `cancelled`, with the warning that it may have taken effect where that is so. `false` = no such call is here.
     pub fn cancel_call(&self, call: CallId) -> bool {
         self.inner.active_calls.cancel(call)
@@ -204,7 +204,7 @@ impl Engine {
         inner.under_claim(|epoch| inner.calls.recover(epoch, inner.clock.now_ms(), true)).await
     }
 
-    /// Does something with the call store under this engine's number in it. Where somebody has taken the claim over, because its lease ran
+    /// Does something with the call store under this engine's number in it. Where another process has taken the claim over, because its lease ran
     /// out while the process was paused, nothing was done, and it is done again under a new number.
     ///
     /// # Errors
@@ -236,7 +236,7 @@ impl Engine {
         idempotency::submit(&self.inner, batch, key).await
     }
 
-    /// Runs a batch once for each key: whoever sends the same again gets the same answers, and nothing runs twice.
+    /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs twice.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -257,7 +257,7 @@ impl Engine {
         idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
-    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, nobody is asked or told, and
+    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, no approver is asked, no observer is notified, and
     /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
         dry_run::run(Arc::clone(&self.inner), batch).await
@@ -310,7 +310,7 @@ impl Engine {
         self.inner.observers.dropped_events()
     }
 
-    /// Events that observers were too slow for, so that nobody was told of them.
+    /// Events that were dropped because observers were too slow.
     #[must_use]
     pub fn dropped_events(&self) -> u64 {
         self.inner.observers.dropped_events()

@@ -107,7 +107,7 @@ impl EngineInner {
         Ok(self.epoch())
     }
 
-    /// Does something under the claim. Where somebody has taken that over, nothing of it was done, and it is done under a new one.
+    /// Does something under the claim. If another process has taken the claim over, nothing was done, and it is repeated under a new claim.
     pub(crate) async fn under_claim<T, F>(
         &self,
         act: impl Fn(u64) -> F + Send,
@@ -139,7 +139,7 @@ impl EngineInner {
         }
     }
 
-    /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
+    /// Another process took the claim over, because its lease was not renewed in time: the next call makes a new claim.
     pub(crate) fn lost_claim(&self, epoch: u64) {
         let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }

@@ -123,7 +123,7 @@ pub(crate) async fn invoke_once(
 }
 
 /// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this process stood still beyond its lease: the
-/// answers are with whoever has it now.
+/// the current owner of the claim answers.
 async fn answers(
     engine: &Arc<EngineInner>,
     BatchAcceptance { first, is_local: is_ours, .. }: BatchAcceptance,
@@ -196,7 +196,7 @@ async fn accept(
     }
 }
 
-/// Whether each call has its outcome or waits for a person, whoever ran it.
+/// Whether each call has its outcome or waits for a person, in any process.
 async fn is_done(engine: &EngineInner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
     for call in &batch.batch.calls {
         if engine.calls.call(call.id).await?.is_some_and(|stored| stored.row.end.is_some()) {
@@ -242,7 +242,7 @@ fn args(args: &RawArgs) -> serde_json::Value {
     }
 }
 
-/// Begins the work of a batch, on a task of its own, so that it goes on when whoever asked goes away. If it is at work here, this waits for
+/// Begins the work of a batch, on a task of its own, so that it continues when the caller disconnects. If it is at work here, this waits for
 /// the same answers.
 fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     let mut at_work = engine.active_batches.lock();
@@ -254,7 +254,7 @@ fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     answers.clone()
 }
 
-/// Runs an accepted batch. What is recorded of its calls is always looked up first: whoever stored it may find that somebody who sent the
+/// Runs an accepted batch. Recorded calls are always looked up first: the process that stored the batch may find that another one that sent the
 /// same a moment later has already done it.
 async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
@@ -262,7 +262,7 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
         let epoch = engine.epoch();
         let batch = Batch { is_replay: true, ..accepted.batch.clone() };
         let answers = invoke::run(Arc::clone(&engine), batch, None, None).await;
-        // A call that could not be recorded, or runs elsewhere, keeps its batch open for whoever comes after a crash.
+        // A call that could not be recorded, or runs elsewhere, keeps its batch open for recovery after a crash.
         if is_done(&engine, &accepted).await == Ok(true) {
             // Not written, it is only looked through once more after a restart.
             let _ = engine.calls.finish_batch(accepted.id).await;

@@ -7,7 +7,7 @@
 //! interruption.
 //!
 //! Invariants, each with its tests in `tests/it/invariants.rs`
-//! 1. One outcome per call, whatever happens to it: refused, cancelled, crashed, dropped.
+//! 1. One outcome per call in every case: refused, cancelled, crashed, dropped.
 //! 2. Nothing runs without an intent record.
 //! 3. The arguments that were approved are the arguments that run.
 //! 4. An error in policy denies; an error in observation never blocks.

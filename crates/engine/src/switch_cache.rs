@@ -11,7 +11,7 @@ use crate::registry::Registry;
 use crate::switches::{SwitchTarget, Switches};
 
 /// How old what is known of the switches may be where a call starts. A switch is in force everywhere once this time is over after it was
-/// stored: within 100 ms (issue 6), whatever a process is busy with.
+/// stored: within 100 ms, also in a busy process.
 pub const SWITCH_CACHE_TTL: Duration = Duration::from_millis(100);
 
 /// Where switches are stored, and when they were read last.
@@ -46,7 +46,7 @@ impl SwitchCache {
             return Ok(());
         }
         let _one_at_a_time = self.reading.lock().await;
-        // Somebody else may have read them meanwhile.
+        // Another task may have read them meanwhile.
         if !self.is_fresh() {
             self.read_alone(registry).await?;
         }

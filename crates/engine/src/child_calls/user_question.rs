@@ -11,7 +11,7 @@ use toolcrib_core::{
 
 use crate::engine_inner::EngineInner;
 
-/// The tool that asks. Its own run only checks the question; whoever asked goes on with that.
+/// The tool that asks. Its own run only checks the question; the caller continues with the result.
 const ASK_USER: &str = "ask_user";
 
 /// Questions of one script.
@@ -44,7 +44,7 @@ pub(super) async fn answer(
     match stored {
         Ok(request) => Answer::Suspended(Box::new(request)),
         Err(error) => {
-            let text = format!("The question could not be stored ({error}), so nobody was asked.");
+            let text = format!("The question could not be stored ({error}), so the user was not asked.");
             failed_answer(outcome, ToolError::new(ErrorType::StoreFailed, text))
         }
     }

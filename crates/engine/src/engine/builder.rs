@@ -135,7 +135,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Who is asked; nobody by default, which denies.
+    /// The approver; none by default, which denies.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);

@@ -8,7 +8,7 @@ use toolcrib_core::{
     ReasonKind, Vote,
 };
 
-/// Denies what the host denies, asks for what nobody has decided.
+/// Denies what the host denies, asks for permissions that are undecided.
 pub struct PermissionGate {
     permissions: Arc<dyn Permissions>,
 }
@@ -56,7 +56,7 @@ impl Gate for PermissionGate {
     }
 }
 
-/// The text of seed 001, with what the model should do.
+/// The text for the model: the refusal and the next step.
 fn denied(permission: &Permission, hint: &str) -> Vote {
     Vote::Deny {
         error_type: ErrorType::PermissionDenied,

@@ -58,7 +58,7 @@ pub(super) fn evaluate<'a>(
     }
     addresses(index, rules, asked, tool, &mut found);
     let mut judgement = evaluation(rules, found);
-    // A program of somebody's that takes a command line: what is denied stays denied there, but nobody knows what it would do with the rest.
+    // An external tool that takes a command line: deny rules hold for it, but allow rules cannot cover it, because its interpretation of the line is unknown.
     let runs = tool.spec.is_some_and(|spec| spec.reach.exec);
     if runs && COMMANDS.iter().any(|key| asked.args.get(key).is_some()) {
         let mut every = every_call_named(index, rules, SHELL);

@@ -209,7 +209,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// The allow rule that covers a command as it stands, or past programs that change nothing.
+    /// The allow rule that covers a command as written, or past wrappers that change nothing.
     pub(super) fn match_allow(&mut self, readings: &[Interpretation]) -> Option<u32> {
         let mut found = RuleMatches::default();
         for reading in readings.iter().filter(|reading| reading.for_allow) {

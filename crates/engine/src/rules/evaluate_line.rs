@@ -151,7 +151,7 @@ fn redirection(
 /// Where a line runs.
 struct LineContext<'a> {
     workspace: &'a Workspace,
-    /// Whether it goes elsewhere on its way: then nobody can say which file a relative path is.
+    /// Whether it changes the working directory: then the file of a relative path is unknown.
     moves: bool,
 }
 
@@ -180,7 +180,7 @@ fn says_where(argument: &Word) -> bool {
     }
 }
 
-/// Why nobody can know what a part would run.
+/// Why the program of a part is unknown.
 fn unreadable_block(block: &AllowBlocker) -> Option<String> {
     match block {
         AllowBlocker::ComputedName(text) => {

@@ -10,7 +10,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 /// Links that are followed before a path counts as leading nowhere (Linux: 40).
 const MAX_LINKS: usize = 40;
 
-/// Stands for whatever is inside a folder.
+/// Matches everything inside a folder.
 const ANYTHING: &str = "\u{1}";
 
 /// Where a pattern begins.
@@ -313,7 +313,7 @@ impl PathSubject {
     }
 }
 
-/// The home folder of whoever runs this program.
+/// The home folder of the user of this process.
 pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }

@@ -96,7 +96,7 @@ impl RuleSet {
         self.evaluate_as(asked, ToolContext::default())
     }
 
-    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and a program of somebody's
+    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and an external tool
     /// that runs command lines is judged by the rules that deny or ask about them.
     #[must_use]
     pub fn evaluate_tool(&self, asked: &RuleQuery<'_>, spec: &ToolSpec) -> Evaluation {

@@ -236,7 +236,7 @@ async fn apply_decision_now(
     let engine = Arc::clone(call.engine());
     let record = match engine.decisions().record(request.id, record).await {
         Ok(record) => record,
-        // Another surface was faster: that decision stands.
+        // Another surface was faster: its decision holds.
         Err(DecideError::AlreadyDecided(first)) => *first,
         Err(DecideError::Expired) => DecisionRecord::expiry(now),
         Err(error) => {

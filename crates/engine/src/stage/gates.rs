@@ -1,5 +1,5 @@
-//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint stands
-//! whatever is allowed; a rule replaces the preset.
+//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint holds
+//! even where a rule allows; a rule replaces the preset.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(super) fn recheck(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     }
 }
 
-/// Whether nobody has switched the tool off, or taken it from the caller, since the call was received.
+/// Whether the tool is still on, and still the caller's, since the call was received.
 fn check_still_visible(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let name = &plan.tool().spec().name;
     let state = call.engine().registry.read();
@@ -199,7 +199,7 @@ fn texts(asks: &[ApprovalReason]) -> String {
     asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// One gate's vote; whatever goes wrong in it denies.
+/// One gate's vote; an error or a panic in it denies.
 fn run_gate(gate: &Arc<dyn Gate>, proposal: &GateInput<'_>) -> Vote {
     let fault = match catch_unwind(AssertUnwindSafe(|| gate.evaluate(proposal))) {
         Ok(Ok(vote)) => return vote,

@@ -89,7 +89,7 @@ async fn attempt(
     let ended = match poll!(work.as_mut()) {
         Poll::Ready(ended) => Ok(ended),
         Poll::Pending => tokio::select! {
-            // In this order: a tool that is done is done, whatever else happened meanwhile.
+            // In this order: a tool that has ended counts as ended, even if it was cancelled meanwhile.
             biased;
             ended = tokio::time::timeout(timeout, work) => ended,
             () = call.cancel.cancelled() => return Err(stopped(effect)),

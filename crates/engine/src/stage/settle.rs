@@ -83,7 +83,7 @@ enum StoredOutcome {
 }
 
 /// Writes the one outcome. A process that was paused beyond its lease may find that another one runs
-/// the call, or has ended it: then the outcome is the one recorded there, whatever happened here.
+/// the call, or has ended it: then the outcome is the one recorded there, and this one is dropped.
 async fn store(
     call: &CallState,
     record: CallRecord,
