@@ -37,7 +37,7 @@ pub(super) struct Approval {
     approval: String,
     /// `pending`, `decided` or `expired`.
     state: String,
-    /// Hash of everything that is shown: a decision names it, so that nobody decides about what was not seen.
+    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what its approver saw.
     nonce: String,
     /// The call in question.
     call: String,
@@ -92,7 +92,7 @@ struct ApprovalDetails {
     approval: Approval,
     /// Hash of the tool's definition.
     definition_hash: String,
-    /// Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
+    /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
     goes_on: String,
     /// What was decided about calls of this operation before, the newest first.
     earlier: Vec<EarlierDecision>,
@@ -115,7 +115,7 @@ struct EarlierDecision {
 struct ListApprovalsQuery {
     /// `pending` (the inbox, oldest first; the default) or `all` (the history, newest first).
     state: ApprovalFilter,
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -204,7 +204,7 @@ fn approval_details(
     }
 }
 
-/// Why a person is asked. The words may repeat arguments: whoever only looks sees the kinds.
+/// Why a person is asked. The text may repeat arguments: a viewer sees the kinds only.
 fn reasons(request: &ApprovalRequest, sees: bool) -> Value {
     let kinds = || request.reasons.iter().map(|reason| json!({"kind": reason.kind}));
     if sees { json!(request.reasons) } else { kinds().collect() }
@@ -285,7 +285,7 @@ async fn history(
     Ok(Page { items, next })
 }
 
-/// A question of this principal. Somebody else's is not there.
+/// A question of this principal. Another owner's is reported as missing.
 async fn find_approval(
     daemon: &DaemonState,
     principal: &Principal,

@@ -61,7 +61,7 @@ struct ArtifactDocument {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListQuery {
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
@@ -114,7 +114,7 @@ pub(super) fn routes(api: &mut Api) {
         send_content,
     );
     let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
-    api.add(remove.returns_empty(204, "It is gone, whatever still refers to it."), remove_artifact);
+    api.add(remove.returns_empty(204, "It is removed, even if results still refer to it."), remove_artifact);
 }
 
 fn document(meta: ArtifactMeta) -> ArtifactDocument {
@@ -234,7 +234,7 @@ async fn send_content(
             headers.insert(name, value);
         }
     };
-    // Never its own type: it is somebody else's page, and this daemon's address.
+    // Never its own type: the content is foreign, and the address is this daemon's.
     put(header::CONTENT_TYPE, "application/octet-stream".to_owned());
     put(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", meta.artifact));
     put(header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned());
@@ -315,7 +315,7 @@ fn pieces(
                     let next = at + bytes.len() as u64;
                     Ok(Some((Bytes::from(bytes), next)))
                 }
-                // Cut off, so that nobody takes a part for the whole.
+                // Cut off, so that no client takes a part for the whole.
                 Ok(_) => Err(std::io::Error::other("the stored result is gone")),
                 Err(problem) => Err(std::io::Error::other(problem.detail)),
             }

@@ -35,7 +35,7 @@ struct UndoBody {
     /// Number of the newest change, as it was listed: if there is a newer one, nothing is taken back.
     #[schemars(range(min = 0))]
     newest: u64,
-    /// How many changes, from the newest on, 1 to 50; 1 when nobody says.
+    /// How many changes, from the newest on, 1 to 50; default 1.
     #[schemars(range(min = 1, max = 50))]
     count: Option<usize>,
     /// Whether what was changed since is overwritten.

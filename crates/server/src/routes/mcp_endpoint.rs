@@ -77,14 +77,14 @@ pub(crate) fn endpoint(daemon: &DaemonState) -> Service {
     service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop })
 }
 
-/// The daemon as a door: whoever holds a token is the caller.
+/// The daemon as the backend of MCP: the holder of the token is the caller.
 struct DaemonBackend {
     daemon: DaemonState,
     resources: ToolcribResources,
 }
 
 fn principal(who: &ClientIdentity) -> Result<&AdmittedCaller, ToolError> {
-    let nobody = || ToolError::new(ErrorType::PolicyDenied, "Nobody is known to ask.");
+    let nobody = || ToolError::new(ErrorType::PolicyDenied, "The caller of this session is unknown.");
     who.extensions.downcast_ref::<AdmittedCaller>().ok_or_else(nobody)
 }
 

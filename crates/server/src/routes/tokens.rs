@@ -62,12 +62,12 @@ struct TokenRow {
 struct NewToken {
     /// What it is called, for people: 1 to 60 characters in one line.
     name: String,
-    /// What it may do; none of them beyond the roles of whoever makes it.
+    /// What it may do; none of them beyond the roles of its creator.
     roles: Vec<Role>,
     /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs with `*`; absent = all in view.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// Whose rows it sees and writes, if not those of whoever makes it.
+    /// Whose rows it sees and writes, if not those of its creator.
     #[serde(default)]
     owner: Option<String>,
     /// Seconds that it holds; absent = until it is revoked.
@@ -197,7 +197,7 @@ fn audit_text(token: &ApiToken) -> String {
     format!("{} \"{}\" ({})", token.id, token.name, token.roles.join(", "))
 }
 
-/// The row of a token that may be made: nothing in it is beyond whoever makes it.
+/// The row of a token that may be made: none of its rights exceeds its creator's.
 fn validate(
     maker: &Principal,
     wanted: NewToken,

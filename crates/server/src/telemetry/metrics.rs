@@ -128,7 +128,7 @@ pub(crate) struct GaugeValues {
 impl Metrics {
     /// Counts a call that ended.
     pub(super) fn record_call(&self, record: &CallRecord) {
-        // An unknown name is whatever the caller sent, so it is no label.
+        // An unknown name is text of the caller, so it is no label.
         let tool = record.facts.tool.as_ref().map_or("none", |tool| tool.as_str());
         let outcome = record.end.outcome.as_str();
         let error = record.end.error_type.map_or("none", |error| error.as_str());
@@ -250,7 +250,7 @@ impl Metrics {
             ("calls_running", "Calls whose tool is at work", now.running),
             ("calls_open", "Calls that were received and have not ended", now.received),
             ("calls_queued", "Calls that wait for their turn", now.queued),
-            ("approvals_pending", "Questions that nobody has decided about", now.pending),
+            ("approvals_pending", "Questions that are not decided", now.pending),
             (
                 "tools_enabled",
                 "1 = tools are on, 0 = the kill switch is pulled",

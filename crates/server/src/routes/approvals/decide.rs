@@ -1,4 +1,4 @@
-//! Deciding: checked against what was seen, stored first, and then whoever has the call goes on with it.
+//! Deciding: checked against the version that was shown, stored first, and then the process that holds the call continues it.
 
 use std::collections::BTreeMap;
 
@@ -157,7 +157,7 @@ pub(super) async fn decide(
     let decided = decisions(&daemon).record(request.id, record).await;
     let lost = matches!(decided, Err(DecideError::AlreadyDecided(_)));
     if let Some(promised) = promised.as_ref().filter(|_| lost) {
-        // Whoever was faster goes on with it.
+        // The faster process continues it.
         let _ = daemon.stores().calls.finish_batch(promised.batch.id).await;
     } else {
         let goes_on = next.continued_by();

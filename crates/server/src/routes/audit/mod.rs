@@ -1,4 +1,4 @@
-//! The audit: its records, the proof that nobody edited them, and an export that can be verified elsewhere.
+//! The audit: its records, the proof that they were not edited, and an export that can be verified elsewhere.
 
 mod export;
 mod list;

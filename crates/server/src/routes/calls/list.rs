@@ -31,7 +31,7 @@ pub(super) struct CallQuery {
     since: Option<i64>,
     /// Received before, milliseconds since 1970.
     until: Option<i64>,
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.

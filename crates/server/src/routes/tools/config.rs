@@ -66,7 +66,7 @@ impl ConfigTarget {
         Ok(Json(ConfigChanged { tool: self.spec.name.to_string(), config: row.ok_or_else(gone)? }))
     }
 
-    /// Whether the configuration says something of it, in whatever layer.
+    /// Whether any layer of the configuration sets it.
     fn is_written(&self, daemon: &DaemonState) -> Result<bool, Problem> {
         let setting = self.setting();
         Ok(daemon.host().settings()?.iter().any(|row| row.key == setting))
