@@ -155,7 +155,7 @@ impl Toolcrib {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Blocks this local port for all tools, whatever is allowed: this program listens on it.
+    /// Blocks this local port for all tools, even if it is allowed: this program listens on it.
     pub fn deny_port(&self, port: u16) {
         self.settings().own_ports.block(port);
     }

@@ -38,7 +38,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))
 }
 
-/// Runs a command to its end. What still blocks in the background, such as a name look-up that nobody waits for, is left behind.
+/// Runs a command to its end. What still blocks in the background, such as an abandoned name lookup, is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let result = runtime.block_on(future);
@@ -92,7 +92,7 @@ pub(crate) fn stores() -> Result<Stores, Failure> {
     }
 }
 
-/// The same without the key of the audit, for whoever verifies it: closing them signs nothing.
+/// The same without the key of the audit, for verification: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
         StoreKind::Shared(url) => open_shared_stores(url, false),
@@ -176,7 +176,7 @@ pub(crate) fn database_path() -> Result<PathBuf, Failure> {
 }
 
 /// Builds what is only looked at, with the switches that are stored. No call can run on it, so every current folder will do, and a database
-/// that there is not, or that cannot be used, hinders nobody.
+/// that is missing or cannot be used is ignored.
 pub(crate) async fn inspect(world: &WorkspaceArgs, json: bool) -> Result<Toolcrib, Failure> {
     Ok(inspect_builder(world, json)?.build().await?)
 }
@@ -231,7 +231,7 @@ pub(crate) async fn build_for_calls(
     build_call_toolcrib(world, on_ask, true).await
 }
 
-/// The same for calls that are only looked at: where nobody is, nobody can be asked.
+/// The same for calls that are only predicted: without an approver, no question can be asked.
 pub(crate) async fn build_read_only(
     world: &WorkspaceArgs,
     on_ask: Option<OnAsk>,
@@ -277,11 +277,11 @@ async fn build_call_toolcrib(
 
 /// How long a question of the door waits.
 pub(crate) fn apply_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
-    // Whoever says what asking means says it for every channel.
+    // A meaning of asking that the caller sets holds for every channel.
     settings.engine.ask_everywhere = on_ask.is_some();
     match on_ask {
         Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
-        // Nobody looks at it now, so no time runs.
+        // The question is not on a screen, so its time does not run.
         Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
         Some(OnAsk::Deny) | None => {}
     }
@@ -325,7 +325,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.discovery = config.tool_search_settings(&Env::from_process())?;
     settings.opener = desktop_opener();
     settings.mcp_servers = mcp_servers()?;
-    // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
+    // A model that could write its own policy, or read the keys beside it, would need no approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::from_process()));
     settings.protected.extend(userland_folder());
@@ -432,7 +432,7 @@ pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Tools that the configuration names and nobody here has.
+/// Tools that the configuration names and this machine does not have.
 pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<UnknownTool<'a>> {
     if config.configured_tools().next().is_none() {
         return Vec::new();
@@ -455,7 +455,7 @@ pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<
         .collect()
 }
 
-/// A tool that the configuration names and nobody here has.
+/// A tool that the configuration names and this machine does not have.
 pub(crate) struct UnknownTool<'a> {
     name: &'a str,
     /// The one that was probably meant.
@@ -475,7 +475,7 @@ impl fmt::Display for UnknownTool<'_> {
     }
 }
 
-/// Names of tools in matchers of hooks that nobody here has: such a hook would never run, without a word.
+/// Names of unknown tools in matchers of hooks: such a hook would silently never run.
 pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<UnknownMatcher> {
     let hooks = config.command_hooks(&Env::from_process());
     let is_unknown = |name: &str| toolcrib.spec(name).is_none();
@@ -578,7 +578,7 @@ fn locale() -> Option<String> {
     (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
 }
 
-/// Folders of tools: the person's own, the workspace's, and those that were named. What a workspace brings along may be anybody's: its
+/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a workspace is unknown: its
 /// tools never count as harmless, unless the owner trusts it.
 fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
     let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
@@ -630,7 +630,7 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     folders
 }
 
-/// Skills that were taken over from MCP servers, in a folder for each server, so that nobody's take the place of another's.
+/// Skills that were taken over from MCP servers, in a folder for each server, so that no server replaces the skills of another.
 pub(crate) fn server_skills(config: &Path) -> PathBuf {
     config.join("server-skills")
 }

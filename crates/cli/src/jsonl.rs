@@ -77,7 +77,7 @@ fn read<T: DeserializeOwned>(line: &[u8]) -> (Value, Result<T, String>) {
     (id, serde_json::from_value(value).map_err(|error| error.to_string()))
 }
 
-/// The parser counts lines from the start of this one, which says nothing to somebody who sent many.
+/// The parser counts lines from the start of this one, which is useless to a caller that sent many.
 fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);

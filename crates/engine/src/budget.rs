@@ -173,7 +173,9 @@ pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
     let what = match short {
         BudgetShortfall::Calls(limit) => format!("all {limit} calls of this run are used"),
         BudgetShortfall::Tokens(limit) => {
-            format!("the {limit} tokens of this run are used (estimated where the provider reports none)")
+            format!(
+                "the {limit} tokens of this run are used (estimated where the provider reports none)"
+            )
         }
         BudgetShortfall::Time(limit) => {
             format!("the {} s of tool time of this run are used", limit.as_secs())

@@ -300,7 +300,7 @@ impl Runner {
         let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
-                "the run {} does not wait for anybody: {status}",
+                "the run {} does not wait for a person: {status}",
                 run.id
             )),
             error => RunnerError::Store(error),

@@ -26,7 +26,7 @@ const FOLDERS: [&str; 1] = ["undo"];
 /// The same, of single files. The anchors come before the database: they must not be ahead of its records.
 const EXTRA_FILES: [&str; 4] =
     ["audit/anchors.jsonl", "audit/audit-key.pub", "audit/former-keys.pub", "STOP"];
-/// Sealed: nobody reads them without the key.
+/// Sealed: they cannot be read without the key.
 const SEALED: &str = "vault/secrets.json";
 /// Keys.
 const KEY_FILES: [&str; 3] = ["vault/secrets.key", "audit/audit-key.pk8", "daemon/token"];
@@ -54,7 +54,7 @@ pub(crate) fn create(path: &Path, keys: bool, replace: bool) -> Result<BackupRep
     name.push(".partial");
     let partial = PathBuf::from(name);
     let taken = write(&partial, keys).and_then(|taken| {
-        // Read as whoever needs it one day will read it.
+        // Read back in the way that `restore` reads it.
         let read = archive::read(&partial, None);
         let read = read
             .map_err(|error| Failure::run(format!("the backup cannot be read again: {error}")))?;
@@ -124,7 +124,7 @@ fn database(
         return Ok(None);
     }
     let failed = |error: io::Error| Failure::run(format!("the backup failed: {error}"));
-    // Beside the original, where there is room for the like of it, and nobody else may read.
+    // Beside the original, where there is room for a copy of that size, and no other user may read.
     let staged = tempfile::Builder::new().prefix(".backup-").tempdir_in(state).map_err(failed)?;
     let copied = staged.path().join(DATABASE);
     let store = |error: toolcrib_app::store::OpenError| Failure::run(error.to_string());

@@ -45,7 +45,7 @@ pub(crate) enum Audit {
     /// Print the records with their hashes and checkpoints, as JSON lines.
     #[command(after_help = EXPORT_HELP)]
     Export(AuditExportArgs),
-    /// Prove that nobody edited, took out, added, moved or cut off records.
+    /// Prove that no records were edited, removed, added, moved or cut off.
     #[command(after_help = VERIFY_HELP)]
     Verify(AuditVerifyArgs),
 }

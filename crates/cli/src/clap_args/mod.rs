@@ -99,7 +99,7 @@ The answer goes to standard output, what happens on the way to standard error; w
 output (docs/events.md).
 
 Exit codes: 0 answered, 1 no model answered or it refused, 2 usage, 3 set-up wrong (no provider, wrong key, unknown model), 5 answered, but \
-calls were denied because nobody could be asked, 6 waits for a person or nobody decided in time, 7 budget exceeded, 130 stopped.";
+calls were denied because there was no approver, 6 waits for a person or was not decided in time, 7 budget exceeded, 130 stopped.";
 
 const CHAT_HELP: &str = "\
 Examples:
@@ -291,7 +291,7 @@ pub(crate) enum Command {
     /// Look at stored results: what was too long to be shown.
     #[command(subcommand)]
     Artifact(Artifact),
-    /// Look at the audit, take it out, prove that nobody edited it.
+    /// Show the audit, export it, prove that it was not edited.
     #[command(subcommand)]
     Audit(Audit),
     /// Let the system start the daemon.
@@ -640,7 +640,7 @@ pub(crate) struct ToolCall {
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Run nothing: say what policy makes of the call. Nothing is recorded and nobody is asked. Exit code 0 = it would run, 5 = it would
+    /// Run nothing: say what policy makes of the call. Nothing is recorded and no approver is asked. Exit code 0 = it would run, 5 = it would
     /// be denied, 6 = a person would be asked; else that of its error.
     #[arg(long, conflicts_with_all = ["idempotency_key", "lines"])]
     pub(crate) dry_run: bool,
@@ -694,7 +694,7 @@ pub(crate) struct Sanitize {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Net {
     /// Would our HTTP tools connect to this URL, to which address, and which rule says no?
-    #[command(after_help = "Exit codes: 0 allow, 5 deny; with --lines 0 whatever the verdicts.")]
+    #[command(after_help = "Exit codes: 0 allow, 5 deny; with --lines 0 for any verdicts.")]
     Check(NetCheck),
 }
 

@@ -29,7 +29,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     }
     let mut text = LIST_HEADER.to_owned() + "WHAT IT DOES\n";
     for info in &infos {
-        // Of a broken one the reason is what somebody has to know.
+        // Of a broken tool, the reason is shown.
         let about = match &info.status {
             Status::Error { reason } => reason.as_str(),
             _ => first_sentence(&info.description),
@@ -40,7 +40,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Every tool, and what keeps those away that nobody is offered.
+/// Every tool, and why some are not offered.
 fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
     let reasons = tools::exclusions(toolcrib, &ViewRequest::default());
     let reason_of = |name: &str| {

@@ -42,7 +42,7 @@ pub(crate) struct ServerSection {
     pub(crate) runs_at_once: Option<usize>,
     /// Runs of one client among them.
     pub(crate) runs_of_client: Option<usize>,
-    /// Whether nobody may decide about what was asked for with the own token.
+    /// Whether a token may not decide about its own requests.
     pub(crate) four_eyes: Option<bool>,
     /// Requests of one client in a minute.
     pub(crate) requests_per_minute: Option<u32>,

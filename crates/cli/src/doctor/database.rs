@@ -124,7 +124,7 @@ fn secrets() -> Result<Finding, Failure> {
 fn kill_switch() -> Result<Option<Finding>, Failure> {
     let stop = KillSwitchFile::in_folder(&bootstrap::state_folder()?).read();
     Ok(stop.map(|stop| {
-        let by = if stop.by.is_empty() { "somebody".to_owned() } else { stop.by };
+        let by = if stop.by.is_empty() { "a person".to_owned() } else { stop.by };
         let why = if stop.why.is_empty() { String::new() } else { format!(": {}", stop.why) };
         Finding::warn("tools", format!("every tool is stopped by {by}{why}"))
             .with_fix("toolcrib start-tools")

@@ -71,14 +71,14 @@ impl ModelConnections {
     }
 }
 
-/// Says that a key travels where anybody on the way can read it.
+/// Warns that a key travels where others on the network can read it.
 fn readable_key(provider: &ProviderSettings) -> Option<String> {
     let base_url = provider.base_url.as_deref().filter(|_| provider.key.is_some())?;
     let rest = base_url.strip_prefix("http://")?;
     let host = rest.split(['/', ':']).next().unwrap_or_default();
     let is_here = host == "localhost" || host.starts_with("127.") || host.starts_with('[');
     (!is_here).then(|| {
-        format!("the key of {} goes to {host} over plain http: anybody on the way can read it; use https", provider.id)
+        format!("the key of {} goes to {host} over plain http: others on the network can read it; use https", provider.id)
     })
 }
 

@@ -42,7 +42,7 @@ impl RunEnvironment {
         stores: Stores,
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<Self, Failure> {
-        // Whoever lays the ground stays for long, and needs little of the code that each part of the start ran through.
+        // The process stays for long, and needs little of the code that the start ran through.
         release_code_pages();
         let mut builder = Toolcrib::builder(settings)
             .for_agents()
@@ -80,7 +80,7 @@ pub(crate) struct AgentAndModels {
 }
 
 impl AgentAndModels {
-    /// Whoever these words and the configuration name. `models` are those that are connected already, and whether they stream.
+    /// The agent and models that the options and the configuration name. `models` are those that are connected already, and whether they stream.
     ///
     /// # Errors
     /// Exit code 2, 3 or 4, with what to do.
@@ -183,7 +183,7 @@ pub(crate) fn find_agent(
     })
 }
 
-/// The agent's preset. What the person said for this run wins; an agent of the workspace, which may be anybody's, can only be stricter.
+/// The agent's preset. What the person said for this run wins; an agent of the workspace, whose author is unknown, can only be stricter.
 pub(super) fn apply_agent_preset(
     toolcrib: &Toolcrib,
     agent: &Agent,

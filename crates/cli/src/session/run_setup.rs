@@ -29,9 +29,9 @@ pub(crate) struct RunSetup {
     max_cost: Option<u64>,
     /// The agent.
     pub(crate) agent: String,
-    /// Whether whoever asks waits for a decision of another process.
+    /// Whether the caller waits for a decision of another process.
     pub(crate) waits: bool,
-    /// Number of whoever works on the run, as the store knows it (`CallStore::claim`).
+    /// Number of the worker of the run in the store (`CallStore::claim`).
     pub(crate) worker: Option<u64>,
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn preview_call(
     }
 }
 
-/// A diff as it was written. Where it fits is found when it is applied, so more than that nobody knows yet.
+/// A diff as it was written. Its position is only found when it is applied.
 fn style_diff(diff: &str, paint: Styler) -> String {
     let style = |line: &str| match line.chars().next() {
         Some('+') => Some(Style::GREEN),

@@ -3,7 +3,7 @@
 //!
 //! Invariants
 //! - One card at a time; while it is shown nothing else is written, and what was to be written comes after it.
-//! - Whoever stops waiting for a key has left the terminal, in the mode in which it was found.
+//! - A listener that is dropped restores the mode of the terminal.
 //! - Nothing of a model, a tool or a file reaches the terminal before [`visible`] has seen it.
 
 mod approval_prompt;

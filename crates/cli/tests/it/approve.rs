@@ -85,7 +85,10 @@ fn ends(mut child: Child) -> (i32, String) {
 #[test]
 fn an_empty_inbox_says_so() {
     let env = TestEnv::new();
-    assert_eq!(env.run(&["approve", "list"]).code(0).says(&["nobody is asked"]).stdout, "");
+    assert_eq!(
+        env.run(&["approve", "list"]).code(0).says(&["no approvals are waiting"]).stdout,
+        ""
+    );
     assert_eq!(env.inbox(&["--all"]), Vec::<Value>::new());
     env.run(&["grant", "list"]).code(0).says(&["nothing is remembered"]);
     for word in ["show", "yes", "no", "skip"] {
@@ -572,8 +575,8 @@ fn after_its_deadline_a_decision_comes_too_late() {
     env.until(|rows| rows[0]["expired"] == true);
     let list = env.run(&["approve", "list"]).code(0).stdout;
     assert!(list.contains("expired"), "{list}");
-    env.run(&["approve", "yes", &id]).code(6).says(&["nobody decided about", "in time"]);
-    env.run(&["approve", "yes", &id]).code(5).says(&["nobody decided in time"]);
+    env.run(&["approve", "yes", &id]).code(6).says(&["was not decided in time"]);
+    env.run(&["approve", "yes", &id]).code(5).says(&["not decided in time"]);
     assert!(env.read("notes.md").is_some());
 }
 

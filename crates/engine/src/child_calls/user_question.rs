@@ -44,7 +44,8 @@ pub(super) async fn answer(
     match stored {
         Ok(request) => Answer::Suspended(Box::new(request)),
         Err(error) => {
-            let text = format!("The question could not be stored ({error}), so the user was not asked.");
+            let text =
+                format!("The question could not be stored ({error}), so the user was not asked.");
             failed_answer(outcome, ToolError::new(ErrorType::StoreFailed, text))
         }
     }

@@ -38,7 +38,7 @@ pub struct CallDocument {
     /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
+    /// Whose words the result is: `tool`, `workspace` or `external`. The author of `external` text is
     /// have written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<String>,
@@ -140,7 +140,7 @@ impl CallDocument {
         }
     }
 
-    /// The same for somebody who is not shown what goes in and what comes out.
+    /// The same for a caller that may not see arguments and results.
     pub fn without_payloads(self) -> Self {
         let unsaid =
             |awaits| PendingApproval { summary: String::new(), reasons: Vec::new(), ..awaits };

@@ -114,7 +114,10 @@ pub(super) fn routes(api: &mut Api) {
         send_content,
     );
     let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
-    api.add(remove.returns_empty(204, "It is removed, even if results still refer to it."), remove_artifact);
+    api.add(
+        remove.returns_empty(204, "It is removed, even if results still refer to it."),
+        remove_artifact,
+    );
 }
 
 fn document(meta: ArtifactMeta) -> ArtifactDocument {

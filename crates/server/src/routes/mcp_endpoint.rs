@@ -84,7 +84,8 @@ struct DaemonBackend {
 }
 
 fn principal(who: &ClientIdentity) -> Result<&AdmittedCaller, ToolError> {
-    let nobody = || ToolError::new(ErrorType::PolicyDenied, "The caller of this session is unknown.");
+    let nobody =
+        || ToolError::new(ErrorType::PolicyDenied, "The caller of this session is unknown.");
     who.extensions.downcast_ref::<AdmittedCaller>().ok_or_else(nobody)
 }
 

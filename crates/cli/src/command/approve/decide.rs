@@ -26,7 +26,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let question = find_question(stores, &which.id).await?;
     let decision = match &question.1 {
-        // What was decided stands, whatever is wrong with this decision.
+        // A stored decision holds, even if this one is invalid.
         Some(_) => decision(&question).unwrap_or(Decision::Skip),
         None => decision(&question)?,
     };
@@ -74,7 +74,7 @@ pub(super) async fn apply(
     }
 }
 
-/// What comes of a decision that is written down. Whoever worked on the call may have ended or begun since the first look, so this is the
+/// The result of a stored decision. The worker of the call may have ended or begun since the first read, so this is the
 /// place where it is now.
 async fn report_next_step(
     stores: &Stores,
@@ -106,7 +106,7 @@ async fn report_next_step(
             return run_locally::execute(stores, waiting, DecisionSource::Stored, json).await;
         }
         ResumeTarget::RunEnded | ResumeTarget::NoProcess => {
-            "nobody waits for it any more".to_owned()
+            "no process waits for it any more".to_owned()
         }
     };
     print_decision(request, &words, &next, json)?;
@@ -142,7 +142,7 @@ pub(super) async fn record_only(
     print_decision(
         &waiting.request,
         &decision_text(&record),
-        "nobody waits for it any more",
+        "no process waits for it any more",
         json,
     )?;
     Ok(0)
@@ -186,7 +186,7 @@ pub(super) fn print_decision(
     Ok(())
 }
 
-/// The first decision stands. One to run the call that nobody has carried out, because its process died in between, is carried out when it
+/// The first decision holds. An approval that was not carried out, because its process died in between, is carried out when it
 /// is said again.
 async fn handle_already_decided(
     stores: &Stores,
@@ -228,7 +228,7 @@ fn already_decided_message(request: &ApprovalRequest, first: &DecisionRecord) ->
     format!("{} was decided before, {ago} ago: {}", request.id, decision_text(first))
 }
 
-/// Its run is over: nobody is shown the question any more.
+/// Its run is over: the question is not shown any more.
 async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failure {
     let record = DecisionRecord {
         decision: Decision::Deny { note: None },
@@ -239,7 +239,7 @@ async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failu
     let run = request.run.as_ref().map(RunId::to_string).unwrap_or_default();
     Failure {
         code: 5,
-        message: format!("the run {run} is over; nobody waits for this decision any more"),
+        message: format!("the run {run} is over; no process waits for this decision any more"),
     }
 }
 
@@ -255,7 +255,7 @@ pub(super) fn failure(request: &ApprovalRequest, error: DecideError) -> Failure 
         DecideError::Expired => Failure {
             code: 6,
             message: format!(
-                "nobody decided about {id} in time, so {} was not run; a decision comes too late now",
+                "{id} was not decided in time, so {} was not run; a decision comes too late now",
                 request.tool
             ),
         },

@@ -1,4 +1,4 @@
-//! Carrying a call out in this process, because nobody else goes on with it.
+//! Carrying a call out in this process, because no other process continues it.
 
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::store::PendingApproval;
@@ -69,7 +69,7 @@ async fn execute_in_run(
 ) -> Result<Option<Answer>, DecideError> {
     let (engine, id) = (toolcrib.engine(), waiting.request.id);
     if let Some(run) = waiting.request.run {
-        // Whoever cannot say what the run had read must not let it go on as if it had read nothing.
+        // Without the stored labels of the run, it must not continue as if it had read nothing.
         let labels = labels_of_run(&**toolcrib.runs(), run).await;
         let labels = labels.map_err(|error| DecideError::Store(error.to_string()))?;
         let spec = RunSpec { id: Some(run), labels, ..RunSpec::default() };

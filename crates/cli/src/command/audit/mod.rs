@@ -1,4 +1,4 @@
-//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that nobody edited it.
+//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that it was not edited.
 
 mod export;
 mod record_text;

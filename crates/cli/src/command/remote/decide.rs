@@ -26,7 +26,7 @@ pub(in crate::command) async fn run(
     decision: &Decision,
     json: bool,
 ) -> Result<Option<u8>, Failure> {
-    // A daemon that cannot be talked with hinders nobody: it finds the decision in the store.
+    // A daemon that does not answer is no obstacle: it finds the decision in the store.
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     if !shares_workspace(&client, waiting).await? {
         return Ok(None);
@@ -51,8 +51,8 @@ pub(in crate::command) async fn run(
     let next = match decided.goes_on {
         ContinuedBy::Run => "the daemon goes on with its run",
         ContinuedBy::Call => "it was not run",
-        ContinuedBy::Elsewhere => "whoever waits for it goes on with it",
-        ContinuedBy::Nobody => "nobody waits for it any more",
+        ContinuedBy::Elsewhere => "the process that waits for it continues it",
+        ContinuedBy::Nobody => "no process waits for it any more",
     };
     if json {
         output::print_json(&document, true)?;

@@ -1,6 +1,6 @@
 //! `toolcrib rules explain`: the verdict on a call, with the rule that decides and why.
 //!
-//! Exit codes: 0 = answered, whatever the verdict is; 2 = usage; 3 = the rules cannot be used.
+//! Exit codes: 0 = answered, with any verdict; 2 = usage; 3 = the rules cannot be used.
 
 use std::path::Path;
 use std::sync::Arc;
