@@ -38,8 +38,8 @@ pub struct CallDocument {
     /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// Whose words the result is: `tool`, `workspace` or `external`. The author of `external` text
-    /// is have written.
+    /// Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
+    /// text is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<String>,
     /// Where they come from: a path or an address.
