@@ -12,6 +12,7 @@ mod approve;
 mod args;
 mod artifact;
 mod audit;
+mod audit_bundle;
 mod backup;
 mod bad_input;
 mod bad_model_input;
