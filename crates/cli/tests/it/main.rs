@@ -25,6 +25,7 @@ mod conversations;
 mod custom_tools;
 mod daemon;
 mod daemon_log;
+mod db_migrate;
 mod docs_examples;
 mod doctor;
 mod document_tools;
@@ -57,6 +58,8 @@ mod saved_chains;
 mod secret_leaks;
 mod secrets;
 mod service;
+#[cfg(feature = "postgres")]
+mod shared_database;
 mod shell_tool;
 mod skills;
 mod snapshots;
