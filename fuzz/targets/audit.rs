@@ -1,5 +1,6 @@
-//! `audit::verify_export`, `verify_bundle`, `AnchorFile` and `TrustedKeys`: the verifier answers for
-//! every export, bundle, anchor file and key file; a chain that it calls sound is chained correctly.
+//! `audit::verify_export`, `verify_bundle`, `AnchorFile` and `TrustedKeys`: the verifier answers
+//! for every export, bundle, anchor file and key file; a chain that it calls sound is chained
+//! correctly.
 #![no_main]
 
 use std::io::Cursor;

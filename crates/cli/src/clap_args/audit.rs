@@ -74,10 +74,12 @@ pub(crate) struct AuditExportArgs {
     /// Write it into this file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a bundle that an auditor verifies without Toolcrib: a tar archive of the whole audit, keys, rules and tool definitions.
+    /// Write a bundle that an auditor verifies without Toolcrib: a tar archive of the whole audit,
+    /// keys, rules and tool definitions.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "output", "format"])]
     pub(crate) bundle: Option<PathBuf>,
-    /// File with further public keys for the bundle, one per line: those of other daemons that write this store.
+    /// File with further public keys for the bundle, one per line: those of other daemons that
+    /// write this store.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     pub(crate) key: Option<PathBuf>,
     /// Workspace whose rules and tools are in the bundle. Default: the current folder.
@@ -106,12 +108,12 @@ pub(crate) struct AuditVerifyArgs {
     /// Hold every call, its outcome, and every decision against its record too.
     #[arg(long, conflicts_with_all = ["file", "bundle"])]
     pub(crate) calls: bool,
-    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of the state folder; with --bundle the
-    /// keys in the bundle.
+    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of
+    /// the state folder; with --bundle the keys in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state folder; with --file none, with
-    /// --bundle those in the bundle.
+    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state
+    /// folder; with --file none, with --bundle those in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) anchors: Option<PathBuf>,
     /// Verify an export instead of the database; `-` reads it from standard input.

@@ -1,4 +1,5 @@
-//! `toolcrib audit export --bundle`: both verifiers prove a bundle, and both find each kind of edit.
+//! `toolcrib audit export --bundle`: both verifiers prove a bundle, and both find each kind of
+//! edit.
 
 use std::fs;
 use std::path::PathBuf;

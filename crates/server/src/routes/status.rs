@@ -62,7 +62,8 @@ struct DaemonRow {
     started_at: i64,
     /// When it last renewed its lease, in milliseconds since 1970.
     heartbeat_at: i64,
-    /// Whether its lease still runs. Others take up the work of a daemon whose lease has run out; it is listed for a day.
+    /// Whether its lease still runs. Others take up the work of a daemon whose lease has run out;
+    /// it is listed for a day.
     alive: bool,
 }
 
