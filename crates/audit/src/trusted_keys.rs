@@ -54,14 +54,24 @@ impl TrustedKeys {
     /// [`Forgery`] if the key is not trusted or the signature is wrong.
     pub fn check(&self, checkpoint: &AuditCheckpoint) -> Result<(), Forgery> {
         let AuditCheckpoint { chain, seq, head, at, key, signature } = checkpoint;
+        let payload = AuditCheckpoint::signing_payload(*chain, *seq, head, *at);
+        self.check_signature(key, payload.as_bytes(), signature)
+    }
+
+    /// Verifies that this key, which must be one of these, signed these bytes.
+    pub(super) fn check_signature(
+        &self,
+        key: &str,
+        payload: &[u8],
+        signature: &str,
+    ) -> Result<(), Forgery> {
         let key: [u8; 32] = hex::array(key).ok_or(Forgery::UnknownKey)?;
         if !self.keys.contains(&key) {
             return Err(Forgery::UnknownKey);
         }
         let signature: [u8; 64] = hex::array(signature).ok_or(Forgery::Signature)?;
-        let said = AuditCheckpoint::signing_payload(*chain, *seq, head, *at);
         let key = UnparsedPublicKey::new(&ED25519, key);
-        key.verify(said.as_bytes(), &signature).map_err(|_| Forgery::Signature)
+        key.verify(payload, &signature).map_err(|_| Forgery::Signature)
     }
 }
 

@@ -15,6 +15,7 @@ use toolcrib_app::mcp::client::{ServerConfig, servers_file};
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::vault::Vault;
+use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
     Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
@@ -84,8 +85,18 @@ pub(crate) async fn build_with_mcp_server(
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
+    open_stores(None)
+}
+
+/// The same for a daemon, which the other daemons of a shared database list.
+pub(crate) fn daemon_stores() -> Result<Stores, Failure> {
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    open_stores(Some(ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() }))
+}
+
+fn open_stores(identity: Option<ProcessIdentity>) -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, true),
+        StoreKind::Shared(url) => open_shared_stores(url, true, shared_options(identity)?),
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::open(Some(&database_path()?))
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -95,7 +106,7 @@ pub(crate) fn stores() -> Result<Stores, Failure> {
 /// The same without the key of the audit, for verification: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, false),
+        StoreKind::Shared(url) => open_shared_stores(url, false, shared_options(None)?),
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::unsigned(&database_path()?)
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -145,17 +156,32 @@ const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 /// Nothing is kept longer than the process lives.
 const IN_MEMORY: &str = "memory:";
 
+/// Says what happens to missing migrations of a shared database: `apply` (default) or `refuse`.
+const DATABASE_MIGRATIONS: &str = "TOOLCRIB_DATABASE_MIGRATIONS";
+
+fn shared_options(identity: Option<ProcessIdentity>) -> Result<SharedOptions, Failure> {
+    let migrations = match Env::from_process().text(DATABASE_MIGRATIONS)?.as_deref() {
+        None | Some("apply") => Migrations::Apply,
+        Some("refuse") => Migrations::Refuse,
+        Some(_) => {
+            let words = format!("{DATABASE_MIGRATIONS} must be `apply` or `refuse`");
+            return Err(Failure::configuration(words));
+        }
+    };
+    Ok(SharedOptions { identity, migrations })
+}
+
 /// Connects on a thread of its own: callers may be async already.
 #[cfg(feature = "postgres")]
-fn open_shared_stores(url: String, signs: bool) -> Result<Stores, Failure> {
+fn open_shared_stores(url: String, signs: bool, shared: SharedOptions) -> Result<Stores, Failure> {
     let state = state_folder()?;
     let connecting = std::thread::spawn(move || {
         let runtime = runtime()?;
         let stores = runtime.block_on(async {
             if signs {
-                Stores::connect(&url, &state).await
+                Stores::connect(&url, &state, shared).await
             } else {
-                Stores::connect_unsigned(&url).await
+                Stores::connect_unsigned(&url, shared).await
             }
         });
         stores.map_err(|error| Failure::configuration(error.to_string()))
@@ -165,10 +191,15 @@ fn open_shared_stores(url: String, signs: bool) -> Result<Stores, Failure> {
 }
 
 #[cfg(not(feature = "postgres"))]
-fn open_shared_stores(_url: String, _signs: bool) -> Result<Stores, Failure> {
-    Err(Failure::configuration(format!(
+fn open_shared_stores(_: String, _: bool, _: SharedOptions) -> Result<Stores, Failure> {
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+pub(crate) fn without_postgres() -> Failure {
+    Failure::configuration(format!(
         "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
-    )))
+    ))
 }
 
 pub(crate) fn database_path() -> Result<PathBuf, Failure> {

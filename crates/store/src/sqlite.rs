@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
+use toolcrib_core::store::StoreMonitor;
 use toolcrib_core::{AuditCheckpoint, AuditSigner, BoxFuture, RunId, StoreError};
 
 use crate::audit_checkpoints::CheckpointSigner;
@@ -17,6 +18,7 @@ use crate::disk_reserve::DiskReserve;
 use crate::error::{Failure, OpenError, stopped};
 use crate::health::{CommitCounts, Health};
 use crate::read_pool::ReadPool;
+use crate::shared_options::SharedOptions;
 use crate::tables::PendingIntents;
 use crate::wal_checkpoint;
 use crate::worker_locks::WorkerLocks;
@@ -62,6 +64,8 @@ pub struct StoreOptions {
     /// How long a write waits for a lock of another process; `None` means 35 s, so that a lock of
     /// 30 s loses nothing (SQLite polls at intervals).
     pub busy: Option<Duration>,
+    /// Options of a shared database; a file ignores them.
+    pub shared: SharedOptions,
     /// Delay before each synced commit, to simulate a slow disk in tests and benchmarks.
     pub full_commit_delay: Duration,
 }
@@ -362,3 +366,5 @@ impl<F: FnOnce()> Drop for RunOnDrop<F> {
         }
     }
 }
+/// A file is used by one daemon.
+impl StoreMonitor for SqliteStore {}

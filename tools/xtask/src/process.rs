@@ -21,7 +21,7 @@ pub(crate) const VARIABLES: [&str; 6] = [
 ];
 
 /// What is off by default, and built, tested and linted all the same.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-store/postgres"];
+pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib/postgres"];
 
 /// `cargo` at the root of the workspace, building into [`tree::target_dir`].
 pub(crate) fn cargo(args: &[&str]) -> Command {

@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod conversation;
 mod daemon;
+mod db;
 mod deprecated;
 mod doctor;
 mod grant;
@@ -51,6 +52,7 @@ pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
+pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
@@ -300,6 +302,9 @@ pub(crate) enum Command {
     /// Say what is wrong here, and what to do about it.
     #[command(after_help = doctor::DOCTOR_HELP)]
     Doctor(DoctorArgs),
+    /// Look after the database.
+    #[command(subcommand)]
+    Db(Db),
     /// Write everything that is kept of you into one file, while a daemon works.
     #[command(after_help = backup::BACKUP_HELP)]
     Backup(Backup),

@@ -37,7 +37,7 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     let settings =
         DaemonSettings { telemetry: observe, ..daemon_settings(command, &config, &place)? };
     let _alone = lock_database()?;
-    let stores = telemetry.observe.instrument_stores(bootstrap::stores()?);
+    let stores = telemetry.observe.instrument_stores(bootstrap::daemon_stores()?);
     let policy = daemon_tool_settings(&setup.workspace_args(), &config)?;
     let ground =
         RunEnvironment::build(setup, policy, &config, stores, Some(Arc::new(DeferApproval)))

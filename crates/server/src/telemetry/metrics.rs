@@ -13,6 +13,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::core::CallRecord;
+use toolcrib_app::core::store::DatabaseFigures;
+
+use super::database_metrics;
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -210,9 +213,18 @@ impl Metrics {
     }
 
     /// All metrics as text; `None` = they cannot be encoded.
-    pub(crate) fn render(&self, now: GaugeValues, version: &str) -> Option<String> {
+    pub(crate) fn render(
+        &self,
+        now: GaugeValues,
+        database: Option<DatabaseFigures>,
+        version: &str,
+    ) -> Option<String> {
         let mut text = String::new();
-        text::encode(&mut text, &self.registry(now, version)).ok()?;
+        let mut all = self.registry(now, version);
+        if let Some(figures) = database {
+            database_metrics::register(&mut all, figures);
+        }
+        text::encode(&mut text, &all).ok()?;
         Some(text)
     }
 

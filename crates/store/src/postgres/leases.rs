@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// A fenced claim stays fenced; an expired claim that nobody took over is renewed.
 const RENEW: &str = "UPDATE workers
-    SET expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
+    SET renewed_at = clock_timestamp(), expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
     WHERE epoch = ANY($1) AND state = 'working' RETURNING epoch";
 const RELEASE: &str =
     "UPDATE workers SET state = 'released' WHERE epoch = ANY($1) AND state = 'working'";
@@ -70,14 +70,17 @@ impl Leases {
             if held.is_empty() {
                 continue;
             }
-            link = match link.take().filter(|link| !link.is_closed()) {
-                Some(link) => Some(link),
-                None => connect(&connector).await.ok(),
+            let open = match link.take().filter(|link| !link.is_closed()) {
+                Some(link) => Ok(link),
+                None => connect(&connector).await,
             };
-            if let Some(open) = &link
-                && self.renew(open, &held).await.is_err()
-            {
-                link = None;
+            // A connection that failed is not used again.
+            link = match open {
+                Ok(open) => self.renew(&open, &held).await.is_ok().then_some(open),
+                Err(_) => None,
+            };
+            if link.is_none() {
+                connector.figures().failed_renewals.add(1);
             }
         }
     }
@@ -88,6 +91,7 @@ impl Leases {
         for row in rows {
             renewed.push(row.try_get::<_, i64>(0)?);
         }
+        link.figures().renewals.add(renewed.len() as u64);
         // Drops claims that were taken over.
         self.lock().retain(|epoch| renewed.contains(epoch) || !held.contains(epoch));
         Ok(())

@@ -23,6 +23,7 @@ mod audit_checkpoints;
 mod connection;
 mod connection_url;
 mod error;
+mod figures;
 mod job;
 mod leases;
 mod read_pool;
@@ -37,15 +38,15 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Row;
 use toolcrib_core::{AuditCheckpoint, BoxFuture, RunId, StoreError};
 
-use crate::StoreOptions;
-use connection::{Connector, Params};
+use crate::{Migrations, ProcessIdentity, SchemaVersion, StoreOptions};
+use connection::{Connection, Connector, Params};
 use connection_url::ConnectionUrl;
 pub use error::ConnectError;
 use error::{message, stopped};
@@ -73,6 +74,9 @@ struct Inner {
     readers: ReadPool,
     leases: Leases,
     faults: QueuedErrors,
+    /// What people see of this process; `None` = a command.
+    identity: Option<ProcessIdentity>,
+    opened: Instant,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -109,6 +113,7 @@ impl PostgresStore {
         let (tell, told) = oneshot::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
         let leases = Leases::new(lease);
+        let identity = options.shared.identity.clone();
         let side = WriterThread {
             address,
             options,
@@ -129,10 +134,43 @@ impl PostgresStore {
             readers: ReadPool::new(connector),
             leases,
             faults: QueuedErrors::default(),
+            identity,
+            opened: Instant::now(),
             is_closing,
             thread: Some(thread),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Applies missing migrations to the database of this URL, and creates the tables in an empty
+    /// one. The version is the one before.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn migrate(url: &str) -> Result<SchemaVersion, ConnectError> {
+        let (link, place) = Self::open_once(url).await?;
+        schema::migrate(&link, &place).await
+    }
+
+    /// The version of the tables in the database of this URL; changes nothing.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn schema_version(url: &str) -> Result<SchemaVersion, ConnectError> {
+        let (link, place) = Self::open_once(url).await?;
+        schema::look_up(&link, &place).await
+    }
+
+    /// One connection without a store, on the runtime of the caller.
+    async fn open_once(url: &str) -> Result<(Connection, String), ConnectError> {
+        let address = ConnectionUrl::parse(url)?;
+        let place = address.place.clone();
+        let connector = Connector::new(address, Handle::current(), LEASE);
+        let link = connector.open().await.map_err(|error| ConnectError::Unreachable {
+            place: place.clone(),
+            reason: message(&error),
+        })?;
+        Ok((link, place))
     }
 
     /// Queues a job; the future waits for its commit.
@@ -270,7 +308,10 @@ impl WriterThread {
                 place: place.clone(),
                 reason: message(&error),
             })?;
-            schema::migrate(&link, &place).await?;
+            match options.shared.migrations {
+                Migrations::Apply => drop(schema::migrate(&link, &place).await?),
+                Migrations::Refuse => schema::require_current(&link, &place).await?,
+            }
             Ok(link)
         };
         let link = match opened.await {

@@ -154,7 +154,10 @@ async fn run_pipelined(
     let mut running = Vec::with_capacity(jobs.len());
     for job in jobs {
         match refusal(&**job, fenced) {
-            Some(error) => job.refuse(error),
+            Some(error) => {
+                tx.link.figures().fenced_writes.add(1);
+                job.refuse(error);
+            }
             None => running.push((job.run(tx), None)),
         }
     }
@@ -181,6 +184,7 @@ async fn run_in_savepoint(
     fenced: &HashMap<i64, StoreError>,
 ) -> Result<Vec<AuditEvent>, Error> {
     if let Some(error) = refusal(&**job, fenced) {
+        tx.link.figures().fenced_writes.add(1);
         job.refuse(error);
         return Ok(Vec::new());
     }

@@ -166,6 +166,7 @@ impl Writer {
         let (began, count) = (Instant::now(), jobs.len());
         let done = self.commit(&mut jobs).await;
         self.pace = BatchDelay { jobs: count, took: began.elapsed() };
+        self.connector.figures().commits.record(began.elapsed());
         match done {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
             Err(CommitFailure::One(_)) if jobs.len() > 1 => {

@@ -1,17 +1,23 @@
 //! Postgres: claims of workers.
 
+use std::time::Instant;
+
 use toolcrib_core::{BoxFuture, StoreError, WorkerState};
 
 use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
+use super::super::text_escape::escape;
 use super::{column, number};
+use crate::ProcessIdentity;
 
 /// `$1` is the number that was just drawn for this store's audit chain, or NULL.
-const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at) VALUES (
+const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at, pid, host, version, started_at, renewed_at)
+    VALUES (
         coalesce($1, nextval('epochs')),
-        'process ' || $2::text || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
-        'working', clock_timestamp() + $3::double precision * interval '1 second'
+        'process ' || $2::bigint || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
+        'working', clock_timestamp() + $3::double precision * interval '1 second',
+        $2::bigint, $4, $5, clock_timestamp() - $6::double precision * interval '1 second', clock_timestamp()
     ) RETURNING epoch";
 const RELEASE: &str =
     "UPDATE workers SET state = 'released' WHERE epoch = $1 AND state = 'working'";
@@ -20,7 +26,9 @@ const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
 impl PostgresStore {
     pub(super) async fn claim_epoch(&self) -> Result<u64, StoreError> {
         let lease = self.inner.leases.seconds();
-        let epoch = self.write(Claim { lease }).await?;
+        let opened = self.inner.opened;
+        let identity = self.inner.identity.clone();
+        let epoch = self.write(Claim { lease, identity, opened }).await?;
         self.inner.leases.add(column(epoch));
         Ok(epoch)
     }
@@ -43,6 +51,10 @@ impl PostgresStore {
 
 struct Claim {
     lease: f64,
+    /// `None` = a command.
+    identity: Option<ProcessIdentity>,
+    /// When this store was opened.
+    opened: Instant,
 }
 
 impl Job for Claim {
@@ -54,8 +66,14 @@ impl Job for Claim {
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<u64>, Failure>> {
         Box::pin(async move {
-            let (fresh, process) = (tx.fresh_number(), std::process::id().to_string());
-            let row = tx.link.query_optional(CLAIM, &[&fresh, &process, &self.lease]).await?;
+            let (fresh, process) = (tx.fresh_number(), i64::from(std::process::id()));
+            let host = self.identity.as_ref().map(|own| escape(&own.host));
+            let version = self.identity.as_ref().map(|own| escape(&own.version));
+            let age = self.opened.elapsed().as_secs_f64();
+            let row = tx
+                .link
+                .query_optional(CLAIM, &[&fresh, &process, &self.lease, &host, &version, &age])
+                .await?;
             let missing = || StoreError::Failed("a claim was not written".into());
             Ok(JobOutput::unaudited(number(&row.ok_or_else(missing)?, 0)?))
         })

@@ -4,6 +4,7 @@
 mod conformance;
 mod connect;
 mod connection_loss;
+mod members;
 mod performance;
 mod replicas;
 
