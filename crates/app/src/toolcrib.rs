@@ -33,7 +33,7 @@ use crate::python_settings;
 use crate::sealed_stores::SealedConversationAndRunStore;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
-use crate::tool_folders::{ToolFolderReload, ToolFolders};
+use crate::tool_folders::{ToolFolderReload, ToolFolders, broken_files};
 use crate::tool_search::ToolSearcher;
 use crate::{vault_secrets, workbench};
 
@@ -121,6 +121,7 @@ pub struct Builder {
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
     library: Option<LibraryHandle>,
+    environment: Option<String>,
 }
 
 impl Toolcrib {
@@ -128,7 +129,7 @@ impl Toolcrib {
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
         let (engine, host, sources) = (Engine::builder(), HostPolicy::default(), Vec::new());
-        Builder { settings, engine, host, sources, stores: None, library: None }
+        Builder { settings, engine, host, sources, stores: None, library: None, environment: None }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -321,6 +322,12 @@ impl Toolcrib {
         self.library.as_ref()
     }
 
+    /// The tools of the tool folders that did not load, each with the reason.
+    #[must_use]
+    pub fn broken_tools(&self) -> Vec<String> {
+        broken_files(&self.folders, self.engine.catalog())
+    }
+
     /// Reloads changed tool folders during a run.
     pub(crate) fn reload(&self) -> Arc<dyn toolcrib_agent::driver::ToolRefresh> {
         let (folders, catalog) = (Arc::clone(&self.folders), self.engine.shared_catalog());
@@ -470,6 +477,14 @@ impl Builder {
         self
     }
 
+    /// Identity of workspace, policy and tools: a stored call is carried out only in the environment
+    /// that it was asked in. Without it, the workspace folders are the identity.
+    #[must_use]
+    pub fn environment(mut self, environment: String) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
     /// Uses stores that are already open, instead of those of the settings.
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
@@ -528,6 +543,7 @@ impl Builder {
             .grants(Arc::clone(&stores.grants))
             // The switches of the default owner, the only one so far.
             .switches(Arc::clone(&stores.switches), "")
+            .environment(self.environment.unwrap_or_else(|| workspace_identity(&self.settings)))
             .build();
         // The run store needs the engine's `sealing`, so it is wrapped after the engine is built
         // and before any other part gets a store: none of them can write unsealed text.
@@ -657,6 +673,14 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     let journal = Journal::open(journal_folder(settings, &roots))
         .map_err(|error| SetupError::Root(error.to_string()))?;
     Ok(Some(Workspace::new(roots, journal)))
+}
+
+/// The identity of an environment that says nothing of its own: its workspace folders.
+fn workspace_identity(settings: &Settings) -> String {
+    let real = |root: &PathBuf| root.canonicalize().unwrap_or_else(|_| root.clone());
+    let roots: Vec<String> =
+        settings.roots.iter().map(|root| real(root).display().to_string()).collect();
+    canonical_json::sha256(&serde_json::json!(roots))
 }
 
 /// The roots of these settings, without the protected paths.

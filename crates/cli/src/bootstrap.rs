@@ -293,6 +293,7 @@ async fn build_call_toolcrib(
     let mut builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .run_setup(setup.to_value())
+        .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
     let is_anybody_there = at_work || on_ask.is_some() || console.has_person();
     let approver = session::select_approver(on_ask, &console, &stores.approvals);

@@ -69,6 +69,7 @@ impl From<SubmitError> for Failure {
         let code = match &error {
             // HTTP 409 and 400: asked for in a way that cannot be answered.
             SubmitError::KeyReused(_) | SubmitError::BadKey | SubmitError::SecretKey => 2,
+            SubmitError::OtherEnvironment(_) => 3,
             SubmitError::RunningElsewhere(_) | SubmitError::Store(_) => 1,
         };
         Self { code, message: error.to_string() }

@@ -24,6 +24,7 @@ pub mod catalog;
 pub mod clock;
 pub mod conversation;
 pub mod defaults;
+pub mod display_text;
 pub mod entry;
 pub mod error;
 pub mod gate;

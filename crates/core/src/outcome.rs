@@ -175,12 +175,20 @@ pub struct Report {
     pub reach: Option<Reach>,
     /// Name of the person who approved, if one was asked.
     pub approved_by: Option<String>,
+    /// Calls that this call made and that were denied because no approver could be asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unapproved_children: u32,
     /// The policy's ruling; `None` if the call did not reach policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling: Option<Ruling>,
     /// Taint labels of the run before the call.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The result as the model reads it.

@@ -166,6 +166,8 @@ pub(crate) struct Attempts {
     pub(crate) run_time: Duration,
     /// The part of the run time in which its own calls ran or waited: they pay for themselves.
     pub(crate) child_time: Duration,
+    /// Child calls that were denied because no approver could be asked.
+    pub(crate) unapproved_children: u32,
     /// When the attempt began that runs now.
     pub(crate) started: Option<Instant>,
 }

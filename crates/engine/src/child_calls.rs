@@ -22,6 +22,7 @@ use crate::artifact_references;
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
 use crate::refused_answer::refused_answer;
+use crate::resume::decisions::NO_APPROVER;
 use parent::ParentContext;
 use stopwatch::{ApprovalWaitTimer, Stopwatch, StopwatchGuard};
 
@@ -39,6 +40,7 @@ pub(crate) struct ChildCalls {
     waits: Arc<Stopwatch>,
     busy: Stopwatch,
     questions: AtomicU32,
+    unapproved: AtomicU32,
     watch: Option<Arc<dyn BatchSubscriber>>,
 }
 
@@ -72,6 +74,7 @@ impl ChildCalls {
             waits: Arc::default(),
             busy: Stopwatch::default(),
             questions: AtomicU32::new(0),
+            unapproved: AtomicU32::new(0),
             watch: scope.subscriber.clone(),
         }
     }
@@ -79,6 +82,23 @@ impl ChildCalls {
     /// Time in which calls were at work or waited.
     pub(crate) fn busy(&self) -> Duration {
         self.busy.total()
+    }
+
+    /// Calls that were denied because no approver could be asked, also by calls of calls.
+    pub(crate) fn unapproved(&self) -> u32 {
+        self.unapproved.load(Ordering::Relaxed)
+    }
+
+    /// Counts a denial that no person decided.
+    async fn count_unapproved(&self, outcome: &Outcome) {
+        let mut count = outcome.report.unapproved_children;
+        if outcome.error_type() == Some(ErrorType::ApprovalDenied) {
+            let question = self.engine.approvals.for_call(outcome.call).await;
+            let decided = question.ok().flatten().and_then(|(_, record)| record);
+            let by_person = decided.is_some_and(|record| record.decided_by != NO_APPROVER);
+            count += u32::from(!by_person);
+        }
+        self.unapproved.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Runs a call; `is_replay` = it may have run before.
@@ -108,7 +128,10 @@ impl ChildCalls {
         let engine = Arc::clone(&self.engine);
         let inside = Some(Arc::new(inside));
         match (self.engine.reentry.run)(engine, batch.clone(), watch, inside).await.pop() {
-            Some(Answer::Done(outcome)) => self.asked(*outcome, batch, within).await,
+            Some(Answer::Done(outcome)) => {
+                self.count_unapproved(&outcome).await;
+                self.asked(*outcome, batch, within).await
+            }
             Some(waits) => waits,
             None => refused_answer(call, ToolError::execution("no answer")),
         }

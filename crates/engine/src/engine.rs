@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use toolcrib_core::invoker::DecideError;
+use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, ArtifactStore, Batch, BatchSubscriber,
     BoxFuture, CallId, CallStore, Catalog, DecisionRecord, Entry, ErrorType, GrantStore, Invoker,
@@ -25,7 +26,7 @@ use crate::idempotency::{self, SubmitError, Submitted};
 use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
-use crate::resume::decide;
+use crate::resume::{decide, environment, promise};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
@@ -195,13 +196,50 @@ impl Engine {
         self.inner.claim().await
     }
 
-    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches among it are to be [finished](Self::finish).
+    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches that were asked in the environment of this engine
+    /// are among it, and are to be [finished](Self::finish); others stay for an engine of theirs.
     ///
     /// # Errors
     /// What the store says.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
         let inner = &self.inner;
-        inner.under_claim(|epoch| inner.calls.recover(epoch, inner.clock.now_ms(), true)).await
+        let recover = |epoch| inner.calls.recover(epoch, inner.clock.now_ms(), false);
+        let found = inner.under_claim(recover).await?;
+        Ok(Recovered { batches: environment::take_abandoned(inner).await?, ..found })
+    }
+
+    /// Stores, before a decision, that this engine carries the call of the question out. The caller
+    /// ends the promise with [`CallStore::finish_batch`].
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn promise(&self, waiting: &PendingApproval) -> Result<AcceptedBatch, StoreError> {
+        promise::store(&self.inner, waiting).await
+    }
+
+    /// The open promise to carry the call of a question out, of any process.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn promised(
+        &self,
+        waiting: &PendingApproval,
+    ) -> Result<Option<AcceptedBatch>, StoreError> {
+        promise::find(&self.inner, waiting).await
+    }
+
+    /// Why a call that waits must not be approved here: this engine cannot carry it out, or has
+    /// another definition of its tool, which would void the approval. `None` = it may.
+    #[must_use]
+    pub fn decision_obstacle(&self, waiting: &PendingApproval) -> Option<String> {
+        environment::decision_obstacle(&self.inner, waiting)
+    }
+
+    /// Why this engine cannot carry out a call that waits for a decision: it was asked in another
+    /// environment, or its tool is not here. `None` = it can.
+    #[must_use]
+    pub fn obstacle(&self, waiting: &PendingApproval) -> Option<String> {
+        environment::obstacle(&self.inner, waiting)
     }
 
     /// Does something with the call store under this engine's number in it. Where another process has taken the claim over, because its lease ran

@@ -19,7 +19,7 @@ use crate::gate::Preset;
 use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::registry::Registry;
-use crate::resume::decisions::Decisions;
+use crate::resume::decisions::{Decisions, SecretAccess};
 use crate::resume::pending_approvals::PendingApprovals;
 use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
@@ -69,6 +69,8 @@ pub(crate) struct EngineInner {
     pub(crate) shutdown: CancellationToken,
     /// What another process needs to go on with a call that waits here.
     pub(crate) setup: serde_json::Value,
+    /// Identity of the environment that calls are asked in, stored with them.
+    pub(crate) environment: String,
     /// Batches that were accepted under a key and are at work here.
     pub(crate) active_batches: ActiveBatches,
     /// Presets of agents that have one of their own.
@@ -136,6 +138,8 @@ impl EngineInner {
             grants: &*self.grants,
             clock: &*self.clock,
             sealing: &self.sealing,
+            // An edit that reaches the engine itself comes from the terminal of its user.
+            secret_access: SecretAccess::MayRead,
         }
     }
 

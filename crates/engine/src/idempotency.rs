@@ -6,13 +6,15 @@ use futures_util::FutureExt as _;
 use serde_json::json;
 use toolcrib_core::store::KEY_CHARS;
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, OutcomeKind,
-    RawArgs, SealError, StoreError, canonical_json,
+    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, ErrorType, IdempotencyKey,
+    OutcomeKind, RawArgs, SealError, StoreError, ToolError, canonical_json,
 };
 
 use crate::active_batches::SharedAnswers;
 use crate::engine_inner::EngineInner;
 use crate::invoke;
+use crate::refused_answer::refused_answer;
+use crate::resume::environment;
 
 /// The place of a batch among those at work; it is given up when the work ends, however it ends.
 struct ActiveBatchGuard {
@@ -58,9 +60,28 @@ pub enum SubmitError {
         "the calls of the idempotency key \"{0}\" are running in another process; ask again later"
     )]
     RunningElsewhere(String),
+    /// The batch was accepted in another environment, and its process is gone: a process of that
+    /// environment carries it out.
+    #[error(
+        "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which is gone; start a daemon with those settings to carry them out, or use a new key"
+    )]
+    OtherEnvironment(String),
     /// The store failed.
     #[error("the calls could not be stored, so none of them was run: {0}")]
     Store(StoreError),
+}
+
+impl SubmitError {
+    /// The row of the table of failures, for surfaces that report it as the end of a call.
+    #[must_use]
+    pub fn error_type(&self) -> ErrorType {
+        match self {
+            Self::BadKey | Self::SecretKey | Self::KeyReused(_) => ErrorType::ValidationError,
+            Self::RunningElsewhere(_) => ErrorType::UnknownOutcome,
+            Self::OtherEnvironment(_) => ErrorType::NotConfigured,
+            Self::Store(_) => ErrorType::StoreFailed,
+        }
+    }
 }
 
 /// What the store says to a batch, and what follows.
@@ -171,6 +192,7 @@ async fn accept(
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
     let unsealed = |error: SealError| SubmitError::Store(StoreError::Failed(error.to_string()));
     let kept = engine.sealing().seal_batch(&batch).map_err(unsealed)?;
+    let kept = Batch { environment: engine.environment.clone(), ..kept };
     let accept = |epoch| {
         let (key, batch) = (key.clone(), kept.clone());
         let accepted = AcceptedBatch { id, key, batch, accepted_at, epoch };
@@ -186,6 +208,9 @@ async fn accept(
         Acceptance::Known { first, is_owner_alive: is_worked_on } => {
             let is_ours = if is_worked_on {
                 first.epoch == accepted.epoch
+            } else if !environment::is_own(engine, &first.batch) {
+                let key = first.key.map(|key| key.key).unwrap_or_default();
+                return Err(SubmitError::OtherEnvironment(key));
             } else {
                 // Of several that find it left behind, one takes it.
                 let take = |epoch| engine.calls.take_batch(first.id, epoch);
@@ -258,6 +283,12 @@ fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
 /// same a moment later has already done it.
 async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
+    if !environment::is_own(&engine, &accepted.batch) {
+        let why = format!("Not run here: {}.", environment::other_environment(&accepted.batch));
+        let leave =
+            |call| refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, why.clone()));
+        return accepted.batch.calls.into_iter().map(leave).collect();
+    }
     loop {
         let epoch = engine.epoch();
         let batch = Batch { is_replay: true, ..accepted.batch.clone() };

@@ -63,7 +63,7 @@ pub use engine::builder::EngineBuilder;
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
 pub use idempotency::{SubmitError, Submitted};
 pub use policy::Policy;
-pub use resume::decisions::{Decisions, grant_from_decision};
+pub use resume::decisions::{Decisions, SecretAccess, grant_from_decision};
 pub use secrets::{Sealing, Secrets, StreamMask, TextMask};
 pub use settings::{EngineSettings, ToolSettings};
 pub use switch_cache::SWITCH_CACHE_TTL;

@@ -71,7 +71,8 @@ impl Machine {
             self.set_answer(index, answer);
             return None;
         }
-        round.add_outcome(&outcome);
+        let args = self.answering().and_then(|message| message.turn.calls.get(index));
+        round.add_outcome(&outcome, args.map(|call| &call.args));
         if let Some(skill) = loaded_skill(&outcome) {
             self.activate(skill);
         }

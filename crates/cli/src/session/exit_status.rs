@@ -9,7 +9,8 @@ use toolcrib_app::core::{CallId, ErrorType};
 /// Counts what a run's end does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunTally {
-    /// Calls that were denied for want of an approver; without those that a person denied or skipped.
+    /// Calls that were denied because no approver could be asked, those of scripts too; those that a person denied or skipped are not
+    /// among them.
     pub(crate) unapproved: u32,
     /// Calls that were not decided in time.
     pub(crate) expired: u32,
@@ -21,6 +22,8 @@ impl RunTally {
     /// Looks at one event.
     pub(crate) fn record(&mut self, event: &Event) {
         let Event::Tool(tool) = event else { return };
+        // Calls of a script have no events of their own.
+        self.unapproved += tool.report.as_ref().map_or(0, |report| report.unapproved_children);
         match &tool.state {
             ToolState::ApprovalResponded { .. } => self.decided.extend(tool.call),
             ToolState::OutputDenied { error_type: Some(ErrorType::ApprovalExpired), .. } => {

@@ -48,6 +48,7 @@ impl RunEnvironment {
             .for_agents()
             .stores(stores.clone())
             .run_setup(setup.to_value())
+            .environment(setup.tool_environment())
             .secrets(config::known_keys(config, &Env::from_process()));
         if let Some(approver) = approver {
             builder = builder.approver(approver);
@@ -63,6 +64,10 @@ impl RunEnvironment {
         let runner = Runner::new(toolcrib.clone(), runner_settings(config, workspace)?)?;
         let mut warnings: Vec<String> =
             runner.library().problems.iter().map(ToString::to_string).collect();
+        warnings.extend(setup.missing_tool_folders().map(|folder| {
+            format!("did not load: there is no folder {}, which --tools names", folder.display())
+        }));
+        warnings.extend(toolcrib.broken_tools().iter().map(|why| format!("did not load: {why}")));
         warnings.extend(instructions_notice(setup.workspace().as_deref()));
         release_code_pages();
         Ok(Self { toolcrib, runner, stores, setup, warnings })

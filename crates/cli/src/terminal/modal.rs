@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::console::{Console, terminal_size};
-use super::escape::escape_to_line;
+use super::escape_to_line;
 use super::key_decoder::Key;
 use super::keyboard::Keys;
 use super::style::Styler;

@@ -309,6 +309,10 @@ pub trait CallStore: Send + Sync {
     /// process was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
+    /// Unfinished accepted batches whose process is dead, oldest first. A process that has the
+    /// environment of one takes it with [`take_batch`](Self::take_batch).
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>>;
+
     /// The unfinished accepted batch of a call: a call is known from its acceptance on, before it
     /// starts.
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>>;

@@ -140,6 +140,7 @@ impl CallState {
             effect: assessed.map(|a| a.effect),
             reach: assessed.map(|a| a.reach),
             approved_by: facts.approved_by.clone(),
+            unapproved_children: self.attempts.unapproved_children,
             ruling: facts.ruling.clone().map(|ruling| mask_ruling(secrets, ruling)),
             labels: facts.labels.as_deref().cloned().unwrap_or_default(),
             stages,

@@ -43,6 +43,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     sealing: Sealing,
     setup: serde_json::Value,
+    environment: String,
 }
 
 impl Default for EngineBuilder {
@@ -61,6 +62,7 @@ impl Default for EngineBuilder {
             clock: Arc::new(SystemClock),
             sealing: Sealing::default(),
             setup: serde_json::Value::Null,
+            environment: String::new(),
         }
     }
 }
@@ -100,6 +102,9 @@ impl EngineBuilder {
         /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
         /// `worker` beside: this engine's number in the call store.
         setup in self: serde_json::Value;
+        /// Identity of workspace, policy and tools. It is stored with calls that another process may carry out, and such a call is carried
+        /// out only by an engine of the same identity.
+        environment in self: String;
     }
 
     /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
@@ -196,6 +201,7 @@ impl EngineBuilder {
                 clock: self.clock,
                 shutdown: CancellationToken::new(),
                 setup: self.setup,
+                environment: self.environment,
                 active_batches: ActiveBatches::default(),
                 sealing: self.sealing,
                 secrets,

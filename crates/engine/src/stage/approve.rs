@@ -20,7 +20,7 @@ use toolcrib_core::{
 use super::phase::{Approved, Budgeted, Plan, Ruled};
 use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::CallState;
-use crate::resume::decisions::denied_by;
+use crate::resume::decisions::{NO_APPROVER, denied_by};
 use crate::resume::expired::expired_error;
 use crate::resume::resumed_call::ResumedCall;
 pub(crate) use inbox::{ChannelAction, channel_action};
@@ -116,7 +116,7 @@ async fn ask_approver(
         Some(Ok(ApproverReply::Decided { decision, by })) => {
             apply_decision_now(call, request, decision, by).await
         }
-        Some(undecided) => match close(call, &request, "nobody").await {
+        Some(undecided) => match close(call, &request, NO_APPROVER).await {
             Some(record) => apply(call, ResumedCall { request, record }),
             None if undecided.is_ok() => no_approver(call, &request.reasons),
             None => {

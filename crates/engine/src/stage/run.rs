@@ -150,11 +150,13 @@ async fn run_parent(
             ended = child_calls::with_timeout(work.as_mut(), timeout, &children) => ended,
             () = call.cancel.cancelled() => {
                 call.attempts.child_time = children.busy();
+                call.attempts.unapproved_children = children.unapproved();
                 return Ok(Err(stopped(effect)));
             }
         }
     };
     call.attempts.child_time = children.busy();
+    call.attempts.unapproved_children = children.unapproved();
     match ended {
         // The caller knows this call, and not those that it makes.
         Some(Ok(Ok(ParentOutcome::Suspended(request)))) => {

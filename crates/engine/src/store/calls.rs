@@ -285,6 +285,15 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(self.lock().take_batch(id, epoch)))
     }
 
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        let state = self.lock();
+        let open = state.batches.values().filter(|(_, done)| !done).map(|(batch, _)| batch);
+        let dead = open.filter(|batch| !state.claims.is_alive(batch.epoch));
+        let mut dead: Vec<AcceptedBatch> = dead.cloned().collect();
+        dead.sort_by_key(|batch| batch.id);
+        Box::pin(ready(Ok(dead)))
+    }
+
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
         let state = self.lock();
         let open = state.batches.values().filter(|(_, done)| !done).map(|(batch, _)| batch);

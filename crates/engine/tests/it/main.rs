@@ -13,6 +13,7 @@ mod budgets;
 mod child_calls;
 mod crash_recovery;
 mod decisions_after_restart;
+mod environments;
 mod failing_store;
 mod guards_and_observers;
 mod idempotency;

@@ -8,6 +8,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolcrib_app::core::display_text::escape_to_line;
 use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{
     ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json,
@@ -184,7 +185,7 @@ fn approval_details(
         run: request.run.map(|run| run.to_string()),
         agent: context.agent.clone(),
         conversation: context.conversation.clone(),
-        topic: if sees { context.topic.clone() } else { String::new() },
+        topic: if sees { escape_to_line(&context.topic) } else { String::new() },
         workspace: context.workspace.clone(),
         origin: word(json!(request.origin)),
         channel: effective_channel(context, request.origin).to_owned(),
@@ -195,7 +196,8 @@ fn approval_details(
         effect: word(json!(request.effect)),
         reach: json!(request.reach),
         reasons: reasons(request, sees),
-        summary: if sees { request.summary.clone() } else { String::new() },
+        // A question that an earlier version stored is not escaped yet.
+        summary: if sees { escape_to_line(&request.summary) } else { String::new() },
         args: if sees { request.args.clone() } else { Value::Null },
         question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
         requested_at: request.requested_at,
@@ -247,10 +249,12 @@ async fn pending(
     let list = format!("{LIST} pending");
     let after = parse_cursor::<ApprovalId>(&list, from)?;
     let open = daemon.stores().approvals.pending().await?;
+    let tools = daemon.allowed_tools(principal);
     // Ids are ordered by time.
     let mine = open
         .iter()
         .filter(|request| request.context.owner == principal.owner)
+        .filter(|request| tools.includes(request.tool.as_str()))
         .filter(|request| after.is_none_or(|after| request.id > after));
     let found: Vec<&ApprovalRequest> = mine.take(rows + 1).collect();
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
@@ -277,15 +281,18 @@ async fn history(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|(waiting, _)| cursor(&list, &waiting.request.id));
+    let tools = daemon.allowed_tools(principal);
     let items = found
         .iter()
         .take(rows)
+        .filter(|(waiting, _)| tools.includes(waiting.request.tool.as_str()))
         .map(|(waiting, decided)| approval_details(principal, &waiting.request, decided.as_ref()))
         .collect();
     Ok(Page { items, next })
 }
 
-/// A question of this principal. Another owner's is reported as missing.
+/// A question of this principal's owner, about one of its tools. That of another owner does not
+/// exist.
 async fn find_approval(
     daemon: &DaemonState,
     principal: &Principal,
@@ -294,7 +301,10 @@ async fn find_approval(
     let none = || Problem::not_found(format!("there is no approval {text}"));
     let id: ApprovalId = text.parse().map_err(|_| none())?;
     let found = daemon.stores().approvals.get(id).await?;
-    found.filter(|(waiting, _)| waiting.request.context.owner == principal.owner).ok_or_else(none)
+    let mine = found.filter(|(waiting, _)| waiting.request.context.owner == principal.owner);
+    let mine = mine.ok_or_else(none)?;
+    daemon.allowed_tools(principal).require(mine.0.request.tool.as_str())?;
+    Ok(mine)
 }
 
 async fn show_approval(

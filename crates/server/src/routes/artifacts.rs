@@ -152,7 +152,18 @@ async fn load_meta(
     name: &str,
 ) -> Result<ArtifactMeta, Problem> {
     let request = ShowArtifactRequest { artifact: ArtifactRef(name.to_owned()) };
-    Ok(artifacts::show(&daemon.store_context(principal), request).await?)
+    let meta = artifacts::show(&daemon.store_context(principal), request).await?;
+    require_tool(daemon, principal, &meta).await?;
+    Ok(meta)
+}
+
+/// Refuses a result of a tool that the principal is not limited to, and one whose call is not kept.
+async fn require_tool(
+    daemon: &DaemonState,
+    principal: &Principal,
+    meta: &ArtifactMeta,
+) -> Result<(), Problem> {
+    daemon.require_call(principal, meta.call).await
 }
 
 async fn list_artifacts(
@@ -163,7 +174,13 @@ async fn list_artifacts(
     let limit = PageQuery::page_size(query.limit)?;
     let all =
         artifacts::list(&daemon.store_context(&principal), ListArtifactsRequest { limit }).await?;
-    Ok(Json(Page::single_page(all.into_iter().map(document).collect())))
+    let mut rows = Vec::with_capacity(all.len());
+    for meta in all {
+        if require_tool(&daemon, &principal, &meta).await.is_ok() {
+            rows.push(document(meta));
+        }
+    }
+    Ok(Json(Page::single_page(rows)))
 }
 
 async fn show_artifact(
@@ -207,6 +224,7 @@ async fn remove_artifact(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    load_meta(&daemon, &principal, &name).await?;
     let request = RemoveArtifactRequest { artifact: ArtifactRef(name.clone()) };
     artifacts::remove(&daemon.store_context(&principal), request).await?;
     daemon.admin_audit().record(&principal, "artifact.remove", name).await?;

@@ -22,6 +22,7 @@ use crate::admission::AdmittedCaller;
 use crate::api::{Api, Operation};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::start_error::StartError;
 use crate::state::DaemonState;
 
 const PATH: &str = "/mcp";
@@ -68,13 +69,16 @@ async fn rewrite_error(response: Response) -> Response {
 }
 
 /// The endpoint of this daemon. Who may ask for which host was looked at in front of all routes.
-pub(crate) fn endpoint(daemon: &DaemonState) -> Service {
+///
+/// # Errors
+/// [`StartError::Random`] if its key cannot be generated.
+pub(crate) fn endpoint(daemon: &DaemonState) -> Result<Service, StartError> {
     let resources = ToolcribResources::new(daemon.toolcrib().clone());
     let door = Arc::new(DaemonBackend { daemon: daemon.clone(), resources });
-    let serve = mcp::serve(daemon.toolcrib(), door, ToolListMode::Direct);
+    let serve = mcp::serve(daemon.toolcrib(), door, ToolListMode::Direct)?;
     let body_bytes = daemon.settings().body_bytes;
     let stop = daemon.shutdown_token().clone();
-    service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop })
+    Ok(service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop }))
 }
 
 /// The daemon as the backend of MCP: the holder of the token is the caller.

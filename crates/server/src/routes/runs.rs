@@ -235,8 +235,11 @@ async fn list_runs(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(LIST, &(last.created_at, last.id)));
-    let payloads = principal.sees_payloads();
-    let items = found.iter().take(rows).map(|run| RunRow::of(run, payloads)).collect();
+    let row = |run: &StoredRun| {
+        let is_visible = principal.require_unrestricted_or_own(&run.context.device).is_ok();
+        RunRow::of(run, principal.sees_payloads() && is_visible)
+    };
+    let items = found.iter().take(rows).map(row).collect();
     Ok(etag_response(&headers, &Page { items, next }))
 }
 
@@ -245,8 +248,9 @@ async fn show_run(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<Json<RunSnapshot>, Problem> {
-    let id = parse_run_id(&id)?;
-    Ok(Json(view(&daemon, &principal, id).await?))
+    let run = find_run(&daemon, &principal, &id).await?;
+    principal.require_unrestricted_or_own(&run.context.device)?;
+    Ok(Json(view(&daemon, &principal, run.id).await?))
 }
 
 async fn stream_run(
@@ -256,6 +260,7 @@ async fn stream_run(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let run = find_run(&daemon, &principal, &id).await?;
+    principal.require_unrestricted_or_own(&run.context.device)?;
     run_stream::stream_run(&daemon, run, &headers).await
 }
 

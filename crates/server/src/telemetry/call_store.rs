@@ -87,6 +87,10 @@ impl CallStore for InstrumentedCallStore {
         self.inner.outcome_text(call)
     }
 
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        self.inner.abandoned_batches()
+    }
+
     fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
         self.inner.open_calls()
     }

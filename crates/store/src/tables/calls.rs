@@ -115,6 +115,11 @@ impl CallStore for SqliteStore {
         self.write(Durability::PowerLoss, move |conn| batches::take(conn, &at_work, id, epoch))
     }
 
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        let at_work = Arc::clone(self.worker_locks());
+        self.read(move |conn| batches::abandoned(conn, &at_work))
+    }
+
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
         self.read(move |conn| batches::of_call(conn, call))
     }

@@ -88,6 +88,7 @@ pub(super) async fn build_toolcrib(
     let builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .run_setup(waiting.setup.clone())
+        .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
     let toolcrib = builder.build().await?;
     output::set_secrets(&toolcrib.engine().sealing().secrets);

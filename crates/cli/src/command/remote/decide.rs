@@ -36,7 +36,12 @@ pub(in crate::command) async fn run(
     if shown.status != 200 {
         return Ok(None);
     }
-    let nonce = shown.json()?.get("nonce").cloned().unwrap_or_default();
+    let shown = shown.json()?;
+    // The daemon works under other settings than the call was asked with, or lacks its tool.
+    if shown.get("goes_on").and_then(Value::as_str) == Some(ContinuedBy::Elsewhere.as_str()) {
+        return Ok(None);
+    }
+    let nonce = shown.get("nonce").cloned().unwrap_or_default();
     let Some(body) = decision_json(decision, &nonce) else { return Ok(None) };
     let reply = client.send(&ApiRequest::post(&path, &body)).await?;
     if reply.status == 409 {

@@ -74,5 +74,6 @@ pub(super) async fn explain(
     Path(call): Path<CallId>,
 ) -> Result<Json<Explained>, Problem> {
     let ctx = daemon.store_context(&principal);
+    daemon.require_call(&principal, call).await?;
     Ok(Json(calls::explain(&ctx, ExplainCallRequest { call }).await?.into()))
 }

@@ -35,5 +35,6 @@ pub(super) async fn show_call(
         let _ = tokio::time::timeout(wait, active.over.cancelled()).await;
     }
     let ctx = daemon.store_context(&principal);
+    daemon.require_call(&principal, call).await?;
     Ok(Json(calls::show(&ctx, ShowCallRequest { call }).await?))
 }

@@ -80,6 +80,7 @@ pub(super) async fn set(
     Json(body): Json<ConfigBody>,
 ) -> Result<Json<ConfigChanged>, Problem> {
     let slot = ConfigTarget::find(&daemon, &name, &key)?;
+    daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
     if body.value == MASKED {
         return slot.now(&daemon);
     }
@@ -102,6 +103,7 @@ pub(super) async fn unset(
     Path((name, key)): Path<(String, String)>,
 ) -> Result<Json<ConfigChanged>, Problem> {
     let slot = ConfigTarget::find(&daemon, &name, &key)?;
+    daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
     if slot.key.secret {
         principal.require_role(Role::Owner)?;
         match secrets::delete_secret(&daemon, &principal, &slot.secret()).await {
