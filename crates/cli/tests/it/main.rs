@@ -24,6 +24,7 @@ mod conversations;
 mod custom_tools;
 mod daemon;
 mod daemon_log;
+mod denied_paths;
 mod docs_examples;
 mod doctor;
 mod document_tools;
