@@ -35,6 +35,7 @@ use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 use crate::tool_folders::{ToolFolderReload, ToolFolders, broken_files};
 use crate::tool_search::ToolSearcher;
+use crate::workbench::WorkbenchMasks;
 use crate::{vault_secrets, workbench};
 
 /// Name in records of the decision on questions of a deleted conversation.
@@ -567,6 +568,9 @@ impl Builder {
         }
         let workbench = workbench::build_workbench(&self.settings)?;
         if let Some(workbench) = &workbench {
+            workbench.set_shared_denials(workbench::shared_denials(&self.settings));
+        }
+        if let Some(workbench) = &workbench {
             builtins = builtins.with_program_runner(Arc::clone(workbench));
             if let Some(worker) = workbench::worker_program(&self.settings) {
                 builtins = builtins.with_document_worker(worker);
@@ -592,7 +596,9 @@ impl Builder {
             let backend = workbench.as_ref().map(|bench| bench.backend());
             let search = Arc::new(discovery.for_scripts(&engine.shared_catalog()));
             let state = &self.settings.state;
-            let setup = python_settings::python_setup(python, state, denied, backend, search);
+            let masks = Arc::new(WorkbenchMasks(workbench.clone()));
+            let setup =
+                python_settings::python_setup(python, state, denied, backend, masks, search);
             scripts = Some(setup.clone());
             let source = toolcrib_code_mode::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;

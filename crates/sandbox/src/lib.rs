@@ -60,7 +60,9 @@ pub use error::SandboxError;
 pub use host_rules::{HostRule, HostRuleError, HostRules};
 pub use isolation_level::{Level, UnknownLevel};
 pub use job::{Job, JobResult, LimitHit, Status, Stdin};
-pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
+pub use policy::{
+    DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources, SYSTEM_FOLDERS,
+};
 pub use probe_report::{Case, Feature, Probe};
 pub use rootfs::{ROOTFS_HOME, Rootfs};
 

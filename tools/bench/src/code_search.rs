@@ -105,6 +105,7 @@ fn searched(runtime: &Runtime, tool: &Arc<dyn Handler>, pattern: &str) -> u64 {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     };
     let args = json!({"pattern": pattern, "case_sensitive": true});
     let output = runtime.block_on(tool.call(&call, &args)).expect("a result");

@@ -24,6 +24,9 @@ pub enum FsErrorKind {
     /// One error for all of them, so that it does not reveal whether the target exists.
     #[error("not inside the roots")]
     Outside,
+    /// A rule denies it; the text is the rule.
+    #[error("denied by {0}")]
+    Denied(String),
     /// Beyond a mount point inside a root.
     #[error("on another file system")]
     OtherMount,
@@ -113,7 +116,8 @@ impl From<std::io::Error> for FsErrorKind {
 impl From<FsError> for ToolError {
     fn from(FsError { path: p, fault }: FsError) -> Self {
         use ErrorType::{
-            Cancelled, ExecutionError, FileNotFound, FileTooLarge, PathNotAllowed, ValidationError,
+            Cancelled, ExecutionError, FileNotFound, FileTooLarge, PathNotAllowed, PolicyDenied,
+            ValidationError,
         };
         let (kind, text) = match fault {
             FsErrorKind::BadPath(why) => (
@@ -186,6 +190,10 @@ impl From<FsError> for ToolError {
             FsErrorKind::Busy => (
                 ExecutionError,
                 "Another change in this workspace takes long. Nothing was changed. Try again later.".to_owned(),
+            ),
+            FsErrorKind::Denied(rule) => (
+                PolicyDenied,
+                format!("{p} is not allowed: the rule {rule} denies it. Do not retry it."),
             ),
             FsErrorKind::Journal(why) => {
                 return Self::execution(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
-use toolcrib_core::CancellationToken;
+use toolcrib_core::{CancellationToken, PathAccess};
 
 use super::atomic_write::{self, TempFile, check_writable};
 use super::bounded_read;
@@ -42,6 +42,7 @@ impl<'a> Transaction<'a> {
     /// Resolves the target of a write: an existing, writable regular file, or a missing one.
     pub(super) fn file(&self, path: &str, last: LinkPolicy) -> Result<ResolvedPath, FsErrorKind> {
         let spot = self.roots.resolve(path, last).map_err(|e| e.fault)?;
+        self.roots.denials().check(PathAccess::Edit, &spot)?;
         match spot.node {
             Some(NodeKind::Dir) => return Err(FsErrorKind::IsDir),
             Some(NodeKind::Special(what)) => return Err(FsErrorKind::Special(what)),

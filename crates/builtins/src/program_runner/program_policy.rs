@@ -158,6 +158,7 @@ impl ProgramPolicy {
             readable,
             writable,
             read_only: kept,
+            masked: Vec::new(),
             denied: self.state_folders.iter().chain(&self.denied).cloned().collect(),
             network: match (&self.network, needs.network) {
                 (_, false) => Network::None,

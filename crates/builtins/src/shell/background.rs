@@ -13,7 +13,7 @@ use toolcrib_sandbox::{JobResult, Level, LimitHit, Process, Status};
 use super::Owner;
 use super::background_log::{LogPage, OutputLog};
 use super::process_records::{self, ProcessRecord, RecordLock};
-use crate::program_runner::{Program, ProgramRunner};
+use crate::program_runner::{PathMasks, Program, ProgramRunner};
 
 /// Most running processes per conversation.
 const MAX_RUNNING: usize = 8;
@@ -105,9 +105,10 @@ impl BackgroundProcesses {
         owner: Owner,
         command: &str,
         program: Program,
+        masks: &PathMasks,
     ) -> Result<Arc<BackgroundProcess>, ToolError> {
         self.check_room(&owner)?;
-        let process = self.bench.start(&program).await?;
+        let process = self.bench.start(&program, masks).await?;
         let id = CallId::fresh().to_string();
         let id = format!("p{}", id.get(id.len().saturating_sub(8)..).unwrap_or(&id));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -66,7 +66,7 @@ impl Tool for CopyPath {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let Args { from, to, overwrite } = args;
             let changed = workspace.copy(&from, &to, overwrite.unwrap_or(false), &cancel)?;

@@ -78,7 +78,7 @@ impl Tool for EditFile {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let path = args.path.as_str();
             let (changed, (lines, warning)) = workspace.edit(path, MAX_BYTES, &cancel, |old| {

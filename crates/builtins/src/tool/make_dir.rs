@@ -47,7 +47,7 @@ impl Tool for MakeDir {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let changed = workspace.make_dir(&args.path, &cancel)?;
             Ok(text_output(match changed.entries {

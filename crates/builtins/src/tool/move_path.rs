@@ -52,7 +52,7 @@ impl Tool for MovePath {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let Args { from, to, overwrite } = args;
             let changed = workspace.rename(&from, &to, overwrite.unwrap_or(false), &cancel)?;

@@ -125,7 +125,7 @@ impl Tool for TestRunner {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         args.check()?;
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         let (args, runner, command, folder) = blocking(move || {
             let spot = workspace.roots().resolve(args.folder(), LinkPolicy::Follow)?;
             match spot.node {

@@ -77,7 +77,7 @@ impl Tool for WriteFile {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let Args { path, content, mode } = args;
             let is_whole = mode != Some(Mode::Append);

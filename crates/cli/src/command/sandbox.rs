@@ -74,6 +74,7 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
         writable,
         read_only: kept,
         denied,
+        masked: Vec::new(),
         network,
         resources,
         minimum: command.level,

@@ -26,6 +26,7 @@ mod custom_tools;
 mod daemon;
 mod daemon_log;
 mod db_migrate;
+mod denied_paths;
 mod docs_examples;
 mod doctor;
 mod document_tools;

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, Verdict, Vote, effective_channel,
+    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, RuleRef, Verdict, Vote,
+    effective_channel,
 };
 
 use crate::rules::{Evaluation, RuleQuery, RuleSet};
@@ -33,6 +34,21 @@ impl RulesGate {
             workspace: &proposal.context.workspace,
             now_ms: self.clock.now_ms(),
         }
+    }
+
+    /// The question about a program that runs without a sandbox while a rule denies a path, which
+    /// only a sandbox keeps from it; `None` if no rule does.
+    fn ask_unconfined(&self, asked: &RuleQuery<'_>) -> Option<Vote> {
+        let denied = self.rules.denied_paths(asked);
+        let rule = denied.scopes().first().map(|(rule, _)| RuleRef::clone(rule))?;
+        Some(Vote::Ask {
+            kind: ReasonKind::Rule,
+            reason: format!(
+                "it runs without a sandbox, so it can read and change what the rule {} denies",
+                rule.named()
+            ),
+            rule: Some(rule),
+        })
     }
 
     /// Words for the model: what was refused, by what, and what would be allowed.
@@ -82,6 +98,12 @@ impl Gate for RulesGate {
         }
         let asked = self.asked(proposal);
         let judgement = self.rules.evaluate_tool(&asked, proposal.spec);
+        if proposal.unconfined
+            && judgement.verdict != Some(Verdict::Deny)
+            && let Some(vote) = self.ask_unconfined(&asked)
+        {
+            return Ok(vote);
+        }
         Ok(match (judgement.verdict, &judgement.rule) {
             (None, _) => Vote::Abstain,
             (Some(Verdict::Deny), _) => Vote::Deny {

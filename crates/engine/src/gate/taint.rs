@@ -179,6 +179,7 @@ mod tests {
         let name = ToolName::local("work").unwrap();
         let spec = ToolSpec::new(name, "A tool.", json!({"type": "object"}));
         gate.evaluate(&GateInput {
+            unconfined: false,
             call: CallId::fresh(),
             run: None,
             origin: Origin::Model,

@@ -43,6 +43,10 @@ pub(super) fn evaluate<'a>(
             "; rules on domains say nothing about curl and wget: only the sandbox's network limits hold there",
         );
     }
+    for note in concealed_words(index, rules, line, &place) {
+        judgement.reason.push_str("; ");
+        judgement.reason.push_str(&note);
+    }
     judgement.segments = line
         .segments
         .iter()
@@ -146,6 +150,49 @@ fn redirection(
         rules.add(&mut found, number, fit);
     }
     found
+}
+
+/// Most words of a line that are compared with the paths that rules deny, and most that are named.
+const MAX_COMPARED_WORDS: usize = 256;
+const MAX_NAMED_WORDS: usize = 3;
+
+/// Words of a line that are paths which rules deny, as sentences: such a line runs, and its programs
+/// do not find the file, or cannot change it.
+fn concealed_words(
+    index: &Index,
+    rules: &mut CallerRules<'_>,
+    line: &CommandLine,
+    place: &LineContext<'_>,
+) -> Vec<String> {
+    if index.reads.is_empty() && index.edits.is_empty() {
+        return Vec::new();
+    }
+    let words = line.segments.iter().filter_map(|segment| segment.readings.last());
+    let words = words.flat_map(|reading| reading.args().iter());
+    let mut notes = Vec::new();
+    for word in words.take(MAX_COMPARED_WORDS) {
+        let Word::Known(text) = word else { continue };
+        let subject = place.workspace.subject(text, Extent { within: true, ..Extent::default() });
+        let parts = subject.first_parts(place.workspace);
+        for (paths, what) in [
+            (&index.reads, "the sandbox hides it from programs"),
+            (&index.edits, "programs in the sandbox cannot change it"),
+        ] {
+            let denying = paths.candidates(parts.as_deref()).find_map(|number| {
+                let rule = rules.get(number).filter(|rule| rule.denies_paths())?;
+                let RulePattern::Path(pattern) = &rule.what else { return None };
+                let fit = pattern.match_strictly(&subject, place.workspace);
+                (fit == MatchKind::Yes).then_some(&rule.named)
+            });
+            if let Some(rule) = denying {
+                notes.push(format!("{} denies `{}`: {what}", rule.rule, shown(text)));
+            }
+            if notes.len() >= MAX_NAMED_WORDS {
+                return notes;
+            }
+        }
+    }
+    notes
 }
 
 /// Where a line runs.

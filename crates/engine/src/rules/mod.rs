@@ -7,6 +7,7 @@ mod argument_pattern;
 mod command_pattern;
 mod dangerous_patterns;
 mod dangerous_programs;
+mod denied_paths;
 mod evaluate;
 mod evaluate_command;
 mod evaluate_line;

@@ -111,6 +111,7 @@ fn evaluate(
         risk: assessed.risk,
         effect: assessed.effect,
         reach: assessed.reach,
+        unconfined: assessed.unconfined,
         extra_permissions: &assessed.permissions,
         labels: labels.unwrap_or(&unlabelled),
     };

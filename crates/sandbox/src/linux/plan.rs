@@ -17,14 +17,10 @@ use super::seccomp_filter::FilterOptions;
 use super::{etc_idmap, rootfs_views};
 use crate::egress;
 use crate::job::Job;
-use crate::policy::{Network, Policy, Resources};
+use crate::policy::{Network, Policy, Resources, SYSTEM_FOLDERS};
 use crate::process::DEFAULT_PATH;
 use crate::rootfs::ROOTFS_HOME;
 use crate::{Level, SandboxError};
-
-/// System folders that every program may read. Symlinks among them stay symlinks.
-const SYSTEM: [&str; 10] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
 
 /// First descriptor of the filters that are passed to an external backend.
 pub(super) const FILTERS: i32 = 4;
@@ -65,7 +61,17 @@ pub(super) struct PathView {
 pub(super) enum Access {
     Read,
     Write,
+    /// An empty file or folder that can be opened.
+    Masked,
+    /// Neither readable nor writable.
     Hidden,
+}
+
+impl Access {
+    /// Whether the content of the path stays out of reach.
+    pub(super) fn conceals(self) -> bool {
+        matches!(self, Self::Masked | Self::Hidden)
+    }
 }
 
 /// The network of a job.
@@ -155,7 +161,7 @@ impl Plan {
     ) -> Result<Self, SandboxError> {
         let mut views = BTreeMap::new();
         let mut links = Vec::new();
-        for folder in SYSTEM.iter().map(Path::new) {
+        for folder in SYSTEM_FOLDERS.iter().map(Path::new) {
             match fs::symlink_metadata(folder) {
                 Ok(meta) if meta.is_symlink() => {
                     let target = fs::read_link(folder).map_err(unusable(folder))?;
@@ -194,6 +200,9 @@ impl Plan {
         if folder != Path::new("/") && view_of(&views, &folder).is_none() {
             return Err(SandboxError::FolderNotVisible(folder));
         }
+        for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
+            views.insert(path, Access::Masked);
+        }
         for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
             views.insert(path, Access::Hidden);
         }
@@ -211,9 +220,7 @@ impl Plan {
                 views.entry(path).or_insert(Access::Hidden);
             }
         }
-        // Hidden paths that would not be visible anyway.
-        let all = views.clone();
-        views.retain(|path, how| *how != Access::Hidden || outer(&all, path).is_some());
+        drop_needless(&mut views);
         pin_parents(&mut views);
         if view_of(&views, &folder) == Some(Access::Hidden) {
             return Err(SandboxError::FolderNotVisible(folder));
@@ -308,6 +315,16 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     }
     env.extend(job.env.iter().cloned());
     env
+}
+
+/// Removes views of concealed paths that would not be visible anyway, and all views inside a masked
+/// path: a mask covers what else the policy names there.
+fn drop_needless(views: &mut BTreeMap<PathBuf, Access>) {
+    let all = views.clone();
+    let is_masked = |path: &Path| all.get(path) == Some(&Access::Masked);
+    views.retain(|path, how| {
+        !path.ancestors().skip(1).any(is_masked) && (!how.conceals() || outer(&all, path).is_some())
+    });
 }
 
 /// The access to this path: the innermost view decides.

@@ -30,6 +30,7 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     let alone =
         RuleSource { text: rule.clone(), layer: place.layer, origin: "rules add".to_owned() };
     RuleSet::compile(vec![alone.clone()]).map_err(RulesError::Refused)?;
+    let remarks = RuleSet::lint(std::slice::from_ref(&alone));
     let unknown = RuleSet::compile_for(vec![alone], &here.tool_names()?).err().unwrap_or_default();
     if unknown.iter().any(rule_layers::is_misspelled_name) {
         return Err(RulesError::Refused(unknown).into());
@@ -40,6 +41,9 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     unknown.iter().for_each(|fault| {
         output::warn(&escape_to_line(&format!("{}: {}", fault.rule, fault.what)), json);
     });
+    for remark in remarks {
+        output::warn(&escape_to_line(&format!("{}: {}", remark.rule, remark.what)), json);
+    }
     if json {
         let value = json!({"added": added, "effect": rule.effect, "rule": rule.rule, "origin": line, "layer": place.layer});
         output::print_json(&value, true)?;
