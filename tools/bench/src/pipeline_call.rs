@@ -131,6 +131,7 @@ pub(crate) async fn time_call(engine: &Engine, in_run: bool) -> f64 {
             let args = texts[n % texts.len()].clone();
             let batch = Batch {
                 is_replay: false,
+                environment: String::new(),
                 parent_call: None,
                 run,
                 origin: Origin::Model,

@@ -111,6 +111,7 @@ fn call(conversation: &str) -> CallCtx {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(60),
         streams: Arc::new(NoStreams),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     }
 }
 

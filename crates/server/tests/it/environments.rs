@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
-use toolcrib_app::core::ApprovalStore as _;
 use toolcrib_app::core::{Decision, DecisionRecord};
 
 use crate::approvals::plan_of;
