@@ -10,24 +10,28 @@
 //!   `shell.target = "native"`.
 //! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
 //!   contains, and files that git would execute later outside of the sandbox, are read-only.
+//! - What a program leaves for git to execute outside of the sandbox is set aside when it ends.
 //! - No process of a program outlives its call, or the [`Process`] that owns it.
 
+mod executed_files_check;
 mod program;
 mod program_output;
 mod program_policy;
 mod start_error;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::OnceCell;
 use toolcrib_core::{CallCtx, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, Rootfs, SandboxError, Status, Stdin,
+    Backend, HostRules, Job, Killer, Level, Network, Policy, Process, Rootfs, SandboxError, Status,
+    Stdin,
 };
 
+pub(crate) use executed_files_check::ExecutedFiles;
 use program::BackendChoice;
 pub use program::{Needs, Program, WorkspaceAccess};
 pub use program_output::ProgramOutput;
@@ -43,6 +47,9 @@ pub struct ProgramRunner {
     confines: RwLock<Arc<ProgramPolicy>>,
     /// The level that this host supports, probed once.
     level: OnceCell<Level>,
+    /// The programs that outlive their calls; those that have ended are removed with the next
+    /// start.
+    started: Mutex<Vec<Killer>>,
 }
 
 impl std::fmt::Debug for ProgramRunner {
@@ -59,7 +66,7 @@ impl ProgramRunner {
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, confines: ProgramPolicy) -> Self {
         let confines = RwLock::new(Arc::new(confines));
-        Self { backend, native: None, confines, level: OnceCell::new() }
+        Self { backend, native: None, confines, level: OnceCell::new(), started: Mutex::default() }
     }
 
     /// Sets the backend for [native](Program::native) programs; without it they are refused.
@@ -122,9 +129,32 @@ impl ProgramRunner {
         let stdin = program.stdin.as_deref().unwrap_or_default();
         let stop = ctx.cancel.cancelled();
         let backend = self.backend_of(&program).map_err(refuse)?;
+        let mut watch = self.watch(&program, &job).await;
         let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
         let (report, ended) = run.map_err(refuse)?;
-        Ok(ProgramOutput::new(report, ended))
+        Ok(ProgramOutput::new(report, ended, watch.check().await))
+    }
+
+    /// Begins to watch the executed files that a program could change.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) async fn watch_executed_files(
+        &self,
+        program: &Program,
+    ) -> Result<ExecutedFiles, ToolError> {
+        let job = self.job(program).await.map_err(|error| start_error(&error))?;
+        Ok(self.watch(program, &job).await)
+    }
+
+    async fn watch(&self, program: &Program, job: &Job) -> ExecutedFiles {
+        let writes = program.needs.workspace == WorkspaceAccess::Write;
+        if program.on == BackendChoice::Host || !writes {
+            return ExecutedFiles::unwatched();
+        }
+        let confines = self.program_policy();
+        let folders = confines.roots.iter().chain(&confines.writable);
+        ExecutedFiles::watch(folders.cloned().collect(), job.policy.read_only.clone()).await
     }
 
     /// Starts a program that lives until it ends or the result is dropped. It reads its input from
@@ -137,7 +167,24 @@ impl ProgramRunner {
         let mut job = self.job(program).await.map_err(refuse)?;
         job.stdin = Stdin::Piped;
         let backend = self.backend_of(program).map_err(refuse)?;
-        backend.start(&job).await.map_err(refuse)
+        let process = backend.start(&job).await.map_err(refuse)?;
+        let mut started = self.started();
+        started.retain(|one| !one.has_ended());
+        started.extend(process.killer());
+        drop(started);
+        Ok(process)
+    }
+
+    /// Kills every program that outlives its call, with all its descendants: shells, background
+    /// processes, servers. Programs that live in a call are killed when the call is dropped.
+    pub fn kill_started(&self) {
+        for one in self.started().drain(..) {
+            one.kill();
+        }
+    }
+
+    fn started(&self) -> MutexGuard<'_, Vec<Killer>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn backend_of(&self, program: &Program) -> Result<&dyn Backend, SandboxError> {

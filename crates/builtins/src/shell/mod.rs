@@ -303,8 +303,9 @@ impl Shells {
         hosts: HostRules,
     ) -> Result<Session, ToolError> {
         let program = place.shell(place.language.driver(), hosts);
+        let executed_files = self.bench.watch_executed_files(&program).await?;
         let process = self.bench.start(&program).await?;
-        Session::new(process, place).ok_or_else(no_input)
+        Session::new(process, place, executed_files).ok_or_else(no_input)
     }
 }
 

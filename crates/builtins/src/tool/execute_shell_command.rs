@@ -275,8 +275,17 @@ fn summary(args: &Args) -> String {
 /// Renders the result: how the command ended, its output, and changes of the shell that the model
 /// must know.
 fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> {
-    let CommandOutput { how, stdout, stderr, folder, ended, refused, level, duration } =
-        &ran.answer;
+    let CommandOutput {
+        how,
+        stdout,
+        stderr,
+        folder,
+        ended,
+        refused,
+        executed_files_note,
+        level,
+        duration,
+    } = &ran.answer;
     let shell_died = folder.is_none() && ran.lasts;
     let (code, end) = match how {
         CommandEnd::Ended(code) => (Some(*code), format!("exit code {code}")),
@@ -313,6 +322,7 @@ fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> 
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
     notes.extend(blocked_hosts_note(refused));
+    notes.extend(executed_files_note.clone());
     let unlisted: Vec<String> = refused
         .iter()
         .filter(|one| one.rule == NOT_LISTED)

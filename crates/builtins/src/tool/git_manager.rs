@@ -374,6 +374,9 @@ fn output(args: &Args, finished: &ProgramOutput, quiet: &str) -> ToolOutput {
     if text.trim().is_empty() {
         text = quiet.to_owned();
     }
+    if let Some(note) = &finished.executed_files_note {
+        text = format!("{}\n[{note}]", text.trim_end());
+    }
     ToolOutput::text(text.trim_end())
         .with_structured(
             json!({"action": args.action.name(), "sandbox": finished.level.to_string()}),
