@@ -250,8 +250,10 @@ impl Toolcrib {
         self.kernels.end(run);
     }
 
-    /// Cancels running calls, shells and background processes if the tools are stopped, by the file
-    /// or by the stored switch, and running calls may not finish. Returns the cancelled calls.
+    /// Cancels running calls and kills their programs, shells, background processes and servers, if
+    /// the tools are stopped, by the file or by the stored switch, and running calls may not
+    /// finish. Returns the cancelled calls; [`toolcrib_sandbox::wait_for_dropped`] waits for the
+    /// programs.
     #[must_use]
     pub fn stop_calls(&self) -> Vec<CallId> {
         if self.engine.tools_enabled() {
@@ -264,7 +266,13 @@ impl Toolcrib {
                     shells.end_all();
                 }
                 self.kernels.end_all();
-                self.engine.cancel_all(|_| true)
+                let stopped = self.engine.cancel_all(|_| true);
+                // What is merely ended gets time to end. Calls are cancelled first, so that none
+                // ends as one whose program crashed.
+                if let Some(workbench) = &self.workbench {
+                    workbench.kill_started();
+                }
+                stopped
             }
         }
     }

@@ -28,6 +28,8 @@ pub enum ReasonKind {
     Risk,
     /// The call would connect to hosts that are not allowed.
     Host,
+    /// The call would change a file that another program executes on its own. No grant answers it.
+    ExecutedFile,
 }
 
 /// One reason for a question.

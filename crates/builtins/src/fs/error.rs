@@ -63,6 +63,9 @@ pub enum FsErrorKind {
     /// Another process changed the file during the operation.
     #[error("changed meanwhile")]
     Changed,
+    /// Another program executes the file on its own; the text says what to do.
+    #[error("executed by another program: {0}")]
+    Executed(String),
     /// Source and target are the same, or one lies in the other.
     #[error("source and target overlap")]
     Overlap,
@@ -178,6 +181,7 @@ impl From<FsError> for ToolError {
                 ExecutionError,
                 format!("{p} was changed by somebody else at the same moment. Nothing was written. Read it again and repeat the call."),
             ),
+            FsErrorKind::Executed(why) => (PathNotAllowed, why),
             FsErrorKind::Overlap => (
                 ValidationError,
                 format!("Source and target of {p} are the same, or one lies inside the other. Choose another target."),

@@ -237,8 +237,13 @@ impl Roots {
     /// not resolved.
     #[must_use]
     pub fn lock_key(&self, path: &str) -> Option<String> {
+        Some(format!("file:{}", self.lexical_path(path)?.display()))
+    }
+
+    /// The absolute path that a path names if no part of it is a link; `None` if it is not usable.
+    pub(crate) fn lexical_path(&self, path: &str) -> Option<PathBuf> {
         let (root, rest) = self.split(Path::new(path)).ok()?;
-        Some(format!("file:{}", root.path.join(lexical_path::normalise(&rest)).display()))
+        Some(root.path.join(lexical_path::normalise(&rest)))
     }
 
     pub(super) fn protected_paths(&self) -> &ProtectedPaths {

@@ -16,6 +16,7 @@ use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot, link_text, mode_of};
 use super::undo_journal::{ENTRY_BYTES, JournalLock, Step};
 use super::workspace::ChangeReport;
+use crate::executed_files;
 
 /// Holds the workspace lock and the planned journal entry of a change.
 pub(super) struct Transaction<'a> {
@@ -51,7 +52,17 @@ impl<'a> Transaction<'a> {
             None if path.ends_with('/') => return Err(FsErrorKind::IsDir),
             None => check_writable(&spot, None)?,
         }
+        self.check_executed(path, &spot)?;
         Ok(spot)
+    }
+
+    /// Refuses a change of a file that another program executes, unless the path says so.
+    pub(super) fn check_executed(
+        &self,
+        path: &str,
+        spot: &ResolvedPath,
+    ) -> Result<(), FsErrorKind> {
+        executed_files::check_change(self.roots, path, &spot.root.path.join(&spot.real))
     }
 
     /// Stores the present state of a path; returns the snapshot, unless the content is too large,

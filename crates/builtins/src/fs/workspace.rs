@@ -172,6 +172,7 @@ impl Workspace {
                 Some(_) => return Err(FsErrorKind::Exists),
                 None => check_writable(&spot, None)?,
             }
+            session.check_executed(path, &spot)?;
             let parents = session.plan_parents(&spot);
             session.plan_created(RootedPath::from_resolved(&spot), Snapshot::Dir { mode: 0o777 });
             let shown = spot.display();
@@ -199,6 +200,7 @@ impl Workspace {
         let session = self.begin(cancel).map_err(|f| f.at(to))?;
         let source = session.roots.resolve(from, LinkPolicy::Follow)?;
         let target = session.roots.resolve(to, LinkPolicy::Follow)?;
+        session.check_executed(to, &target).map_err(|f| f.at(to))?;
         let summary = format!("copy {from} to {to}");
         match source.node {
             None => Err(FsErrorKind::NotFound.at(from)),
@@ -233,6 +235,7 @@ impl Workspace {
             Some(_) => {}
         }
         check_writable(&source, None).map_err(|f| f.at(from))?;
+        session.check_executed(to, &target).map_err(|f| f.at(to))?;
         let summary = format!("move {from} to {to}");
         session.rename(&source, target, overwrite, summary).map_err(|f| f.at(to))
     }

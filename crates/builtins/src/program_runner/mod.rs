@@ -12,8 +12,10 @@
 //!   they protect ([`PathMasks`]); the tool that starts a program without a sandbox asks first.
 //! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
 //!   contains, and files that git would execute later outside of the sandbox, are read-only.
+//! - What a program leaves for git to execute outside of the sandbox is set aside when it ends.
 //! - No process of a program outlives its call, or the [`Process`] that owns it.
 
+mod executed_files_check;
 mod path_masks;
 mod program;
 mod program_output;
@@ -21,16 +23,18 @@ mod program_policy;
 mod start_error;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::OnceCell;
 use toolcrib_core::{CallCtx, NoPathDenials, PathDenials, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, Rootfs, SandboxError, Status, Stdin,
+    Backend, HostRules, Job, Killer, Level, Network, Policy, Process, Rootfs, SandboxError, Status,
+    Stdin,
 };
 
+pub(crate) use executed_files_check::ExecutedFiles;
 pub use path_masks::PathMasks;
 use program::BackendChoice;
 pub use program::{Needs, Program, WorkspaceAccess};
@@ -49,6 +53,9 @@ pub struct ProgramRunner {
     shared_denials: RwLock<Arc<dyn PathDenials>>,
     /// The level that this host supports, probed once.
     level: OnceCell<Level>,
+    /// The programs that outlive their calls; those that have ended are removed with the next
+    /// start.
+    started: Mutex<Vec<Killer>>,
 }
 
 impl std::fmt::Debug for ProgramRunner {
@@ -66,7 +73,8 @@ impl ProgramRunner {
     pub fn new(backend: Arc<dyn Backend>, confines: ProgramPolicy) -> Self {
         let confines = RwLock::new(Arc::new(confines));
         let shared_denials = RwLock::new(NoPathDenials::shared());
-        Self { backend, native: None, confines, shared_denials, level: OnceCell::new() }
+        let started = Mutex::default();
+        Self { backend, native: None, confines, shared_denials, level: OnceCell::new(), started }
     }
 
     /// Sets the backend for [native](Program::native) programs; without it they are refused.
@@ -150,9 +158,33 @@ impl ProgramRunner {
         let stdin = program.stdin.as_deref().unwrap_or_default();
         let stop = ctx.cancel.cancelled();
         let backend = self.backend_of(&program).map_err(refuse)?;
+        let mut watch = self.watch(&program, &job).await;
         let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
         let (report, ended) = run.map_err(refuse)?;
-        Ok(ProgramOutput::new(report, ended))
+        Ok(ProgramOutput::new(report, ended, watch.check().await))
+    }
+
+    /// Begins to watch the executed files that a program could change.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) async fn watch_executed_files(
+        &self,
+        program: &Program,
+        masks: &PathMasks,
+    ) -> Result<ExecutedFiles, ToolError> {
+        let job = self.job(program, masks).await.map_err(|error| start_error(&error))?;
+        Ok(self.watch(program, &job).await)
+    }
+
+    async fn watch(&self, program: &Program, job: &Job) -> ExecutedFiles {
+        let writes = program.needs.workspace == WorkspaceAccess::Write;
+        if program.on == BackendChoice::Host || !writes {
+            return ExecutedFiles::unwatched();
+        }
+        let confines = self.program_policy();
+        let folders = confines.roots.iter().chain(&confines.writable);
+        ExecutedFiles::watch(folders.cloned().collect(), job.policy.read_only.clone()).await
     }
 
     /// Starts a program that lives until it ends or the result is dropped. It reads its input from
@@ -166,7 +198,24 @@ impl ProgramRunner {
         let mut job = self.job(program, masks).await.map_err(refuse)?;
         job.stdin = Stdin::Piped;
         let backend = self.backend_of(program).map_err(refuse)?;
-        backend.start(&job).await.map_err(refuse)
+        let process = backend.start(&job).await.map_err(refuse)?;
+        let mut started = self.started();
+        started.retain(|one| !one.has_ended());
+        started.extend(process.killer());
+        drop(started);
+        Ok(process)
+    }
+
+    /// Kills every program that outlives its call, with all its descendants: shells, background
+    /// processes, servers. Programs that live in a call are killed when the call is dropped.
+    pub fn kill_started(&self) {
+        for one in self.started().drain(..) {
+            one.kill();
+        }
+    }
+
+    fn started(&self) -> MutexGuard<'_, Vec<Killer>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn backend_of(&self, program: &Program) -> Result<&dyn Backend, SandboxError> {

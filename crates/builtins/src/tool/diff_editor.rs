@@ -13,7 +13,8 @@ use toolcrib_core::{
 };
 
 use super::{
-    aliases, blocking, examples, file_spec, lock, path_aliases, text_output, with_undo_note,
+    aliases, blocking, examples, file_spec, lock, lock_changed, path_aliases, text_output,
+    with_undo_note,
 };
 use crate::fs::Workspace;
 use crate::git::{Git, GitCommand, NameListing};
@@ -126,9 +127,9 @@ impl Tool for DiffEditor {
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let action = args.action.unwrap_or_default();
         let files = args.files()?;
-        let (verb, access) = match action {
-            Action::Apply => ("change by a diff", Access::Exclusive),
-            Action::Create => ("show what changed in", Access::Shared),
+        let verb = match action {
+            Action::Apply => "change by a diff",
+            Action::Create => "show what changed in",
         };
         let mut assessment =
             Assessment::from_spec(spec).with_summary(format!("{verb} {}", files.join(", ")));
@@ -137,7 +138,10 @@ impl Tool for DiffEditor {
             assessment.effect = Effect::Read;
         }
         let roots = self.workspace.roots();
-        Ok(files.iter().fold(assessment, |all, path| lock(all, roots, path, access)))
+        files.iter().try_fold(assessment, |all, path| match action {
+            Action::Apply => lock_changed(all, roots, path),
+            Action::Create => Ok(lock(all, roots, path, Access::Shared)),
+        })
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {

@@ -286,8 +286,17 @@ fn render(
     time: Duration,
     masked: Option<String>,
 ) -> Result<ToolOutput, ToolError> {
-    let CommandOutput { how, stdout, stderr, folder, ended, refused, level, duration } =
-        &ran.answer;
+    let CommandOutput {
+        how,
+        stdout,
+        stderr,
+        folder,
+        ended,
+        refused,
+        executed_files_note,
+        level,
+        duration,
+    } = &ran.answer;
     let shell_died = folder.is_none() && ran.lasts;
     let (code, end) = match how {
         CommandEnd::Ended(code) => (Some(*code), format!("exit code {code}")),
@@ -332,6 +341,7 @@ fn render(
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
     notes.extend(blocked_hosts_note(refused));
+    notes.extend(executed_files_note.clone());
     let unlisted: Vec<String> = refused
         .iter()
         .filter(|one| one.rule == NOT_LISTED)

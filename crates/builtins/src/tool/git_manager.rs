@@ -405,7 +405,7 @@ fn output(args: &Args, finished: &ProgramOutput, quiet: &str, note: Option<Strin
     if text.trim().is_empty() {
         text = quiet.to_owned();
     }
-    if let Some(note) = note {
+    for note in [note.as_ref(), finished.executed_files_note.as_ref()].into_iter().flatten() {
         text = format!("{}\n({note})", text.trim_end());
     }
     ToolOutput::text(text.trim_end())

@@ -247,6 +247,7 @@ fn render(
         n => format!("Output ({n} characters before it are left out):\n{tail}"),
     });
     said.extend(finished.blocked_hosts_note());
+    said.extend(finished.executed_files_note.clone());
     ToolOutput::text(said.join("\n\n"))
         .with_structured(json!({
             "success": success,

@@ -33,8 +33,8 @@ impl Gate for PermissionGate {
     fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         let mut undecided = Vec::new();
         for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
-            // Each host is asked about for itself, by a gate of its own.
-            if matches!(permission, Permission::Host(_)) {
+            // These are asked about for themselves, by gates of their own.
+            if matches!(permission, Permission::Host(_) | Permission::ExecutedFile(_)) {
                 continue;
             }
             match self.permissions.state(permission, proposal.context) {

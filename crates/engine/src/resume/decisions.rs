@@ -115,14 +115,18 @@ pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<
 }
 
 /// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, and for hosts only those that were asked about. `None` = the decision is about
+/// decision says so, for hosts only those that were asked about, and never for executed files. `None` = the decision is about
 /// this one call.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
     let kinds = request.reasons.iter().map(|reason| reason.kind);
-    let reasons: Vec<ReasonKind> =
-        kinds.filter(|kind| *taint || *kind != ReasonKind::Taint).collect();
+    let is_granted = |kind: &ReasonKind| match kind {
+        ReasonKind::Taint => *taint,
+        ReasonKind::ExecutedFile => false,
+        _ => true,
+    };
+    let reasons: Vec<ReasonKind> = kinds.filter(is_granted).collect();
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
     }

@@ -15,6 +15,7 @@ use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::CallState;
 use crate::gate::{Preset, PresetOwner};
 use crate::policy::ActivePolicy;
+use crate::role_access;
 use crate::view;
 
 pub(crate) fn run(call: &mut CallState, Assessed(plan): Assessed) -> StageResult<Ruled> {
@@ -115,6 +116,17 @@ fn evaluate(
         extra_permissions: &assessed.permissions,
         labels: labels.unwrap_or(&unlabelled),
     };
+    let flags = &policy.settings.flags;
+    let role = &call.scope.view.role;
+    if let Some(flag) = role_access::call_denied(flags, role, &assessed.permissions) {
+        let reason = format!(
+            "{} is not allowed: it runs programs, and the flag {flag} is false. Do without that; only the owner changes it.",
+            call.operation()
+        );
+        let by = Decider::Gate;
+        let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };
+        return GateResult::Denied { error_type: ErrorType::PermissionDenied, ruling };
+    }
     let engine = call.engine();
     let mut votes = Votes::default();
     for gate in &policy.gates {

@@ -44,6 +44,8 @@ pub(super) struct Plan {
     /// Whether private files of `/etc` are protected by [an ID-mapped mount](super::etc_idmap)
     /// instead of views.
     pub(super) idmapped_etc: bool,
+    /// Whether the program has a private folder for temporary files.
+    pub(super) scratch: bool,
     pub(super) act: Action,
 }
 
@@ -132,7 +134,8 @@ impl Plan {
             filters: None,
         };
         let Some(root) = &job.root else {
-            return Self::action(act, &job.policy, job.folder.as_deref());
+            let plan = Self::action(act, &job.policy, job.folder.as_deref())?;
+            return Ok(Self { scratch: job.scratch, ..plan });
         };
         let (views, folder) = rootfs_views::views(root, &job.policy, job.folder.as_deref())?;
         Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
@@ -260,7 +263,16 @@ impl Plan {
             Network::Full => Net::Host,
         };
         let amounts = Amounts::from_resources(&policy.resources);
-        Self { views, links, net, amounts, folder: folder.into(), idmapped_etc: false, act }
+        Self {
+            views,
+            links,
+            net,
+            amounts,
+            folder: folder.into(),
+            idmapped_etc: false,
+            scratch: true,
+            act,
+        }
     }
 }
 

@@ -71,6 +71,7 @@ pub(crate) async fn serve(
     // No new connections while the old ones drain.
     drop((tcp, socket));
     acceptor.drain().await;
+    subreaper::end_tools().await;
     drop(lock);
     Ok(())
 }

@@ -180,8 +180,16 @@ async fn pull(
         }
     }
     refreshed?;
+    let stopping = async {
+        let limit = if stop_running { STOP_TIMEOUT } else { Duration::ZERO };
+        let calls = wait_for_calls(daemon, running, limit).await;
+        if stop_running && !toolcrib_app::sandbox::wait_for_dropped(STOP_TIMEOUT).await {
+            tracing::error!("programs of stopped tools have been killed, but have not ended yet");
+        }
+        calls
+    };
     let (calls, ()) = tokio::join!(
-        wait_for_calls(daemon, running, if stop_running { STOP_TIMEOUT } else { Duration::ZERO }),
+        stopping,
         // After this, no daemon of another machine starts a call on what it read before the row was there.
         tokio::time::sleep(SWITCH_CACHE_TTL),
     );
