@@ -4,6 +4,7 @@ mod foreign_turns;
 mod golden;
 mod invariants;
 mod reasoning;
+mod repeated_turns;
 
 use std::sync::Arc;
 
