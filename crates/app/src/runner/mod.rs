@@ -240,6 +240,12 @@ impl Runner {
         self.settings.prices.find(provider, model)
     }
 
+    /// The context window that the owner configured for a model, in tokens.
+    #[must_use]
+    pub fn configured_window(&self, provider: &str, model: &str) -> Option<u64> {
+        self.settings.windows.configured(provider, model)
+    }
+
     /// The store of conversations and runs.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn ConversationAndRunStore> {

@@ -106,7 +106,7 @@ impl AgentAndModels {
                 let chosen = choose_models(brain, &agent, config, &Env::from_process())?;
                 let ModelChain { models, stream, warnings: more } = chosen;
                 warnings.extend(more);
-                (connections.connect(models, &mut warnings).await?, stream)
+                (connections.connect(models, runner, &mut warnings).await?, stream)
             }
         };
         let limits = run_limits(brain, &agent, config)?;

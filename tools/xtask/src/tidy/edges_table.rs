@@ -12,7 +12,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("engine", &["core", "shell-parser", "argument-decoder", "sanitizer"]),
     ("store", &["core"]),
     ("sandbox", &["net"]),
-    ("builtins", &["core", "shell-parser", "net", "sandbox"]),
+    ("builtins", &["core", "shell-parser", "net", "sandbox", "sanitizer"]),
     ("providers", &["core", "net"]),
     ("agent", &["core", "providers"]),
     ("code-mode", &["core", "sandbox"]),
