@@ -36,7 +36,7 @@ pub use export_writer::{ExportFrom, Exporter};
 pub use findings::{CheckpointLocation, Finding, Forgery, Remark, Tampering};
 pub use hash_chain::{ChainReport, ChainVerifier, Start};
 pub use signing_key::{AuditKey, KEY_FILE, KeyError, PUBLIC_KEY_FILE};
-pub use trusted_keys::{TrustError, TrustedKeys};
+pub use trusted_keys::{FORMER_KEYS_FILE, KeyFileError, OTHER_KEYS_FILE, TrustError, TrustedKeys};
 pub use verify::{Evidence, PAGE, verify};
 pub use verify_calls::{CallFinding, CallTampering, CallsReport, verify_calls};
 pub use verify_decisions::{

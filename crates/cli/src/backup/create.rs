@@ -24,8 +24,13 @@ const DATABASE: &str = "toolcrib.db";
 /// What of the state folder is kept, beside the database and its artifacts.
 const FOLDERS: [&str; 1] = ["undo"];
 /// The same, of single files. The anchors come before the database: they must not be ahead of its records.
-const EXTRA_FILES: [&str; 4] =
-    ["audit/anchors.jsonl", "audit/audit-key.pub", "audit/former-keys.pub", "STOP"];
+const EXTRA_FILES: [&str; 5] = [
+    "audit/anchors.jsonl",
+    "audit/audit-key.pub",
+    "audit/former-keys.pub",
+    "audit/other-keys.pub",
+    "STOP",
+];
 /// Sealed: nobody reads them without the key.
 const SEALED: &str = "vault/secrets.json";
 /// Keys.
