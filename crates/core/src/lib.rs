@@ -74,7 +74,9 @@ pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenI
 pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage};
 pub use kill_switch::KillSwitch;
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
-pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
+pub use outcome::{
+    ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd,
+};
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use permission::{Permission, PermissionState, Permissions};
 pub use rule::{Decider, RuleRef, Ruling, Verdict};
