@@ -41,8 +41,8 @@ pub use checkpoints::TrustedCheckpoints;
 pub use export_writer::{ExportFrom, Exporter};
 pub use findings::{CheckpointLocation, Finding, Forgery, Remark, Tampering};
 pub use hash_chain::{ChainReport, ChainVerifier, Start};
-pub use signing_key::{AuditKey, FORMER_KEYS_FILE, KEY_FILE, KeyError, PUBLIC_KEY_FILE};
-pub use trusted_keys::{TrustError, TrustedKeys};
+pub use signing_key::{AuditKey, KEY_FILE, KeyError, PUBLIC_KEY_FILE};
+pub use trusted_keys::{FORMER_KEYS_FILE, KeyFileError, OTHER_KEYS_FILE, TrustError, TrustedKeys};
 pub use verify::{Evidence, PAGE, verify};
 pub use verify_calls::{CallFinding, CallTampering, CallsReport, verify_calls};
 pub use verify_decisions::{

@@ -14,9 +14,6 @@ use toolcrib_core::{AuditSigner, canonical_json};
 pub const KEY_FILE: &str = "audit-key.pk8";
 /// Name of the public key beside it: 64 hexadecimal digits in a line.
 pub const PUBLIC_KEY_FILE: &str = "audit-key.pub";
-/// Name of the public keys of the past beside it: earlier checkpoints stay provable, for instance
-/// where a backup was restored without its key.
-pub const FORMER_KEYS_FILE: &str = "former-keys.pub";
 /// The process that holds its lock creates the files.
 const LOCK_FILE: &str = "audit-key.lock";
 /// More than any key of this kind has (85 bytes): what is longer is something else.

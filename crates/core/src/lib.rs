@@ -76,7 +76,9 @@ pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenI
 pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage};
 pub use kill_switch::KillSwitch;
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
-pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
+pub use outcome::{
+    ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd,
+};
 pub use output::{Blob, Block, ToolOutput, Trust};
 pub use path_denials::{DenialReach, NoPathDenials, PathAccess, PathDenials};
 pub use permission::{Permission, PermissionState, Permissions};

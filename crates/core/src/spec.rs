@@ -43,6 +43,12 @@ impl Effect {
     pub fn is_repeatable(self) -> bool {
         self <= Self::Idempotent
     }
+
+    /// Whether the call changes nothing at all.
+    #[must_use]
+    pub fn only_reads(self) -> bool {
+        self <= Self::Read
+    }
 }
 
 /// How far a call reaches; taint rules depend on it.

@@ -16,6 +16,7 @@ use crate::artifact_streams::ArtifactStreams;
 use crate::child_calls::parent::{ParentContext, ParentLocks};
 use crate::concurrency_locks::ConcurrencyLocks;
 use crate::gate::Preset;
+use crate::late_records::LateRecords;
 use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::registry::Registry;
@@ -78,6 +79,7 @@ pub(crate) struct EngineInner {
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
     pub(crate) sealing: Sealing,
+    pub(crate) late_records: LateRecords,
     pub(crate) epoch: AtomicU64,
     pub(crate) claiming: tokio::sync::Mutex<()>,
     pub(crate) received: AtomicU64,

@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use serde_json::json;
 use toolcrib_core::store::KEY_CHARS;
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, ErrorType, IdempotencyKey,
+    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, ErrorType, IdempotencyKey, Outcome,
     OutcomeKind, RawArgs, SealError, StoreError, ToolError, canonical_json,
 };
 
@@ -55,9 +55,10 @@ pub enum SubmitError {
         "the idempotency key \"{0}\" was used before for other calls; use a new key for new calls"
     )]
     KeyReused(String),
-    /// The same batch is at work in another process, which has its answers.
+    /// The batch is accepted and has no answers here: another process runs it, or the store could
+    /// not record that a call starts. It may still run.
     #[error(
-        "the calls of the idempotency key \"{0}\" are running in another process; ask again later"
+        "the calls of the idempotency key \"{0}\" are accepted and have not ended; they may run in another process or as soon as the store works; ask again later under the same key"
     )]
     RunningElsewhere(String),
     /// The batch was accepted in another environment, and its process is gone: a process of that
@@ -66,8 +67,10 @@ pub enum SubmitError {
         "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which is gone; start a daemon with those settings to carry them out, or use a new key"
     )]
     OtherEnvironment(String),
-    /// The store failed.
-    #[error("the calls could not be stored, so none of them was run: {0}")]
+    /// The store failed. A commit that failed may have been done all the same.
+    #[error(
+        "the calls could not be stored ({0}). None of them was run now, but they may have been accepted: ask again under the same idempotency key, or look at the history, before you send them as new calls"
+    )]
     Store(StoreError),
 }
 
@@ -159,21 +162,24 @@ async fn answers(
         return Ok(None);
     }
     for answer in answers.iter() {
-        if is_still_running(engine, answer).await {
+        if may_still_run(engine, answer).await {
             return Err(SubmitError::RunningElsewhere(key.to_owned()));
         }
     }
     Ok(Some(answers.to_vec()))
 }
 
-/// Whether a call is only unknown here, because it goes on in another task or process: it was decided about there.
-async fn is_still_running(engine: &EngineInner, answer: &Answer) -> bool {
-    let Some(outcome) = answer.outcome().filter(|outcome| outcome.kind == OutcomeKind::Unknown)
-    else {
-        return false;
+/// Whether an answer is not the end of its call: nothing is recorded of one, so that this batch may
+/// still run it, here or in another process. An answer under a key is final.
+async fn may_still_run(engine: &EngineInner, answer: &Answer) -> bool {
+    let is_open = |outcome: &&Outcome| {
+        let did_not_run = outcome.error_type() == Some(ErrorType::StoreFailed);
+        outcome.unrecorded.is_none() && (outcome.kind == OutcomeKind::Unknown || did_not_run)
     };
+    let Some(outcome) = answer.outcome().filter(is_open) else { return false };
     let there = engine.calls.call(outcome.call).await;
-    there.is_ok_and(|call| call.is_none_or(|call| call.row.end.is_none()))
+    engine.calls.keeps_details()
+        && !there.is_ok_and(|call| call.is_some_and(|call| call.row.end.is_some()))
 }
 
 /// Goes on with a batch that was taken over.

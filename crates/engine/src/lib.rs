@@ -8,7 +8,7 @@
 //!
 //! Invariants, each with its tests in `tests/it/invariants.rs`
 //! 1. One outcome per call in every case: refused, cancelled, crashed, dropped.
-//! 2. Nothing runs without an intent record.
+//! 2. Nothing runs without an intent record, except what only reads while the disk is full.
 //! 3. The arguments that were approved are the arguments that run.
 //! 4. An error in policy denies; an error in observation never blocks.
 //! 5. Calls made by a script pass the same stages with their parent's budget.
@@ -33,6 +33,7 @@ mod failpoint;
 mod gate;
 mod idempotency;
 mod invoke;
+mod late_records;
 mod observers;
 mod open_runs;
 mod pipeline;

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::connection::{self, APPLICATION};
+use crate::disk_reserve::open_with_reserve;
 use crate::error::{OpenError, open_error};
 use crate::schema;
 use crate::schema_version::SchemaVersion;
@@ -35,7 +36,7 @@ impl Inspection {
     /// # Errors
     /// [`OpenError`] if the file is missing, is not a store, or cannot be read.
     pub fn read(database: &Path) -> Result<Self, OpenError> {
-        let conn = reader(database)?;
+        let conn = open_with_reserve(database, || reader(database))?;
         inspect(&conn).map_err(|error| open_error(database, &error))
     }
 }

@@ -11,8 +11,13 @@ pub(super) const ARTIFACTS: &str = "toolcrib.db.artifacts";
 pub(super) const FOLDERS: [&str; 1] = ["undo"];
 /// The same, of single files. The anchors come before the database: they must not be ahead of its
 /// records.
-pub(super) const EXTRA_FILES: [&str; 4] =
-    ["audit/anchors.jsonl", "audit/audit-key.pub", "audit/former-keys.pub", "STOP"];
+pub(super) const EXTRA_FILES: [&str; 5] = [
+    "audit/anchors.jsonl",
+    "audit/audit-key.pub",
+    "audit/former-keys.pub",
+    "audit/other-keys.pub",
+    "STOP",
+];
 /// Sealed: unreadable without the key.
 pub(super) const SEALED: &str = "vault/secrets.json";
 /// Keys.

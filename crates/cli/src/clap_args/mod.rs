@@ -146,7 +146,7 @@ general-assistant`.";
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
     after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
-6 approval needed or expired, 7 budget exceeded, 124 timed out, 125 outcome unknown, 130 interrupted."
+6 approval needed or expired, 7 budget exceeded, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Print for machines: one JSON document, or JSON lines, instead of text.

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, Entry, ErrorType, Origin, Outcome, RawArgs, Status, SwitchState,
-    ToolInfo, ToolSpec, ViewRequest,
+    Answer, ApprovalRequest, Entry, ErrorType, ModelResult, Origin, Outcome, RawArgs, Status,
+    SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
 };
 use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_ops::tools;
@@ -327,7 +327,14 @@ fn refused(error_type: ErrorType) -> Map<String, Value> {
 /// The result on standard output, everything else on standard error.
 fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     outcome.notes.iter().for_each(|note| output::eprint_line(&format!("toolcrib: {note}")));
-    match &outcome.result {
+    if let Some(end) = &outcome.unrecorded {
+        print_result(&end.result)?;
+    }
+    print_result(&outcome.result)
+}
+
+fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> {
+    match result {
         Ok(result) => {
             match &result.result {
                 Value::String(text) => output::print_line(text)?,
@@ -383,6 +390,9 @@ fn answer_json(answer: &Answer) -> Map<String, Value> {
         Err(error) => {
             reply.insert("result".to_owned(), json!(error.message));
         }
+    }
+    if let Some(end) = &outcome.unrecorded {
+        reply.insert("unrecorded".to_owned(), end.to_wire());
     }
     if !outcome.notes.is_empty() {
         reply.insert("notes".to_owned(), json!(outcome.notes));

@@ -69,6 +69,8 @@ mod shell_tool;
 mod skills;
 mod snapshots;
 mod spec;
+#[cfg(target_os = "linux")]
+mod storage_faults;
 mod support;
 mod taint;
 mod tool_chain;

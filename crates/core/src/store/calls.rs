@@ -183,6 +183,7 @@ impl Settlement {
                 approved_by: facts.approved_by.clone(),
                 ..Report::default()
             },
+            unrecorded: None,
         };
         let end = CallEnd {
             outcome: kind,
@@ -321,8 +322,9 @@ pub trait CallStore: Send + Sync {
     /// stays known.
     fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Records that a call starts. A call without an intent record must not run. Durable when this
-    /// returns, if the call may change something.
+    /// Records that a call starts. A call without an intent record must not run, unless it only
+    /// reads and the error is [`StoreError::Full`]. Durable when this returns, if the call may
+    /// change something.
     ///
     /// An existing call is a [`StoreError::Conflict`], unless it is open, changes nothing and its
     /// process is dead: then this is its next attempt. A claim that was taken over is

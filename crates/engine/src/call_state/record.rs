@@ -123,6 +123,7 @@ impl CallState {
             result,
             notes: std::mem::take(&mut self.notes),
             report,
+            unrecorded: None,
         }
     }
 

@@ -16,6 +16,7 @@ use crate::child_calls::parent::ParentLocks;
 use crate::concurrency_locks::ConcurrencyLocks;
 use crate::engine_inner::{EngineInner, Reentry};
 use crate::invoke;
+use crate::late_records::LateRecords;
 use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::policy::{ActivePolicy, Policy};
@@ -204,6 +205,7 @@ impl EngineBuilder {
                 environment: self.environment,
                 active_batches: ActiveBatches::default(),
                 sealing: self.sealing,
+                late_records: LateRecords::default(),
                 secrets,
                 epoch: AtomicU64::new(0),
                 claiming: tokio::sync::Mutex::default(),

@@ -63,6 +63,7 @@ pub(super) async fn settle_expired(
         result: Err(error),
         notes: Vec::new(),
         report: Report::default(),
+        unrecorded: None,
     };
     // If this write fails, the next request for the call writes it: the stored decision holds.
     if let Ok(epoch) = engine.claim().await {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::audit::{
-    AnchorFile, AuditKey, BundleContents, BundleExport, FORMER_KEYS_FILE, PUBLIC_KEY_FILE,
-    TrustedKeys,
+    AnchorFile, AuditKey, BundleContents, BundleExport, FORMER_KEYS_FILE, OTHER_KEYS_FILE,
+    PUBLIC_KEY_FILE, TrustedKeys,
 };
 use toolcrib_app::core::canonical_json;
 use toolcrib_app::{ANCHORS_FILE, Toolcrib};
@@ -57,7 +57,7 @@ fn public_keys(folder: &Path, more: String) -> Result<String, OpError> {
         TrustedKeys::parse(&more).map_err(|error| OpError::Invalid(error.to_string()))?;
     }
     let mut keys: Vec<String> = Vec::new();
-    for name in [PUBLIC_KEY_FILE, FORMER_KEYS_FILE] {
+    for name in [PUBLIC_KEY_FILE, FORMER_KEYS_FILE, OTHER_KEYS_FILE] {
         let path = folder.join(name);
         match fs::read_to_string(&path) {
             Ok(text) => keys.push(text),

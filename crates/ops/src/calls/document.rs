@@ -54,6 +54,10 @@ pub struct CallDocument {
     /// What the caller should know of its arguments: repairs and unknown parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says how
+    /// it ended, the rest is as a model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<Value>,
     /// The question that a person has to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<PendingApproval>,
@@ -110,6 +114,7 @@ impl CallDocument {
             flagged: false,
             neutralised: Vec::new(),
             notes: Vec::new(),
+            unrecorded: None,
             approval: None,
             attempts: None,
             duration_ms: None,
@@ -152,6 +157,7 @@ impl CallDocument {
             message: None,
             source: None,
             notes: Vec::new(),
+            unrecorded: None,
             approval,
             ..self
         }
@@ -185,6 +191,7 @@ impl From<Outcome> for CallDocument {
             attempts: Some(report.attempts),
             duration_ms: (report.attempts > 0).then(|| millis(report.run_nanos)),
             notes: outcome.notes,
+            unrecorded: outcome.unrecorded.as_ref().map(|end| end.to_wire()),
             ..Self::with_status_only(outcome.call, outcome.asked, outcome.kind.into())
         };
         match outcome.result {
@@ -228,6 +235,7 @@ mod tests {
             result: Err(ToolError::new(why, "Words.")),
             notes: vec!["a note".into()],
             report: Report::default(),
+            unrecorded: None,
         };
         let document = CallDocument::from(outcome).without_payloads();
         let shown = serde_json::to_value(&document).unwrap();

@@ -23,6 +23,7 @@ fn ok(result: Value, media: Vec<Block>) -> Outcome {
         }),
         notes: vec![],
         report: Report::default(),
+        unrecorded: None,
     }
 }
 

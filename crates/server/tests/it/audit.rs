@@ -74,6 +74,28 @@ async fn it_is_signed_and_verified() {
 }
 
 #[tokio::test]
+async fn keys_of_other_machines_are_named_in_a_request_or_a_file() {
+    let daemon = with_calls(3).await;
+    let client = daemon.client();
+    client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
+    let folder = daemon.folder().join("state/audit");
+    let own = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    // The checkpoints are now those of another machine.
+    let published = folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE);
+    std::fs::write(&published, "0a".repeat(32)).unwrap();
+    let verify = async |body: serde_json::Value| {
+        client.post("/api/v1/audit/verify", &body).await.expect(200)["sound"].clone()
+    };
+    assert_eq!(verify(json!({})).await, false);
+    assert_eq!(verify(json!({"keys": [own.trim()]})).await, true);
+    let refused = client.post("/api/v1/audit/verify", &json!({"keys": ["no key"]})).await;
+    assert_eq!(refused.problem(), "invalid");
+    std::fs::write(folder.join(toolcrib_app::audit::OTHER_KEYS_FILE), &own).unwrap();
+    assert_eq!(verify(json!({})).await, true);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn an_export_is_verified_elsewhere() {
     let daemon = with_calls(3).await;
     let client = daemon.client();

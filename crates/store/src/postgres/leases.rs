@@ -8,8 +8,9 @@ use tokio_postgres::Error;
 
 use super::connection::{Connection, Connector};
 
-/// How long a claim holds without renewal. Half of the 30 s within which the calls of a dead
-/// process must be recovered.
+/// How long a claim holds without renewal. With the 5 s that a holder has after its lease was found
+/// expired, and two recoveries of a daemon 5 s apart, the calls of a dead process are recovered
+/// within 30 s.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// Renewals per lease.
 const RENEWALS: u32 = 3;

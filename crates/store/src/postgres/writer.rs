@@ -33,6 +33,17 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2);
 /// First and longest pause between connection attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
+/// When a store signs for the first time: after the lease of a process that died just before it
+/// started, whose chain it closes then.
+const FIRST_CHECKPOINT: Duration = Duration::from_secs(20);
+
+/// Chains whose newest record no checkpoint covers and whose process is dead. The newest record must
+/// have the hash that the chain has: otherwise the rows were changed, and are not signed.
+const DEAD_CHAINS: &str = "SELECT chain, seq, head FROM chains
+    WHERE seq > 0 AND chain <> $1 AND NOT works(chain)
+    AND NOT EXISTS (SELECT FROM checkpoints WHERE checkpoints.chain = chains.chain AND checkpoints.seq = chains.seq)
+    AND EXISTS (SELECT FROM audit WHERE audit.chain = chains.chain AND audit.seq = chains.seq AND hash = head)
+    ORDER BY chain LIMIT 100";
 const DRAW: &str = "INSERT INTO chains (chain) VALUES (nextval('epochs')) RETURNING chain";
 /// Waits until the transaction in doubt has ended: it holds a lock on this row.
 const READ_BACK: &str = "SELECT seq, head, turn FROM chains WHERE chain = $1 FOR UPDATE";
@@ -107,14 +118,14 @@ impl Writer {
 
     /// Runs until the queue is closed, then signs new records.
     pub(super) async fn run(mut self, mut queue: UnboundedReceiver<Command>) {
-        let mut due: Option<Instant> = None;
+        let mut due = Instant::now() + FIRST_CHECKPOINT;
         loop {
             let asked = tokio::select! {
                 asked = queue.recv() => match asked {
                     Some(asked) => Some(asked),
                     None => break,
                 },
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => None,
+                () = sleep_until(due) => None,
             };
             let is_due = asked.is_none();
             if let Some(asked) = asked {
@@ -123,12 +134,11 @@ impl Writer {
             if is_due || self.unsigned() >= CHECKPOINT_RECORDS {
                 // If signing fails, the next due time tries again.
                 let _ = self.checkpoint().await;
-                due = None;
             }
-            due = match self.unsigned() {
-                0 => None,
-                _ => due.or_else(|| Some(Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS))),
-            };
+            if is_due {
+                let _ = self.close_dead_chains().await;
+                due = Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS);
+            }
         }
         let _ = self.checkpoint().await;
     }
@@ -143,7 +153,10 @@ impl Writer {
                 Command::Write(job) => jobs.push(job),
                 Command::Checkpoint(tell) => {
                     self.batch(std::mem::take(&mut jobs)).await;
-                    tell(self.checkpoint().await);
+                    let made = self.checkpoint().await;
+                    // Its failure is no failure of the checkpoint that was asked for.
+                    let _ = self.close_dead_chains().await;
+                    tell(made);
                 }
             }
             if jobs.len() >= BATCH {
@@ -195,7 +208,7 @@ impl Writer {
                 TransactionResult::Unknown => {
                     self.link = None;
                     self.is_in_doubt = true;
-                    if self.was_committed(since).await? {
+                    if self.was_committed(since).await.map_err(CommitFailure::in_doubt)? {
                         return Ok(());
                     }
                 }
@@ -342,7 +355,7 @@ impl Writer {
             return Ok(());
         }
         let words = format!(
-            "the database {} is out of reach: {}",
+            "the database {} is out of reach: {}; nothing that was recorded is lost, and calls work again when it is back",
             self.connector.display_name(),
             message(error)
         );
@@ -359,16 +372,49 @@ impl Writer {
         let Some(made) = self.chain.as_ref().and_then(|chain| self.signing.sign(chain)) else {
             return Ok(None);
         };
+        self.store_checkpoint(&made).await?;
+        self.signing.store_anchor(&made)?;
+        Ok(Some(made))
+    }
+
+    async fn store_checkpoint(&mut self, made: &AuditCheckpoint) -> Result<(), StoreError> {
         let (tell, told) = std::sync::mpsc::channel();
         let answer = Box::new(move |result| drop(tell.send(result)));
         self.batch(vec![boxed(PutCheckpoint(made.clone()), answer)]).await;
-        told.try_recv().unwrap_or_else(|_| Err(stopped()))?;
-        self.signing.store_anchor(&made)?;
-        Ok(Some(made))
+        told.try_recv().unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Signs the ends of chains whose processes died before they could: until then, the newest
+    /// records could be cut off unnoticed.
+    async fn close_dead_chains(&mut self) -> Result<(), StoreError> {
+        if !self.signing.has_key() || self.broken.is_some() {
+            return Ok(());
+        }
+        let own = self.chain.as_ref().map_or(0, |chain| chain.number);
+        self.connect(Instant::now()).await.map_err(CommitFailure::error)?;
+        let Some(link) = &self.link else { return Ok(()) };
+        let rows = link.query_once(DEAD_CHAINS, &[&own]).await;
+        for row in rows.map_err(|error| store_error(&error))? {
+            let Some(closed) = self.signing.close(&row) else { continue };
+            self.store_checkpoint(&closed).await?;
+            self.signing.store_anchor_of_other(&closed)?;
+        }
+        Ok(())
     }
 }
 
 impl CommitFailure {
+    /// The server has not said whether it committed: unlike after a busy store, the writes may be
+    /// there.
+    fn in_doubt(self) -> Self {
+        let why = match self.error() {
+            StoreError::Busy(why) | StoreError::Failed(why) => why,
+            other => other.to_string(),
+        };
+        let words = format!("it is not known whether the last write was done: {why}");
+        Self::All(StoreError::Failed(words))
+    }
+
     fn error(self) -> StoreError {
         match self {
             Self::One(error) | Self::All(error) => error,

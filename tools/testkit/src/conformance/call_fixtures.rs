@@ -111,6 +111,7 @@ pub fn outcome(facts: &CallDetails, result: Result<Value, ToolError>) -> Outcome
         result,
         notes: vec!["path was \"a\"".into()],
         report: Report { attempts: 2, run_nanos: 7, ..Report::default() },
+        unrecorded: None,
     }
 }
 

@@ -4,14 +4,13 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::ANCHORS_FILE;
 use toolcrib_app::audit::{
-    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence,
-    FORMER_KEYS_FILE, PUBLIC_KEY_FILE, Remark, Start, TrustedKeys, verify, verify_calls,
-    verify_decisions, verify_export,
+    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, Start,
+    TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
 };
 use toolcrib_app::core::audit::LOCAL_CHAIN;
 use toolcrib_app::core::{AuditStore, StoreError};
@@ -125,27 +124,11 @@ pub(super) fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
 
 /// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
 pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
-    let paths = match &command.key {
-        Some(path) => vec![path.clone()],
-        None => [PUBLIC_KEY_FILE, FORMER_KEYS_FILE]
-            .into_iter()
-            .map(|name| Ok(super::audit_folder()?.join(name)))
-            .filter(|path| path.as_ref().is_ok_and(|path: &PathBuf| path.exists()))
-            .collect::<Result<_, Failure>>()?,
+    let keys = match &command.key {
+        Some(path) => TrustedKeys::read(path).map(Some),
+        None => TrustedKeys::in_folder(&super::audit_folder()?),
     };
-    let mut text = String::new();
-    for path in &paths {
-        let failed = |error: &dyn std::fmt::Display| {
-            unreadable(format!("cannot use the public key {}: {error}", path.display()))
-        };
-        let keys = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-        TrustedKeys::parse(&keys).map_err(|error| failed(&error))?;
-        text += &format!("{keys}\n");
-    }
-    if paths.is_empty() {
-        return Ok(None);
-    }
-    TrustedKeys::parse(&text).map(Some).map_err(|error| unreadable(error.to_string()))
+    keys.map_err(unreadable)
 }
 
 fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {

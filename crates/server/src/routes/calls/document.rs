@@ -59,6 +59,7 @@ mod tests {
             result: Err(ToolError::new(why, "Words.")),
             notes: vec!["a note".into()],
             report: Report::default(),
+            unrecorded: None,
         }
     }
 
