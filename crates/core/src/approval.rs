@@ -28,6 +28,8 @@ pub enum ReasonKind {
     Risk,
     /// The call would connect to hosts that are not allowed.
     Host,
+    /// The call is one that always asks; no grant answers it.
+    Floor,
 }
 
 /// One reason for a question.

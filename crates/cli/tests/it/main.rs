@@ -18,6 +18,7 @@ mod bad_model_input;
 mod chat;
 mod chat_terminal;
 mod code_tools;
+mod command_suite;
 mod config_layers;
 mod config_set;
 mod conversations;

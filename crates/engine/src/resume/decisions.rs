@@ -72,14 +72,18 @@ impl Decisions<'_> {
 }
 
 /// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, and for hosts only those that were asked about. `None` = the decision is about
+/// decision says so, for hosts only those that were asked about, and never for what always asks. `None` = the decision is about
 /// this one call.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
-    let kinds = request.reasons.iter().map(|reason| reason.kind);
+    let answers = |kind: &ReasonKind| match kind {
+        ReasonKind::Floor => false,
+        ReasonKind::Taint => *taint,
+        _ => true,
+    };
     let reasons: Vec<ReasonKind> =
-        kinds.filter(|kind| *taint || *kind != ReasonKind::Taint).collect();
+        request.reasons.iter().map(|reason| reason.kind).filter(answers).collect();
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
     }
@@ -229,5 +233,7 @@ mod tests {
         check(&[taint], false, None).await;
         check(&[taint], true, Some(&[taint])).await;
         check(&[risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor, risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor], true, None).await;
     }
 }
