@@ -20,6 +20,7 @@ mod chat;
 mod chat_terminal;
 mod code_execution;
 mod code_tools;
+mod command_suite;
 mod config_layers;
 mod config_set;
 mod conversations;

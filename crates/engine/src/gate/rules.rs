@@ -1,4 +1,4 @@
-//! Rules that people write, as a gate.
+//! Rules that people write, and what always asks, as a gate.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::rules::{Evaluation, RuleQuery, RuleSet};
 /// Allow rules that a refusal names.
 const NAMED: usize = 3;
 
-/// Says what the rules say. Where there are none it says nothing.
+/// Says what the rules say, and asks about what is on the floor where there are none.
 pub(crate) struct RulesGate {
     rules: RuleSet,
     clock: Arc<dyn Clock>,
@@ -93,16 +93,18 @@ impl Gate for RulesGate {
     }
 
     fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
-        if self.rules.is_empty() {
-            return Ok(Vote::Abstain);
-        }
         let asked = self.asked(proposal);
         let judgement = self.rules.evaluate_tool(&asked, proposal.spec);
         if proposal.unconfined
             && judgement.verdict != Some(Verdict::Deny)
+            && !judgement.always_asks
             && let Some(vote) = self.ask_unconfined(&asked)
         {
             return Ok(vote);
+        }
+        // Without rules the preset decides about everything above the floor.
+        if self.rules.is_empty() && !judgement.always_asks {
+            return Ok(Vote::Abstain);
         }
         Ok(match (judgement.verdict, &judgement.rule) {
             (None, _) => Vote::Abstain,
@@ -113,7 +115,7 @@ impl Gate for RulesGate {
             },
             (Some(Verdict::Allow), Some(rule)) => Vote::Allow { rule: rule.clone() },
             (Some(Verdict::Ask | Verdict::Allow), rule) => Vote::Ask {
-                kind: ReasonKind::Rule,
+                kind: if judgement.always_asks { ReasonKind::Floor } else { ReasonKind::Rule },
                 reason: match rule {
                     Some(rule) => format!("{}: {}", judgement.reason, rule),
                     None => judgement.reason,

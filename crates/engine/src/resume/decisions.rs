@@ -115,17 +115,16 @@ pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<
 }
 
 /// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, for hosts only those that were asked about, and never for executed files. `None` = the decision is about
+/// decision says so, for hosts only those that were asked about, and never for what always asks. `None` = the decision is about
 /// this one call.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
-    let kinds = request.reasons.iter().map(|reason| reason.kind);
     let is_granted = |kind: &ReasonKind| match kind {
         ReasonKind::Taint => *taint,
-        ReasonKind::ExecutedFile => false,
-        _ => true,
+        kind => !kind.always_asks(),
     };
+    let kinds = request.reasons.iter().map(|reason| reason.kind);
     let reasons: Vec<ReasonKind> = kinds.filter(is_granted).collect();
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
@@ -279,5 +278,7 @@ mod tests {
         check(&[taint], false, None).await;
         check(&[taint], true, Some(&[taint])).await;
         check(&[risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor, risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor], true, None).await;
     }
 }

@@ -1,9 +1,10 @@
 //! What rules say of one command.
 #![deny(clippy::indexing_slicing)]
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
-use toolcrib_shell_parser::{Interpretation, Word};
+use toolcrib_shell_parser::{Interpretation, OwnAction, Word};
 
 use super::command_pattern::{CommandPattern, glob_matches, glob_may_match, words_match};
 use super::index::CommandRules;
@@ -216,29 +217,37 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
             // What xargs adds is not known, and no block: a rule that lets anything follow covers it.
             let words: Vec<&str> = reading.words().map_while(known).collect();
             let is_whole = words.len() == reading.words().count();
-            self.allow_walk(&words, is_whole, &mut found);
+            let command = AllowedCommand {
+                words,
+                is_whole,
+                actions: LazyCell::new(Box::new(|| reading.own_actions())),
+            };
+            self.allow_walk(&command, &mut found);
         }
         found.allow
     }
 
-    /// `is_whole`: no words follow.
-    fn allow_walk(&mut self, words: &[&str], is_whole: bool, found: &mut RuleMatches) {
+    fn allow_walk(&mut self, command: &AllowedCommand<'_>, found: &mut RuleMatches) {
+        let AllowedCommand { words, is_whole, .. } = command;
         let index = self.index;
         let mut at = Trie::ROOT;
         for n in 0..=words.len() {
             let Some(branch) = index.allow.branch(at) else { return };
-            for rule in &branch.open {
-                self.rules.add(found, *rule, MatchKind::Yes);
+            if !branch.open.is_empty() && command.is_named_by(n) {
+                for rule in &branch.open {
+                    self.rules.add(found, *rule, MatchKind::Yes);
+                }
             }
-            for number in branch.patterns.iter().filter(|_| is_whole) {
+            for number in branch.patterns.iter().filter(|_| *is_whole) {
                 let Some(rule) = self.rules.get(*number) else { continue };
                 let RulePattern::Command(pattern) = &rule.what else { continue };
-                if goes_on(pattern, branch.depth, words.get(n..).unwrap_or_default()) {
+                let fits = goes_on(pattern, branch.depth, words.get(n..).unwrap_or_default());
+                if fits && command.is_named_in(pattern) {
                     self.rules.add(found, *number, MatchKind::Yes);
                 }
             }
             let Some(word) = words.get(n) else {
-                for rule in branch.exact.iter().filter(|_| is_whole) {
+                for rule in branch.exact.iter().filter(|_| *is_whole && command.is_named_by(n)) {
                     self.rules.add(found, *rule, MatchKind::Yes);
                 }
                 return;
@@ -248,6 +257,32 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
                 None => return,
             }
         }
+    }
+}
+
+/// A command as allow rules see it.
+struct AllowedCommand<'c> {
+    /// Its words up to the first that is not known.
+    words: Vec<&'c str>,
+    /// Whether those are all of its words.
+    is_whole: bool,
+    /// What its program does by options, operands or a language of its own, computed when a rule fits.
+    actions: LazyCell<Vec<OwnAction>, Box<dyn FnOnce() -> Vec<OwnAction> + 'c>>,
+}
+
+impl AllowedCommand<'_> {
+    /// Whether the first words of a rule name everything that the program does by itself.
+    fn is_named_by(&self, count: usize) -> bool {
+        self.actions.iter().all(|action| action.word < count)
+    }
+
+    /// Whether the words of a pattern do: those without a `*`.
+    fn is_named_in(&self, pattern: &CommandPattern) -> bool {
+        let (own, _) = pattern.words();
+        self.actions.iter().all(|action| {
+            let word = self.words.get(action.word);
+            word.is_some_and(|word| own.iter().any(|own| own == word))
+        })
     }
 }
 

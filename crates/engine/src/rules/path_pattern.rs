@@ -344,6 +344,12 @@ impl Workspace {
         Self { lexical, real }
     }
 
+    /// Its folder as written and where that leads; none without a workspace.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        let lexical = Some(self.lexical.as_path()).filter(|folder| !folder.as_os_str().is_empty());
+        lexical.into_iter().chain(self.real.as_deref())
+    }
+
     /// A path of a call in it.
     pub(super) fn subject(&self, text: &str, extent: Extent) -> PathSubject {
         let text = if text.is_empty() { "." } else { text };

@@ -139,7 +139,10 @@ fn evaluate(
         ask: if switch.is_some() { Some(true) } else { tool.ask },
         switch,
         ruled: votes.allowed.is_some()
-            || votes.asks.iter().any(|(_, ask)| ask.kind == ReasonKind::Rule),
+            || votes
+                .asks
+                .iter()
+                .any(|(_, ask)| matches!(ask.kind, ReasonKind::Rule | ReasonKind::Floor)),
         innate: !tool.remote && tool.spec().tier == Tier::Innate,
     };
     let preset = engine.preset_of(&call.scope.context.agent, &policy.settings);

@@ -11,6 +11,7 @@ mod approvals;
 mod batches;
 mod budgets;
 mod child_calls;
+mod command_suite;
 mod crash_recovery;
 mod decisions_after_restart;
 mod environments;
