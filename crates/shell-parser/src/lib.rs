@@ -23,4 +23,4 @@ mod token;
 pub use command_line::{
     AllowBlocker, CommandLine, Interpretation, Kind, ParseFault, Segment, Word,
 };
-pub use parse::parse;
+pub use parse::{MAX_LINE_BYTES, parse};
