@@ -14,8 +14,9 @@ pub(crate) mod sse;
 pub use openapi::document;
 pub use operation::{Access, BASE, Operation};
 
-pub(crate) use blocking::run_blocking;
+pub(crate) use blocking::{run_blocking, run_cpu_bound};
 pub(crate) use extract::{Bytes, Json, Path, Query, parse_run_id};
+pub(crate) use operation::MCP_PATH;
 pub(crate) use pagination::{
     Page, PageQuery, cursor, etag, etag_matches, etag_response, parse_cursor,
 };
