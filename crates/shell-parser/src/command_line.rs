@@ -47,6 +47,25 @@ pub enum AllowBlocker {
     Unparsed(String),
 }
 
+impl AllowBlocker {
+    /// Characters of an abridged text: more than is shown to people.
+    const ABRIDGED_CHARS: usize = 240;
+
+    /// The same reason with the beginning of its text, for a reason that many segments share: whole
+    /// copies would cost the length of the text times the number of segments.
+    pub(crate) fn abridged(&self) -> Self {
+        let short = |text: &String| text.chars().take(Self::ABRIDGED_CHARS).collect();
+        match self {
+            Self::Assignment(text) => Self::Assignment(short(text)),
+            Self::Expansion(text) => Self::Expansion(short(text)),
+            Self::ComputedName(text) => Self::ComputedName(short(text)),
+            Self::Writes(text) => Self::Writes(short(text)),
+            Self::UnknownInput(text) => Self::UnknownInput(short(text)),
+            Self::Unparsed(text) => Self::Unparsed(short(text)),
+        }
+    }
+}
+
 /// What an own action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OwnActionKind {

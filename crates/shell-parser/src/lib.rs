@@ -24,4 +24,4 @@ pub use command_line::{
     AllowBlocker, CommandLine, Interpretation, Kind, OwnAction, OwnActionKind, ParseFault, Segment,
     Word,
 };
-pub use parse::parse;
+pub use parse::{MAX_LINE_BYTES, parse};

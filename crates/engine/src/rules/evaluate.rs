@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 use toolcrib_core::{ToolSpec, Verdict};
+use toolcrib_shell_parser::MAX_LINE_BYTES;
 
 use super::evaluate_line;
 use super::evaluation::{Evaluation, RuleQuery, SegmentEvaluation};
@@ -113,7 +114,8 @@ fn evaluate_call<'a>(
         every.allow = None;
         let line = command_line(index, rules, asked, every);
         let is_stricter = line.verdict > Some(Verdict::Allow).max(judgement.verdict);
-        if is_stricter && (line.rule.is_some() || line.always_asks) {
+        let is_too_long = line.verdict == Some(Verdict::Deny);
+        if is_stricter && (line.rule.is_some() || line.always_asks || is_too_long) {
             judgement = line;
         }
     }
@@ -179,6 +181,9 @@ fn command_line<'a>(
 ) -> Evaluation {
     let texts = COMMANDS.iter().filter_map(|key| line_of(asked.args.get(key)?));
     let text = texts.collect::<Vec<_>>().join("\n");
+    if text.len() > MAX_LINE_BYTES {
+        return too_long(text.len());
+    }
     let line = toolcrib_shell_parser::parse(&text);
     let mut judgement =
         evaluate_line::evaluate(index, rules, &line, &Workspace::new(asked.workspace), every);
@@ -186,6 +191,20 @@ fn command_line<'a>(
         judgement.verdict = None;
     }
     judgement
+}
+
+/// A person cannot see the end of such a line either, so it is not left to one.
+fn too_long(bytes: usize) -> Evaluation {
+    Evaluation {
+        verdict: Some(Verdict::Deny),
+        rule: None,
+        reason: format!(
+            "the command line has {bytes} bytes, and rules are compared with at most \
+             {MAX_LINE_BYTES}; write the text into a file and run a command that reads the file"
+        ),
+        segments: Vec::new(),
+        always_asks: false,
+    }
 }
 
 /// A command line, or words that become one.

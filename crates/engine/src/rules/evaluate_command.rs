@@ -10,7 +10,7 @@ use super::command_pattern::{CommandPattern, glob_matches, glob_may_match, words
 use super::index::CommandRules;
 use super::matches::{CallerRules, RuleMatches};
 use super::path_pattern::MatchKind;
-use super::prefix_trie::{Node, Trie};
+use super::prefix_trie::{Branch, Node, Trie};
 use super::rule::RulePattern;
 
 /// A word of a command as deny and ask rules see it.
@@ -34,6 +34,11 @@ impl Token<'_> {
 /// Stands for what is not known in a joined text. No rule has it in its text.
 const UNKNOWN_WORD: &str = "\0";
 
+/// Bytes of text that are compared with patterns for one line: 16 times the longest line. Each word
+/// of a line may begin a command that goes on to the end, so without a bound 128 KiB of them would
+/// be compared as 4 GiB of text.
+const MAX_COMPARED_BYTES: usize = 2 * 1024 * 1024;
+
 /// Judges the commands of one line.
 pub(super) struct CommandMatcher<'r, 'a> {
     index: &'a CommandRules,
@@ -45,23 +50,50 @@ pub(super) struct CommandMatcher<'r, 'a> {
     /// Of each pattern, the reading that it was compared with last.
     compared: Vec<u64>,
     reading: u64,
+    /// Of [`MAX_COMPARED_BYTES`], how many are left.
+    bytes_left: usize,
 }
 
 impl<'r, 'a> CommandMatcher<'r, 'a> {
     pub(super) fn new(index: &'a CommandRules, rules: &'r mut CallerRules<'a>) -> Self {
         let compared = vec![0; index.strict_globs.len()];
-        Self { index, rules, below: HashMap::new(), scanned: HashSet::new(), compared, reading: 0 }
+        Self {
+            index,
+            rules,
+            below: HashMap::new(),
+            scanned: HashSet::new(),
+            compared,
+            reading: 0,
+            bytes_left: MAX_COMPARED_BYTES,
+        }
+    }
+
+    /// Whether the line was too costly to be compared completely: then no rule allows it.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.bytes_left == 0
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.bytes_left = self.bytes_left.saturating_sub(bytes);
     }
 
     /// What deny and ask rules say of a command, however it is read.
     pub(super) fn match_deny_or_ask(&mut self, readings: &[Interpretation]) -> RuleMatches {
         let mut found = RuleMatches::default();
         for reading in readings {
+            if self.is_exhausted() {
+                break;
+            }
             let rest = tokens(reading.args());
             let Word::Known(program) = reading.program() else {
                 self.patterns(std::iter::once(Token::Hole).chain(rest), &mut found);
                 continue;
             };
+            if is_blank(program) {
+                // The command is what follows: words that are looked past cost as well.
+                let blank = |word: &&Word| known(word).is_some_and(is_blank);
+                self.spend(reading.args().iter().take_while(blank).count());
+            }
             self.read_strictly(program, rest.clone(), &mut found);
             // The same program by its bare name.
             if let Some((_, bare)) = program.rsplit_once('/') {
@@ -180,7 +212,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
             return;
         }
         self.reading += 1;
-        let text = joined(tokens);
+        let (text, words) = joined(tokens);
+        self.spend(text.len().saturating_add(words));
         let hits = index.finder.iter().flat_map(|finder| {
             finder.find_overlapping_iter(&text).map(|hit| hit.pattern().as_usize())
         });
@@ -215,72 +248,84 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         let mut found = RuleMatches::default();
         for reading in readings.iter().filter(|reading| reading.for_allow) {
             // What xargs adds is not known, and no block: a rule that lets anything follow covers it.
-            let words: Vec<&str> = reading.words().map_while(known).collect();
-            let is_whole = words.len() == reading.words().count();
-            let command = AllowedCommand {
-                words,
-                is_whole,
-                actions: LazyCell::new(Box::new(|| reading.own_actions())),
-            };
-            self.allow_walk(&command, &mut found);
+            self.allow_walk(reading, &mut found);
         }
-        found.allow
+        found.allow.filter(|_| !self.is_exhausted())
     }
 
-    fn allow_walk(&mut self, command: &AllowedCommand<'_>, found: &mut RuleMatches) {
-        let AllowedCommand { words, is_whole, .. } = command;
+    fn allow_walk(&mut self, reading: &Interpretation, found: &mut RuleMatches) {
+        let actions = OwnActions::new(reading);
         let index = self.index;
+        let mut words = reading.words();
         let mut at = Trie::ROOT;
-        for n in 0..=words.len() {
+        for count in 0.. {
             let Some(branch) = index.allow.branch(at) else { return };
-            if !branch.open.is_empty() && command.is_named_by(n) {
+            if !branch.open.is_empty() && actions.are_named_by(count) {
                 for rule in &branch.open {
                     self.rules.add(found, *rule, MatchKind::Yes);
                 }
             }
-            for number in branch.patterns.iter().filter(|_| *is_whole) {
-                let Some(rule) = self.rules.get(*number) else { continue };
-                let RulePattern::Command(pattern) = &rule.what else { continue };
-                let fits = goes_on(pattern, branch.depth, words.get(n..).unwrap_or_default());
-                if fits && command.is_named_in(pattern) {
-                    self.rules.add(found, *number, MatchKind::Yes);
-                }
+            if !branch.patterns.is_empty() {
+                self.allow_patterns(branch, words.clone(), &actions, found);
             }
-            let Some(word) = words.get(n) else {
-                for rule in branch.exact.iter().filter(|_| *is_whole && command.is_named_by(n)) {
+            let Some(word) = words.next() else {
+                for rule in branch.exact.iter().filter(|_| actions.are_named_by(count)) {
                     self.rules.add(found, *rule, MatchKind::Yes);
                 }
                 return;
             };
-            match index.allow.child(at, word) {
+            match known(word).and_then(|word| index.allow.child(at, word)) {
                 Some(next) => at = next,
                 None => return,
             }
         }
     }
+
+    /// Patterns behind the words that lead to a branch; `rest` are the words after those.
+    fn allow_patterns<'w>(
+        &mut self,
+        branch: &Branch,
+        rest: impl Iterator<Item = &'w Word>,
+        actions: &OwnActions<'_>,
+        found: &mut RuleMatches,
+    ) {
+        if self.is_exhausted() {
+            return;
+        }
+        let Some(rest) = rest.map(known).collect::<Option<Vec<&str>>>() else { return };
+        self.spend(rest.iter().map(|word| word.len().saturating_add(1)).sum());
+        for number in &branch.patterns {
+            let Some(rule) = self.rules.get(*number) else { continue };
+            let RulePattern::Command(pattern) = &rule.what else { continue };
+            if goes_on(pattern, branch.depth, &rest) && actions.are_named_in(pattern) {
+                self.rules.add(found, *number, MatchKind::Yes);
+            }
+        }
+    }
 }
 
-/// A command as allow rules see it.
-struct AllowedCommand<'c> {
-    /// Its words up to the first that is not known.
-    words: Vec<&'c str>,
-    /// Whether those are all of its words.
-    is_whole: bool,
-    /// What its program does by options, operands or a language of its own, computed when a rule fits.
+/// What the program of a command does by options, operands or a language of its own.
+struct OwnActions<'c> {
+    reading: &'c Interpretation,
+    /// Computed when the first rule fits, because most commands fit none.
     actions: LazyCell<Vec<OwnAction>, Box<dyn FnOnce() -> Vec<OwnAction> + 'c>>,
 }
 
-impl AllowedCommand<'_> {
+impl<'c> OwnActions<'c> {
+    fn new(reading: &'c Interpretation) -> Self {
+        Self { reading, actions: LazyCell::new(Box::new(|| reading.own_actions())) }
+    }
+
     /// Whether the first words of a rule name everything that the program does by itself.
-    fn is_named_by(&self, count: usize) -> bool {
+    fn are_named_by(&self, count: usize) -> bool {
         self.actions.iter().all(|action| action.word < count)
     }
 
     /// Whether the words of a pattern do: those without a `*`.
-    fn is_named_in(&self, pattern: &CommandPattern) -> bool {
+    fn are_named_in(&self, pattern: &CommandPattern) -> bool {
         let (own, _) = pattern.words();
         self.actions.iter().all(|action| {
-            let word = self.words.get(action.word);
+            let word = self.reading.words().nth(action.word).and_then(known);
             word.is_some_and(|word| own.iter().any(|own| own == word))
         })
     }
@@ -315,9 +360,16 @@ fn tokens(words: &[Word]) -> impl Tokens<'_> {
     })
 }
 
-fn joined<'w>(tokens: impl Tokens<'w>) -> String {
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
+}
+
+/// The tokens as one text, and their number.
+fn joined<'w>(tokens: impl Tokens<'w>) -> (String, usize) {
     let mut text = String::new();
+    let mut count = 0;
     for token in tokens {
+        count += 1;
         if !text.is_empty() {
             text.push(' ');
         }
@@ -326,5 +378,5 @@ fn joined<'w>(tokens: impl Tokens<'w>) -> String {
             Token::Hole => UNKNOWN_WORD,
         });
     }
-    text
+    (text, count)
 }

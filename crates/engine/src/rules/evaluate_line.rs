@@ -18,6 +18,14 @@ const FETCHERS: [&str; 2] = ["curl", "wget"];
 /// Why a part asks that a rule cannot be sure about.
 const PERHAPS: &str = "as it stands it may be what the rule is about";
 
+/// Why a part asks that was not compared with every rule.
+const TOO_COSTLY: &str =
+    "too many of its words may begin a command for all to be compared with rules";
+
+/// Words of a program that are searched for an option that changes its folder. More count as one:
+/// a line may have such a program at every word.
+const MAX_OPTION_WORDS: usize = 64;
+
 /// Characters of a part that are repeated in a reason.
 const MAX_SHOWN_CHARS: usize = 200;
 
@@ -109,7 +117,12 @@ fn evaluate_segment(
         }
     };
     commands.rules.join(&mut found, RuleMatches { allow: None, ..every });
-    let mystery = segment.blocks.iter().find_map(unreadable_block).or_else(|| computed(segment));
+    let mystery = segment
+        .blocks
+        .iter()
+        .find_map(unreadable_block)
+        .or_else(|| computed(segment))
+        .or_else(|| commands.is_exhausted().then(|| TOO_COSTLY.to_owned()));
     let is_free = matches!(segment.kind, Kind::Redirection { writes: false, .. });
     let (verdict, rule, reason) = match (found.verdict(), mystery) {
         (Some((Verdict::Ask, rule)), _) if found.is_uncertain() => {
@@ -237,9 +250,10 @@ fn moves(segment: &Segment) -> bool {
     segment.readings.iter().any(|reading| match reading.program() {
         Word::Unknown(_) => false,
         Word::Known(program) => {
+            let args = reading.args();
             MOVERS.contains(&program.as_str())
                 || (MOVE_FOR_OTHERS.contains(&program.as_str())
-                    && reading.args().iter().any(says_where))
+                    && (args.len() > MAX_OPTION_WORDS || args.iter().any(says_where)))
         }
     })
 }

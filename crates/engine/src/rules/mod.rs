@@ -33,3 +33,5 @@ pub use lint::{Finding, Severity};
 pub use operation_classes::{canonical, class_names, operations_of};
 pub use rule_set::RuleSet;
 pub use rule_source::{Layer, RuleError, RuleSource, RuleText};
+/// Maximum bytes of a command line that is compared with rules; a longer one is denied.
+pub use toolcrib_shell_parser::MAX_LINE_BYTES as MAX_COMMAND_LINE_BYTES;

@@ -7,7 +7,7 @@ use toolcrib_core::{
     Assessment, Batch, Call, Context, Decider, Decision, ErrorType, Exclusion, GrantScope, Origin,
     OutcomeKind, Permission, Reach, ReasonKind, Risk, Verdict, ViewRequest,
 };
-use toolcrib_engine::rules::{Layer, RuleSet, RuleSource};
+use toolcrib_engine::rules::{Layer, MAX_COMMAND_LINE_BYTES, RuleQuery, RuleSet, RuleSource};
 use toolcrib_engine::{Engine, EngineSettings, Preset};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
@@ -572,4 +572,47 @@ async fn a_host_is_asked_about_whatever_rules_allow_and_remembered_alone() {
     // What a rule refuses nobody is asked about.
     assert_eq!(run("rm x", json!(["a.example"])).await, OutcomeKind::Denied);
     assert_eq!(approver.asked().len(), 2);
+}
+
+/// Each word of these lines may begin a command that goes on to the end of the line. Compared as a
+/// whole at every word, a line of 128 KiB takes minutes.
+#[test]
+fn a_line_that_is_too_costly_to_compare_is_never_allowed() {
+    let mut list = rules(&[
+        (Deny, "Bash(* --force * never)"),
+        (Allow, "Bash(nice * x)"),
+        (Ask, "Edit(./secret/**)"),
+    ]);
+    list[1].text.is_unsafe = true;
+    let rules = RuleSet::compile(list).unwrap();
+    for (open, word) in
+        [("( ", "a "), ("( ", "'' "), ("", "nice "), ("", "env "), ("( ", "sudo >f ")]
+    {
+        let words = word.repeat((MAX_COMMAND_LINE_BYTES - 8) / word.len());
+        let line = format!("{open}{words}x");
+        let begun = std::time::Instant::now();
+        let evaluation = rules.evaluate(&judged(&json!({"command": line})));
+        assert!(begun.elapsed().as_secs() < 30, "{open}{word}: {:?}", begun.elapsed());
+        assert_ne!(evaluation.verdict, Some(Allow), "{open}{word}");
+    }
+    let long = "ls ".repeat(MAX_COMMAND_LINE_BYTES / 3 + 1);
+    let evaluation = rules.evaluate(&judged(&json!({"command": long})));
+    assert_eq!(evaluation.verdict, Some(Deny));
+    assert!(evaluation.reason.contains("write the text into a file"), "{}", evaluation.reason);
+    // A denied command stays denied among thousands of words.
+    let hidden = format!("( {}git --force x never", "a ".repeat(400));
+    let evaluation = rules.evaluate(&judged(&json!({"command": hidden})));
+    assert_eq!(evaluation.verdict, Some(Deny), "{}", evaluation.reason);
+}
+
+fn judged(args: &Value) -> RuleQuery<'_> {
+    RuleQuery {
+        operation: "shell",
+        tool: "shell",
+        args,
+        agent: "",
+        channel: "chat",
+        workspace: "/work",
+        now_ms: 0,
+    }
 }

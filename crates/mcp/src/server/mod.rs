@@ -4,6 +4,7 @@ mod approval;
 mod call_result;
 mod http_endpoint;
 mod http_fast_path;
+mod http_sessions;
 mod mcp_server;
 mod request_state;
 mod skills;

@@ -22,6 +22,8 @@ pub(crate) struct Admission {
     pub(crate) logins: LoginThrottle,
     /// Calls.
     pub(crate) calls: CallAdmission,
+    /// Requests that compute, such as comparing with rules.
+    pub(crate) computations: FairQueue,
 }
 
 impl Admission {
@@ -39,8 +41,18 @@ impl Admission {
             rates: ClientRateLimits::per_minute(settings.requests_per_minute),
             logins: LoginThrottle::with_limit(settings.failed_logins_per_minute),
             calls: CallAdmission::new(queue, batch_concurrency, shutdown),
+            computations: FairQueue::new(max_computations(), 1, MAX_WAITING_COMPUTATIONS),
         }
     }
+}
+
+/// Computations that may wait; each takes milliseconds.
+const MAX_WAITING_COMPUTATIONS: usize = 256;
+
+/// Computations at once: half of the processors are left for other requests, such as the kill
+/// switch.
+fn max_computations() -> usize {
+    (std::thread::available_parallelism().map_or(1, NonZero::get) / 2).max(1)
 }
 
 /// Permits of one client that may be starting: two for each processor keep all of them busy, and

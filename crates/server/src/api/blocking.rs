@@ -1,6 +1,8 @@
-//! Blocking work, such as files, the vault and artifacts, on the threads for blocking tasks.
+//! Work that must not occupy the threads that answer requests: blocking work, such as files, the
+//! vault and artifacts, and work that computes for milliseconds, such as comparing with rules.
 
 use crate::problem::{Code, Problem};
+use crate::state::DaemonState;
 
 /// Runs work on a thread for blocking tasks.
 ///
@@ -16,4 +18,28 @@ pub(crate) async fn run_blocking<T: Send + 'static, E: Into<Problem> + Send + 's
             Err(Problem::new(Code::Internal, "the daemon failed; see its log"))
         }
     }
+}
+
+/// Drives work of a client that computes for milliseconds on a thread for blocking tasks. Few of them
+/// run at once, in turns between clients, so that they leave processors to other requests.
+///
+/// # Errors
+/// Those of the work, `rate_limited` if too many wait, and `internal` if it panics.
+pub(crate) async fn run_cpu_bound<T: Send + 'static>(
+    daemon: &DaemonState,
+    client: &str,
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    let Ok(waiter) = daemon.middleware().admission.computations.acquire(client, 1) else {
+        let detail = "too many requests that compute are waiting; send it again later";
+        return Err(Problem::new(Code::RateLimited, detail).retry_after(1));
+    };
+    let permit = waiter.await;
+    let runtime = tokio::runtime::Handle::current();
+    run_blocking(move || {
+        // Held until the work ends, also if its client disconnects.
+        let _permit = permit;
+        runtime.block_on(work)
+    })
+    .await
 }

@@ -8,6 +8,8 @@ use crate::role::Role;
 
 /// Prefix of all paths, except those at the root.
 pub const BASE: &str = "/api/v1";
+/// Path of the MCP endpoint, at the root.
+pub(crate) const MCP_PATH: &str = "/mcp";
 
 /// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,13 +14,14 @@ use toolcrib_app::core::CancellationToken;
 use tower::Service as _;
 
 use super::body_timeout::TimeoutBody;
+use super::framing::{FramedStream, Framing};
 use crate::admission::{Admission, ConnectionPermit, is_exempt};
 use crate::peer::Peer;
 
 /// Bytes of a head.
-const HEAD_BYTES: usize = 32 * 1024;
+pub(super) const HEAD_BYTES: usize = 32 * 1024;
 /// Headers of a request.
-const HEADERS: usize = 64;
+pub(super) const HEADERS: usize = 64;
 
 /// What all connections share.
 pub(super) struct HttpSettings {
@@ -46,11 +47,14 @@ pub(super) async fn serve(
 ) {
     let ConnectionContext { http, peer, permit } = context;
     let (shared, in_request) = (Arc::clone(&http), permit.clone());
+    let framing = Framing::default();
+    let stream = FramedStream::new(stream, framing.clone());
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let mut request: Request = request.map(|body| match body.is_end_stream() {
             true => axum::body::Body::empty(),
             false => axum::body::Body::new(TimeoutBody::new(body, shared.body_idle_timeout)),
         });
+        request.extensions_mut().insert(framing.clone());
         request.extensions_mut().insert(peer);
         request.extensions_mut().insert(in_request.clone());
         let queue = shared.admission.requests.queue_key(&peer, &in_request, &request);

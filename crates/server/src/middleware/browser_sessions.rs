@@ -3,7 +3,9 @@
 //!
 //! The browser sends a cookie with the requests of any page, so a cookie is valid only together
 //! with the origin that it was created for, and a request that changes something also needs a CSRF
-//! token, which only the page knows. Sessions end with the daemon.
+//! token, which only the page knows: the response that creates the session has it, and no other
+//! response does. A cookie alone therefore reads and changes nothing, wherever it was copied from.
+//! Sessions end with the daemon.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,8 +24,9 @@ use crate::problem::{Code, Problem};
 pub(crate) const SESSION_COOKIE: &str = "toolcrib_session";
 /// The header of the CSRF token; a page of another origin cannot send it.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-session");
-/// Sessions at once; beyond that, the one that ends first is removed.
-const MAX_SESSIONS: usize = 1_000;
+/// Sessions of one token; beyond that, the one of this token that ends first is removed. Sessions of
+/// other tokens stay, and only owners create tokens.
+const MAX_SESSIONS_PER_TOKEN: usize = 20;
 
 /// A session.
 #[derive(Debug, Clone)]
@@ -79,6 +82,7 @@ impl BrowserSessions {
     ) -> Result<(BrowserSession, String), RandomUnavailable> {
         let cookie = token_format::random_base64::<32>()?;
         let csrf_token = token_format::random_base64::<16>()?;
+        let session_credential = credential.clone();
         let session = BrowserSession {
             credential,
             csrf_token,
@@ -87,9 +91,10 @@ impl BrowserSessions {
         };
         let mut sessions = self.lock();
         sessions.retain(|_, session| session.ends > Instant::now());
-        if sessions.len() >= MAX_SESSIONS {
-            let first = sessions.iter().min_by_key(|(_, session)| session.ends);
-            let first = first.map(|(cookie, _)| cookie.clone());
+        let same_token = |session: &BrowserSession| session.credential == session_credential;
+        if sessions.values().filter(|one| same_token(one)).count() >= MAX_SESSIONS_PER_TOKEN {
+            let first = sessions.iter().filter(|(_, one)| same_token(one));
+            let first = first.min_by_key(|(_, one)| one.ends).map(|(cookie, _)| cookie.clone());
             first.and_then(|first| sessions.remove(&first));
         }
         sessions.insert(SessionId::from_cookie(&cookie), session.clone());

@@ -17,6 +17,7 @@ use super::authenticate::Authenticated;
 use super::middleware_state::MiddlewareState;
 use super::{authenticate, host_origin, revocation, security_headers};
 use crate::admission::{ConnectionPermit, RateLimitStatus, is_exempt, network_prefix};
+use crate::listen::Framing;
 use crate::problem::{Code, Problem};
 use crate::role::Role;
 
@@ -60,6 +61,7 @@ async fn admit(
     state: &MiddlewareState,
     request: &mut Request,
 ) -> Result<(Option<RateLimitStatus>, Option<Authenticated>), (Problem, Option<RateLimitStatus>)> {
+    check_framing(request).map_err(|why| (why, None))?;
     let origin = host_origin::check(&state.listen, request).map_err(|why| (why, None))?;
     let address = origin.address;
     let credential = authenticate::extract_credential(&state.sessions, request, &origin);
@@ -98,6 +100,18 @@ async fn admit(
         request.extensions_mut().insert(known.clone());
     }
     Ok((rate, known))
+}
+
+/// Refuses a request whose body another server may see end elsewhere. Its connection is closed, as
+/// that of every request with `Transfer-Encoding`.
+fn check_framing(request: &Request) -> Result<(), Problem> {
+    let is_encoded = request.headers().contains_key(header::TRANSFER_ENCODING);
+    let framing = request.extensions().get::<Framing>();
+    if is_encoded && framing.is_some_and(Framing::has_two_lengths) {
+        let detail = "send either Content-Length or Transfer-Encoding, not both";
+        return Err(Problem::new(Code::BadRequest, detail));
+    }
+    Ok(())
 }
 
 /// Refuses a body by its `Content-Length`, without reading it.

@@ -9,6 +9,7 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 
 use super::forwarded_headers::{self, Sender};
+use crate::api::MCP_PATH;
 use crate::peer::Peer;
 use crate::problem::{Code, Problem};
 use crate::settings::Listen;
@@ -77,7 +78,7 @@ fn check_tcp(listen: &Listen, request: &TcpRequest<'_>) -> Result<RequestOrigin,
     let scheme = if is_secure { "https" } else { "http" };
     let origin =
         RequestOrigin { address: Some(address), origin: format!("{scheme}://{host}"), is_secure };
-    require_allowed_origin(listen, &origin, request.headers)?;
+    require_allowed_origin(listen, &origin, request)?;
     Ok(origin)
 }
 
@@ -120,13 +121,16 @@ fn matches_host_port(host: &str, name: &str, port: u16) -> bool {
     })
 }
 
-/// Allows pages of the daemon's own origin and of configured origins.
+/// Allows pages of the daemon's own origin and of configured origins. At the MCP endpoint others get
+/// 403, which the protocol's Streamable HTTP transport requires for an invalid Origin.
 fn require_allowed_origin(
     listen: &Listen,
     own: &RequestOrigin,
-    headers: &HeaderMap,
+    request: &TcpRequest<'_>,
 ) -> Result<(), Problem> {
-    let wrong = || misdirected("this daemon does not answer to pages of that Origin");
+    let headers = request.headers;
+    let code = if request.uri.path() == MCP_PATH { Code::Forbidden } else { Code::Misdirected };
+    let wrong = || Problem::new(code, "this daemon does not answer to pages of that Origin");
     if let Some(origin) = single_header(headers, &header::ORIGIN)?
         && origin != own.origin
         && !listen.origins.iter().any(|listed| listed == origin)

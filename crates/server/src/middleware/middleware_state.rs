@@ -18,7 +18,7 @@ pub(crate) struct MiddlewareState {
     /// Sessions of the page.
     pub(crate) sessions: BrowserSessions,
     /// Limits of clients.
-    pub(super) admission: Arc<Admission>,
+    pub(crate) admission: Arc<Admission>,
     /// Allowed hosts, origins and proxies.
     pub(super) listen: Listen,
     /// Bytes of a body.

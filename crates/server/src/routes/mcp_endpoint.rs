@@ -19,26 +19,25 @@ use toolcrib_app::mcp::{self, ToolcribResources};
 
 use crate::active_requests::view_request_for;
 use crate::admission::AdmittedCaller;
-use crate::api::{Api, Operation};
+use crate::api::{Api, MCP_PATH, Operation};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::start_error::StartError;
 use crate::state::DaemonState;
 
-const PATH: &str = "/mcp";
 /// Bytes of a refusal that are passed on.
 const MAX_ERROR_BYTES: usize = 4096;
 
 pub(super) fn routes(api: &mut Api) {
     let of = |operation: Operation| operation.at_root().tag("mcp").queues_calls();
-    let post = Operation::post(PATH, Role::Caller, "Takes a message of an MCP client.");
+    let post = Operation::post(MCP_PATH, Role::Caller, "Takes a message of an MCP client.");
     let post = post.description("Streamable HTTP in all revisions up to 2026-07-28 (docs/mcp.md).");
     let post = post.also_accepts("application/json");
     let post = post.returns_media("text/event-stream", "The answer, as JSON or as a stream.");
     api.add(of(post), handle);
-    let get = Operation::get(PATH, Role::Caller, "Streams messages to an MCP client.");
+    let get = Operation::get(MCP_PATH, Role::Caller, "Streams messages to an MCP client.");
     api.add(of(get.returns_media("text/event-stream", "The messages of its session.")), handle);
-    let delete = Operation::delete(PATH, Role::Caller, "Ends the session of an MCP client.");
+    let delete = Operation::delete(MCP_PATH, Role::Caller, "Ends the session of an MCP client.");
     api.add(of(delete.returns_empty(204, "It has ended.")), handle);
 }
 

@@ -28,7 +28,8 @@ struct Session {
     /// When its token ends, in milliseconds since 1970; absent = when it is revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
-    /// Of a session: what the page sends as `X-Toolcrib-Session` with everything that changes something.
+    /// In the response that creates a session, and in no other: what the page sends as
+    /// `X-Toolcrib-Session` with requests that change something. The page keeps it.
     #[serde(skip_serializing_if = "Option::is_none")]
     word: Option<String>,
     /// Of a session: seconds until it ends.
@@ -43,7 +44,7 @@ pub(super) fn routes(api: &mut Api) {
         Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
     let begin = begin.description(
         "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
-         needs the header `X-Toolcrib-Session` with the word of this answer as well. The session ends with its token, with its time, or with the daemon.",
+         needs the header `X-Toolcrib-Session` with the word of this answer as well, which no other answer has: the page keeps it. The session ends with its token, with its time, or with the daemon.",
     );
     api.add(begin.returns::<Session>(201, "The session began."), self::begin);
     let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
@@ -72,8 +73,9 @@ async fn show(
     let by_cookie = !headers.contains_key(header::AUTHORIZATION);
     let mine =
         by_cookie.then(|| daemon.middleware().sessions.for_display(&headers, &site)).flatten();
-    let (word, seconds_left) = mine.map(|own| (own.csrf_token.clone(), own.seconds_left())).unzip();
-    Json(Session { word, seconds_left, ..session(&known) })
+    // Never the word: a program that has copied the cookie sends every header that a browser sends.
+    let seconds_left = mine.map(|own| own.seconds_left());
+    Json(Session { seconds_left, ..session(&known) })
 }
 
 async fn begin(

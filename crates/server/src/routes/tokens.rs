@@ -1,13 +1,13 @@
 //! Tokens: made, listed and taken back. The token itself is in the answer that makes it and nowhere else.
 
-use axum::extract::State;
+use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
 
 use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor};
-use crate::middleware::token_format;
+use crate::middleware::{Authenticated, token_format};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role, Roles};
 use crate::state::DaemonState;
@@ -92,7 +92,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     let make = Operation::post("/tokens", Role::Owner, "Makes a token.").body::<NewToken>();
     let make = make.description(
-        "A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has.",
+        "A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.",
     );
     api.add(make.returns::<MadeToken>(201, "The token, shown this once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
@@ -169,8 +169,14 @@ async fn find(
 async fn make_token(
     State(daemon): State<DaemonState>,
     principal: Principal,
+    Extension(authenticated): Extension<Authenticated>,
     Json(wanted): Json<NewToken>,
 ) -> Result<(StatusCode, Json<MadeToken>), Problem> {
+    if authenticated.session.is_some() {
+        // A session ends after hours; a token that it creates would outlast it.
+        let detail = "a browser session creates no tokens: send `Authorization: Bearer TOKEN`, or use `toolcrib token add`";
+        return Err(Problem::new(Code::Forbidden, detail));
+    }
     let failed =
         |error: token_format::RandomUnavailable| Problem::new(Code::Internal, error.to_string());
     let token = token_format::generate().map_err(failed)?;

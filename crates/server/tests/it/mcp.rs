@@ -74,9 +74,12 @@ async fn it_is_behind_the_checks_of_every_route() {
     let daemon = TestDaemon::with(with_tools(&[])).await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(daemon.anybody().post("/mcp", &message).await.status.as_u16(), 401);
-    for (name, value) in [("host", "elsewhere.example"), ("origin", "https://elsewhere.example")] {
+    // The protocol asks for 403 where the Origin is invalid.
+    for (name, value, status) in
+        [("host", "elsewhere.example", 421), ("origin", "https://elsewhere.example", 403)]
+    {
         let elsewhere = daemon.client().with(name, value);
-        assert_eq!(elsewhere.post("/mcp", &message).await.status.as_u16(), 421);
+        assert_eq!(elsewhere.post("/mcp", &message).await.status.as_u16(), status);
     }
     // Found by the fuzzing of the interface: refusals of the protocol's own layer were plain text.
     let plain = daemon.client();
@@ -114,5 +117,73 @@ async fn servers_are_listed_with_how_they_stand() {
     );
     assert_eq!((&row["state"], &row["held"]), (&json!("error"), &json!([])), "{row}");
     assert!(row["last_error"].is_string() && !list.to_string().contains("very-secret"), "{list}");
+    daemon.stop().await;
+}
+
+/// Begins a session of an older revision; its id.
+async fn begin_session(client: &Client) -> String {
+    let params = json!({
+        "protocolVersion": "2025-06-18",
+        "capabilities": {"elicitation": {}},
+        "clientInfo": {"name": "test", "version": "1"},
+    });
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    let client = client.clone().with("accept", "application/json, text/event-stream");
+    let answer = client.post("/mcp", &message).await;
+    assert_eq!(answer.status.as_u16(), 200, "{}", answer.text);
+    answer.headers["mcp-session-id"].to_str().unwrap().to_owned()
+}
+
+/// A client with the headers of a session.
+fn in_session(client: &Client, id: &str) -> Client {
+    client
+        .clone()
+        .with("accept", "application/json, text/event-stream")
+        .with("mcp-protocol-version", "2025-06-18")
+        .with("mcp-session-id", id)
+}
+
+/// Found in review: the token of another owner answered an elicitation, read the stream of a session
+/// and ended it.
+#[tokio::test]
+async fn a_session_belongs_to_the_token_that_created_it() {
+    let daemon = TestDaemon::with(with_tools(&[])).await;
+    let owner = daemon.client();
+    let token = made(&daemon, json!({"name": "ben", "roles": ["caller"], "owner": "ben"})).await.0;
+    let other = daemon.anybody().with_token(&token);
+    let id = begin_session(&owner).await;
+    let answer = json!({"jsonrpc": "2.0", "id": 7, "result": {"action": "accept", "content": {}}});
+    let intruder = in_session(&other, &id);
+    for response in [
+        intruder.post("/mcp", &answer).await,
+        intruder.get("/mcp").await,
+        intruder.delete("/mcp").await,
+        in_session(&owner, "unknown").delete("/mcp").await,
+    ] {
+        assert_eq!((response.status.as_u16(), &*response.problem()), (404, "not_found"));
+    }
+    let ready = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    assert_eq!(in_session(&owner, &id).post("/mcp", &ready).await.status.as_u16(), 202);
+    assert!(in_session(&owner, &id).delete("/mcp").await.status.is_success());
+    assert_eq!(in_session(&owner, &id).delete("/mcp").await.status.as_u16(), 404);
+    daemon.stop().await;
+}
+
+/// Found in review: 4,000 sessions took 230 MB.
+#[tokio::test]
+async fn sessions_of_a_token_are_bounded() {
+    let daemon = TestDaemon::with(with_tools(&[])).await;
+    let token = made(&daemon, json!({"name": "agent", "roles": ["caller"]})).await.0;
+    let (owner, caller) = (daemon.client(), daemon.anybody().with_token(&token));
+    let kept = begin_session(&owner).await;
+    let first = begin_session(&caller).await;
+    let mut last = first.clone();
+    for _ in 0..32 {
+        last = begin_session(&caller).await;
+    }
+    assert_eq!(in_session(&caller, &first).delete("/mcp").await.status.as_u16(), 404);
+    for (client, id) in [(&caller, &last), (&owner, &kept)] {
+        assert!(in_session(client, id).delete("/mcp").await.status.is_success());
+    }
     daemon.stop().await;
 }

@@ -158,3 +158,23 @@ async fn rules_are_looked_at_before_they_are_written() {
     assert_eq!(of_force["items"], json!([]));
     daemon.stop().await;
 }
+
+/// Found in review: a line of 200,000 words took 55 s on the threads that answer requests.
+#[tokio::test]
+async fn what_takes_long_to_compare_with_rules_is_refused() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let long = json!({"command": "a ".repeat(200_000)});
+    assert_eq!(client.post("/api/v1/rules/explain", &long).await.problem(), "too_large");
+    let words = json!({"command": format!("( {}", "a ".repeat(60_000))});
+    let explained = client.post("/api/v1/rules/explain", &words).await.expect(200);
+    assert_ne!(explained["verdict"], "allow", "{explained}");
+    let rules = vec![json!({"effect": "ask", "rule": "Bash(ls)"}); 2_001];
+    let examples = json!([{"effect": "ask", "rule": "Bash(ls)", "match": vec!["ls"; 2_000]}]);
+    for many in [json!(rules), examples] {
+        let lint = client.post("/api/v1/rules/lint", &json!({"rules": many})).await;
+        assert_eq!(lint.problem(), "invalid");
+        assert_eq!(client.post(OWN, &many).await.problem(), "invalid");
+    }
+    daemon.stop().await;
+}

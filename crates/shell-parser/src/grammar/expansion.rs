@@ -170,11 +170,20 @@ impl Parser<'_, '_> {
     }
 
     /// Whether the text from here to `))` is arithmetic and not commands in parentheses.
-    pub(super) fn is_arithmetic(&self, from: usize) -> bool {
+    ///
+    /// Text whose parentheses the parser pairs differently, as in comments, makes each of these
+    /// scans run to the end of the text. When all of them together have looked at the text more
+    /// often than it can be nested, it counts as unparsed.
+    pub(super) fn is_arithmetic(&mut self, from: usize) -> bool {
         let bytes = self.src.as_bytes();
         let (mut at, mut depth) = (from, 0_usize);
         let mut quote = None;
         while let Some(&b) = bytes.get(at) {
+            let Some(ahead) = self.ahead.checked_sub(1) else {
+                self.mark_unparsed(from, "more parentheses than are followed");
+                return false;
+            };
+            self.ahead = ahead;
             at = at.saturating_add(1);
             match (quote, b) {
                 (_, b'\\') if quote != Some(b'\'') => at = at.saturating_add(1),

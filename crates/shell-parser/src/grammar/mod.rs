@@ -41,12 +41,16 @@ pub(crate) struct Parser<'s, 'f> {
     /// Offset of an embedded text in the line; `None` if the text is the line itself.
     origin: Option<usize>,
     pending: Vec<Pending>,
+    /// Bytes that may still be looked at ahead of the parser (see [`Parser::is_arithmetic`]).
+    ahead: usize,
     found: &'f mut ParsedParts,
 }
 
 /// Parses a text at nesting level `depth` that starts at `origin` of the line.
 pub(crate) fn parse_into(src: &str, depth: usize, origin: Option<usize>, found: &mut ParsedParts) {
-    let mut grammar = Parser { src, at: 0, depth, origin, pending: Vec::new(), found };
+    // Every level of nesting may look over the whole text once.
+    let ahead = src.len().saturating_mul(MAX_DEPTH);
+    let mut grammar = Parser { src, at: 0, depth, origin, pending: Vec::new(), ahead, found };
     if let Err(odd) = grammar.parse_all() {
         let at = grammar.offset_in_line(odd.at);
         grammar.found.mark_unparsed(at, odd.what);

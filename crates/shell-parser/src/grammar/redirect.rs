@@ -41,7 +41,7 @@ impl Parser<'_, '_> {
         if let Some(block) = blocks.first() {
             let inside = self.found.parts.get_mut(first..last).unwrap_or_default();
             for part in inside.iter_mut().filter(|part| matches!(part.what, PartKind::Command(_))) {
-                part.blocks.push(block.clone());
+                part.blocks.push(block.abridged());
             }
             if matches!(block, AllowBlocker::Expansion(_) | AllowBlocker::Assignment(_)) {
                 self.add(from, self.at, PartKind::Assignment, blocks);

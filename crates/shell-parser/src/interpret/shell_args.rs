@@ -2,7 +2,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::unwrap::is_input;
-use super::wrapper_options::known;
+use super::wrapper_options::{MAX_OPTIONS, known};
 use crate::ansi_c_quoting;
 use crate::command_line::Word;
 
@@ -16,6 +16,8 @@ pub(super) enum ShellSource<'a> {
     UnknownFile,
     /// Standard input, or another open file.
     Input,
+    /// There are more options than are followed, so it may be any word.
+    Unclear,
 }
 
 /// Parses the arguments of a shell.
@@ -24,6 +26,10 @@ pub(super) fn shell_source(args: &[Word]) -> ShellSource<'_> {
     let (mut takes_text, mut takes_input) = (false, false);
     let mut operand = None;
     while let Some(word) = rest.next() {
+        // Each of many shells in a line would scan the options of all later ones.
+        if args.len().saturating_sub(rest.len()) > MAX_OPTIONS {
+            return ShellSource::Unclear;
+        }
         let Some(text) = known(word) else {
             operand = Some(word);
             break;

@@ -406,6 +406,11 @@ impl Interpreter {
                 self.is_fed = true;
                 self.is_certain |= job.exact;
             }
+            ShellSource::Unclear => {
+                self.is_fed = true;
+                self.rest(job, after);
+                self.rest_texts(job, after);
+            }
             ShellSource::File => {}
         }
     }
@@ -459,12 +464,13 @@ impl Interpreter {
     /// Interprets a text that a shell gets. A parse failure is a fault only if a shell certainly
     /// gets it.
     fn text(&mut self, text: &str, job: &WorkItem, is_certain: bool) {
+        // Also for a text that is not parsed: each `eval` of it gives another one.
+        if !self.spend_fuel(text.len().saturating_add(16)) {
+            return;
+        }
         if job.texts >= MAX_TEXTS {
             self.mark_unparsed("texts in texts in texts");
             return self.fallback(text, &job.past, job.texts);
-        }
-        if !self.spend_fuel(text.len().saturating_add(16)) {
-            return;
         }
         let mut found = ParsedParts::default();
         grammar::parse_into(text, job.texts.saturating_add(1), Some(self.at), &mut found);

@@ -5,7 +5,7 @@ use super::wrapper_table::Options;
 use crate::command_line::Word;
 
 /// Maximum number of options; more count as unparsed, which bounds the cost of a long line.
-const MAX_OPTIONS: usize = 64;
+pub(super) const MAX_OPTIONS: usize = 64;
 
 /// Where the command begins, in words after the name. `None` if an option is not known, or a word
 /// is not known.

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use proptest::prelude::*;
-use toolcrib_shell_parser::{Kind, Word, parse};
+use toolcrib_shell_parser::{AllowBlocker, Kind, MAX_LINE_BYTES, Word, parse};
 
 use crate::line_generator::line;
 
@@ -122,7 +122,7 @@ fn depth_costs_no_stack_and_hides_nothing() {
         "case a in (",
         "A=(",
     ] {
-        let line = format!("{} rm -rf x", open.repeat(60_000));
+        let line = format!("{} rm -rf x", open.repeat((MAX_LINE_BYTES - 20) / open.len()));
         let parsed = parse(&line);
         let is_rm = |word: &Word| matches!(word, Word::Known(text) if text == "rm");
         let found = parsed.segments.iter().flat_map(|s| &s.readings).any(|r| is_rm(r.program()));
@@ -143,12 +143,44 @@ fn texts_in_texts_are_followed_or_distrusted() {
 }
 
 #[test]
-fn nested_commands_cost_little() {
-    for open in ["find . -exec ", ". "] {
-        let line = open.repeat(200_000 / open.len()) + "rm x";
+fn the_cost_of_a_line_depends_on_its_length_only() {
+    for open in [
+        "find . -exec ",
+        ". ",
+        // Each of these was scanned, copied or parsed to the end of the line at every word.
+        "eval [[ -c ",
+        "((#((\n:) )\n",
+        "watch sh -o ",
+        "xargs xargs $x ",
+    ] {
+        let line = open.repeat((MAX_LINE_BYTES - 4) / open.len()) + "rm x";
         let begun = std::time::Instant::now();
         let _ = parse(&line);
         // Scanning all words at every word would take more than 20 seconds.
         assert!(begun.elapsed().as_secs() < 8, "{open:?}: {:?}", begun.elapsed());
     }
+}
+
+/// A group's redirection blocks each of its commands: whole copies of a long file name would take
+/// gigabytes.
+#[test]
+fn blockers_of_a_group_are_short() {
+    let half = MAX_LINE_BYTES / 2 - 8;
+    let line = format!("{{ {}}} >{}", "a;".repeat(half / 2), "f".repeat(half));
+    let parsed = parse(&line);
+    assert_eq!(parsed.fault, None);
+    let text = |block: &AllowBlocker| match block {
+        AllowBlocker::Writes(text) => text.len(),
+        _ => 0,
+    };
+    let bytes: usize = parsed.segments.iter().flat_map(|s| &s.blocks).map(text).sum();
+    assert!(bytes < 16 * 1024 * 1024, "{bytes}");
+}
+
+#[test]
+fn a_line_that_is_too_long_is_not_parsed_and_not_allowed() {
+    let parsed = parse(&" ".repeat(MAX_LINE_BYTES + 1));
+    assert!(parsed.fault.is_some());
+    assert!(parsed.segments.iter().all(|segment| !segment.blocks.is_empty()));
+    assert_eq!(parse(&" ".repeat(MAX_LINE_BYTES)).fault, None);
 }

@@ -6,6 +6,8 @@ use serde_json::json;
 use toolcrib_app::core::Verdict;
 use toolcrib_app::rules::{Layer, RuleSource, RuleText};
 
+use crate::problem::Problem;
+
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -109,6 +111,24 @@ impl From<RuleBody> for RuleText {
             expires,
             is_unsafe,
         }
+    }
+}
+
+/// Rules of one request, their examples included. Each rule is compared with those about the same
+/// calls, and each example with its rule: 1 MiB of them would take seconds.
+const MAX_RULES_AND_EXAMPLES: usize = 2_000;
+
+impl RuleBody {
+    /// Refuses more rules than are checked in one request.
+    pub(super) fn check_count(rules: &[Self]) -> Result<(), Problem> {
+        let count = |rule: &Self| 1 + rule.matches.len() + rule.not_match.len();
+        if rules.iter().map(count).sum::<usize>() <= MAX_RULES_AND_EXAMPLES {
+            return Ok(());
+        }
+        let detail = format!(
+            "a request has at most {MAX_RULES_AND_EXAMPLES} rules and examples; send several requests"
+        );
+        Err(Problem::invalid(detail))
     }
 }
 

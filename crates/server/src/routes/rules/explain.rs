@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{Batch, Call, Clock as _, Context, Origin, RawArgs, SystemClock};
-use toolcrib_app::rules::RuleQuery;
+use toolcrib_app::rules::{MAX_COMMAND_LINE_BYTES, RuleQuery};
 
 use super::body::Effect;
-use crate::api::Json;
+use crate::api::{Json, run_cpu_bound};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
@@ -64,6 +64,20 @@ pub(super) async fn explain_call(
     principal: Principal,
     Json(body): Json<ExplainBody>,
 ) -> Result<Json<Explained>, Problem> {
+    if body.command.as_ref().is_some_and(|line| line.len() > MAX_COMMAND_LINE_BYTES) {
+        let detail = format!("a command line has at most {MAX_COMMAND_LINE_BYTES} bytes");
+        return Err(Problem::new(Code::TooLarge, detail));
+    }
+    let (on, Principal { owner, client, .. }) = (daemon.clone(), principal);
+    let work = async move { explain(&on, owner, body).await };
+    Ok(Json(run_cpu_bound(&daemon, &client, work).await?))
+}
+
+async fn explain(
+    daemon: &DaemonState,
+    owner: String,
+    body: ExplainBody,
+) -> Result<Explained, Problem> {
     let (name, args) = match (body.command, body.tool, body.args) {
         (Some(line), None, None) => (SHELL.to_owned(), json!({"command": line})),
         (None, Some(tool), args) => (tool, args.unwrap_or_else(|| json!({}))),
@@ -73,12 +87,7 @@ pub(super) async fn explain_call(
     let channel = body.channel.unwrap_or_else(|| "chat".to_owned());
     let batch = toolcrib
         .manual_batch(vec![Call::new(name.clone(), RawArgs::Value(args.clone()))], Origin::Rest);
-    let context = Context {
-        owner: principal.owner.clone(),
-        agent: body.agent,
-        channel,
-        ..Context::clone(&batch.context)
-    };
+    let context = Context { owner, agent: body.agent, channel, ..Context::clone(&batch.context) };
     let context = Arc::new(context);
     let batch = Batch { context: Arc::clone(&context), ..batch };
     let Some(forecast) = toolcrib.engine().dry_run(batch).await.pop() else {
@@ -106,7 +115,7 @@ pub(super) async fn explain_call(
         Some(ruling) => (Some(ruling.verdict), Some(json!(ruling.by)), ruling.reason.into_owned()),
         None => (judged.verdict, judged.verdict.map(|_| json!("rule")), judged.reason),
     };
-    Ok(Json(Explained {
+    Ok(Explained {
         verdict: verdict.map(Effect::from),
         by,
         reason,
@@ -114,5 +123,5 @@ pub(super) async fn explain_call(
         segments: json!(judged.segments),
         asking: forecast.asking.map(|asking| asking.as_str().to_owned()),
         refused: forecast.refused.map(|error| json!(error)),
-    }))
+    })
 }

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::rules::{Finding, Layer, RuleSet, RuleSource, Severity};
 
 use super::body::RuleBody;
-use crate::api::{Json, Page};
+use crate::api::{Json, Page, run_cpu_bound};
+use crate::problem::Problem;
+use crate::role::Principal;
 use crate::state::DaemonState;
 
 /// Rules to be looked at.
@@ -32,8 +34,16 @@ pub(super) struct FindingRow {
 
 pub(super) async fn lint_rules(
     State(daemon): State<DaemonState>,
+    principal: Principal,
     Json(body): Json<LintBody>,
-) -> Json<Page<FindingRow>> {
+) -> Result<Json<Page<FindingRow>>, Problem> {
+    RuleBody::check_count(body.rules.as_deref().unwrap_or_default())?;
+    let on = daemon.clone();
+    let work = async move { Ok(findings(&on, body)) };
+    Ok(Json(Page::single_page(run_cpu_bound(&daemon, &principal.client, work).await?)))
+}
+
+fn findings(daemon: &DaemonState, body: LintBody) -> Vec<FindingRow> {
     let toolcrib = daemon.toolcrib();
     let written = match body.rules {
         None => toolcrib.rules().sources().to_vec(),
@@ -52,7 +62,7 @@ pub(super) async fn lint_rules(
             if anywhere.contains(&finding) { finding.severity } else { Severity::Warning };
         finding_row(Finding { severity, ..finding })
     });
-    Json(Page::single_page(findings.collect()))
+    findings.collect()
 }
 
 fn unwritten(at: usize, rule: RuleBody) -> RuleSource {

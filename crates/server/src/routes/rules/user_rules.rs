@@ -122,6 +122,7 @@ pub(super) async fn add_rules(
     headers: HeaderMap,
     Json(rules): Json<Vec<RuleBody>>,
 ) -> Result<Response, Problem> {
+    RuleBody::check_count(&rules)?;
     let rules: Vec<RuleText> = rules.into_iter().map(RuleText::from).collect();
     if rules.is_empty() {
         return Err(Problem::invalid("there is no rule in the list"));
