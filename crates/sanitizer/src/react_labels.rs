@@ -28,7 +28,7 @@ const LABELS: [(&str, Label); 5] = [
 /// Adds the colons of the labels, as bytes before which the backslashes go.
 pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
     let mut labels = Vec::new();
-    labels.extend(label(text).map(|(label, colon)| (label, colon)));
+    labels.extend(label(text));
     for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
         let line = byte_scan::text_from(text, newline + 1);
         labels.extend(label(line).map(|(label, colon)| (label, newline + 1 + colon)));

@@ -36,11 +36,11 @@ pub struct PathMasks {
     read_only: BTreeSet<PathBuf>,
 }
 
-/// Why the masks could not be found.
-enum Obstacle {
-    TooManyEntries,
-    TooSlow,
-    TooManyMasks,
+/// The limit that the search for masks exceeded.
+enum ExceededLimit {
+    Entries,
+    Time,
+    Masks,
 }
 
 /// A walk over what the denials may be about.
@@ -172,7 +172,7 @@ fn starts(scope: &Path, visible: &[PathBuf]) -> Vec<PathBuf> {
 }
 
 impl MaskWalk<'_> {
-    fn run(&mut self, start: &Path) -> Result<(), Obstacle> {
+    fn run(&mut self, start: &Path) -> Result<(), ExceededLimit> {
         let Ok(real) = start.canonicalize() else { return Ok(()) };
         self.visit(start.to_owned(), real)?;
         while let Some((named, real)) = self.open.pop() {
@@ -194,7 +194,7 @@ impl MaskWalk<'_> {
     }
 
     /// A file or folder by its name and its real path.
-    fn visit(&mut self, named: PathBuf, real: PathBuf) -> Result<(), Obstacle> {
+    fn visit(&mut self, named: PathBuf, real: PathBuf) -> Result<(), ExceededLimit> {
         if !real.is_dir() {
             return self.file(&named, &real);
         }
@@ -212,7 +212,7 @@ impl MaskWalk<'_> {
         Ok(())
     }
 
-    fn file(&mut self, named: &Path, real: &Path) -> Result<(), Obstacle> {
+    fn file(&mut self, named: &Path, real: &Path) -> Result<(), ExceededLimit> {
         if self.is_denied(PathAccess::Read, named) || self.is_denied(PathAccess::Read, real) {
             self.hide(real.to_owned())
         } else if self.is_denied(PathAccess::Edit, named) || self.is_denied(PathAccess::Edit, real)
@@ -225,7 +225,7 @@ impl MaskWalk<'_> {
 
     /// A link stands for its target, which no other rule may be about. A folder is followed only
     /// for rules about certain folders: others find its content where it is.
-    fn link(&mut self, named: PathBuf, path: &Path) -> Result<(), Obstacle> {
+    fn link(&mut self, named: PathBuf, path: &Path) -> Result<(), ExceededLimit> {
         let Ok(target) = path.canonicalize() else { return Ok(()) };
         if !self.visible.iter().any(|folder| target.starts_with(folder)) {
             return Ok(());
@@ -258,41 +258,41 @@ impl MaskWalk<'_> {
         self.denials.denying_rule(access, path).is_some()
     }
 
-    fn hide(&mut self, path: PathBuf) -> Result<(), Obstacle> {
+    fn hide(&mut self, path: PathBuf) -> Result<(), ExceededLimit> {
         self.masks.hidden.insert(path);
         self.check_masks()
     }
 
-    fn close(&mut self, path: PathBuf) -> Result<(), Obstacle> {
+    fn close(&mut self, path: PathBuf) -> Result<(), ExceededLimit> {
         self.masks.read_only.insert(path);
         self.check_masks()
     }
 
-    fn check_masks(&self) -> Result<(), Obstacle> {
+    fn check_masks(&self) -> Result<(), ExceededLimit> {
         let count = self.masks.hidden.len() + self.masks.read_only.len();
-        if count > MAX_MASKS { Err(Obstacle::TooManyMasks) } else { Ok(()) }
+        if count > MAX_MASKS { Err(ExceededLimit::Masks) } else { Ok(()) }
     }
 
-    fn count(&mut self) -> Result<(), Obstacle> {
+    fn count(&mut self) -> Result<(), ExceededLimit> {
         self.seen += 1;
         if self.seen > MAX_ENTRIES {
-            return Err(Obstacle::TooManyEntries);
+            return Err(ExceededLimit::Entries);
         }
         // Reading the clock costs more than visiting an entry.
         if self.seen.is_multiple_of(1024) && Instant::now() >= self.until {
-            return Err(Obstacle::TooSlow);
+            return Err(ExceededLimit::Time);
         }
         Ok(())
     }
 }
 
-fn refusal(denials: &dyn PathDenials, obstacle: &Obstacle) -> ToolError {
+fn refusal(denials: &dyn PathDenials, obstacle: &ExceededLimit) -> ToolError {
     let why = match obstacle {
-        Obstacle::TooManyEntries => format!("the folders have more than {MAX_ENTRIES} entries"),
-        Obstacle::TooSlow => {
+        ExceededLimit::Entries => format!("the folders have more than {MAX_ENTRIES} entries"),
+        ExceededLimit::Time => {
             format!("looking for them takes longer than {} s", MAX_TIME.as_secs())
         }
-        Obstacle::TooManyMasks => format!("they are more than {MAX_MASKS}"),
+        ExceededLimit::Masks => format!("they are more than {MAX_MASKS}"),
     };
     let scopes = denials.scopes();
     let widest = scopes.iter().min_by_key(|(_, scope)| scope.components().count());

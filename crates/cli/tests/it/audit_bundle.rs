@@ -19,7 +19,7 @@ struct Bundled {
 impl Bundled {
     fn new() -> Self {
         let env = TestEnv::new();
-        env.run(&["rules", "add", "deny", "Bash(rm:*)", "--reason", "nothing is deleted"]).code(0);
+        env.run(&["rules", "add", "deny", "Bash(scp:*)", "--reason", "nothing is sent"]).code(0);
         env.write("old.txt", "old");
         let (_, code) = env.call("delete_file", &json!({"path": "old.txt"}), &["--policy", "auto"]);
         assert_eq!(code, 0);
@@ -125,7 +125,7 @@ fn a_bundle_is_proven_by_both_verifiers() {
     assert_eq!(codes, [0, 0], "equal files in another archive: {said}");
     let text = bundled.env.run(&["audit", "verify", "--bundle", "audit.tar"]).code(0).stdout;
     assert!(text.contains("compare them with a copy") && text.ends_with("sound\n"), "{text}");
-    assert!(bundled.holding("rules/", "nothing is deleted").ends_with(".json"));
+    assert!(bundled.holding("rules/", "nothing is sent").ends_with(".json"));
     let used = bundled.env.run(&["audit", "tail", "--json", "-n", "50"]).code(0).stdout;
     let records = crate::support::lines(&used);
     let hashes = records.iter().filter_map(|row| row["record"]["definition_hash"].as_str());
@@ -166,7 +166,7 @@ fn both_verifiers_find_each_kind_of_edit() {
     let all = &bundled.files;
     let records = bundled.holding("audit/", "\"record\"").to_owned();
     let checkpoints = bundled.holding("audit/", "\"checkpoint\"").to_owned();
-    let rule = bundled.holding("rules/", "nothing is deleted").to_owned();
+    let rule = bundled.holding("rules/", "nothing is sent").to_owned();
     let tool = bundled.holding("tools/", "\"delete_file\"").to_owned();
     let without = |path: &str| -> Vec<(String, String)> {
         all.iter().filter(|(own, _)| own != path).cloned().collect()
@@ -205,7 +205,7 @@ fn both_verifiers_find_each_kind_of_edit() {
         ),
         ("a key", edit(all, "keys.pub", |text| flip(text, ""))),
         ("an anchor", edit(all, "anchors.jsonl", |text| flip(text, "\"head\":\""))),
-        ("the text of a rule", edit(all, &rule, |text| text.replace("rm:", "rmdir:"))),
+        ("the text of a rule", edit(all, &rule, |text| text.replace("scp:", "sftp:"))),
         ("a definition", edit(all, &tool, |text| text.replace("delete", "remove"))),
         ("a removed rule", without(&rule)),
         ("the removed audit", without(&records)),

@@ -103,7 +103,7 @@ fn scripts_are_saved_listed_shown_and_removed() {
         env.run(&["chain", command, "count"]).code(4).says(&["there is no script count"]);
     }
     // What a workspace brings is asked about.
-    save(&["--description", "Count files"]).code(0).says(&["asked about before they run"]);
+    save(&["--description", "Count files"]).code(0).says(&["ask before they run"]);
     assert!(env.read(".toolcrib/tools/count.py").is_some());
     let listed = support::json(&env.run(&["chain", "list", "--json"]).code(0).stdout);
     assert_eq!(

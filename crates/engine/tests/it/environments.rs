@@ -39,7 +39,7 @@ async fn an_accepted_batch_is_recovered_in_its_own_environment_only() {
     let again = machine.process_in("a", &[&gated.tool]).await;
     let batch = again.recover().await.unwrap().batches.remove(0);
     let outcome = done(again.finish(batch).await.remove(0));
-    assert_eq!((text(&outcome), gated.tool.runs()), (r#"did {"n":1}"#.into(), 1));
+    assert_eq!((text(&outcome), gated.tool.runs()), (r#"did {"n":1}"#, 1));
 }
 
 /// A batch that reaches a process of another environment all the same is left as it is.
@@ -73,7 +73,7 @@ async fn a_decision_is_left_to_a_process_of_the_environment_that_asked() {
     assert_eq!((decided, gated.tool.runs()), (None, 0), "nothing was used up");
     let again = machine.process_in("a", &[&gated.tool]).await;
     let answer = again.decide(request.id, yes()).await.unwrap().unwrap();
-    assert_eq!((text(&done(answer)), gated.tool.runs()), (r#"did {"n":1}"#.into(), 1));
+    assert_eq!((text(&done(answer)), gated.tool.runs()), (r#"did {"n":1}"#, 1));
 }
 
 /// Found in review: a daemon without the tool used the approval up (`tool_not_found`).
@@ -95,5 +95,5 @@ async fn an_approval_is_not_used_up_by_a_process_without_the_tool() {
     assert!(machine.calls.call(request.call).await.unwrap().is_none(), "it has no outcome yet");
     let again = machine.process_in("a", &[&gated.tool]).await;
     let answer = again.resume(request.id).await.unwrap().unwrap();
-    assert_eq!((text(&done(answer)), gated.tool.runs()), (r#"did {"n":1}"#.into(), 1));
+    assert_eq!((text(&done(answer)), gated.tool.runs()), (r#"did {"n":1}"#, 1));
 }

@@ -122,6 +122,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::POST, "/audit/verify", Free("it reads hashes and says whether they hold")),
     (Method::POST, "/audit/checkpoint", Free("it signs the newest record")),
     (Method::GET, "/audit/export", Refused("records are about every tool")),
+    (Method::GET, "/audit/bundle", Refused("records are about every tool")),
     (Method::GET, "/tokens", Free("rows without the tokens themselves")),
     (Method::POST, "/tokens", Checked),
     (Method::GET, "/tokens/{id}", Free("rows without the tokens themselves")),

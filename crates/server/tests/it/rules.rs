@@ -139,7 +139,7 @@ async fn rules_are_looked_at_before_they_are_written() {
     let daemon = TestDaemon::start().await;
     let body = json!({"rules": [
         {"effect": "deny", "rule": "read_fil"},
-        {"effect": "deny", "rule": "Read(./a)"},
+        {"effect": "deny", "rule": "Edit(./a)"},
         {"effect": "allow", "rule": "Bash(*)"},
     ]});
     let found = daemon.client().post("/api/v1/rules/lint", &body).await.expect(200);

@@ -121,7 +121,7 @@ impl Page {
                         source_paths.push((line_of(range.start), words.to_string()));
                     }
                     if let Some(heading) = &mut heading {
-                        heading.push_str(&words);
+                        heading.push_str(words);
                     }
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {

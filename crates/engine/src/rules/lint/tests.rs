@@ -14,8 +14,26 @@ fn written(effect: &str, rule: &str, more: Value) -> RuleSource {
     RuleSource { text, layer: Layer::User, origin: format!("/r/rules.toml:{}", rule.len()) }
 }
 
+/// Findings without the note that every denied path has
+/// (`a_denied_path_has_a_note_about_its_limits`).
 fn findings(rules: &[RuleSource]) -> Vec<(Severity, String)> {
-    check(rules, None).0.into_iter().map(|finding| (finding.severity, finding.what)).collect()
+    let found = check(rules, None).0.into_iter().map(|finding| (finding.severity, finding.what));
+    found.filter(|(_, what)| !what.contains(LIMITS)).collect()
+}
+
+const LIMITS: &str = "from the objects of the repository";
+
+#[test]
+fn a_denied_path_has_a_note_about_its_limits() {
+    for (effect, rule, has_note) in [
+        ("deny", "Read(./secrets/**)", true),
+        ("ask", "Read(./secrets/**)", false),
+        ("deny", "Edit(./secrets/**)", false),
+        ("deny", "Read", false),
+    ] {
+        let found = check(&[written(effect, rule, json!({}))], None).0;
+        assert_eq!(found.iter().any(|one| one.what.contains(LIMITS)), has_note, "{effect} {rule}");
+    }
 }
 
 #[test]

@@ -237,7 +237,7 @@ fn sed<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
                 }),
             ),
             ActionValue::Unknown(_) => {
-                found.push(FoundAction { at, act: Act::Code, value: script })
+                found.push(FoundAction { at, act: Act::Code, value: script });
             }
             ActionValue::None => {}
         }
@@ -252,10 +252,10 @@ fn awk<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
                     at,
                     act,
                     value: program,
-                }))
+                }));
             }
             ActionValue::Unknown(_) => {
-                found.push(FoundAction { at, act: Act::Code, value: program })
+                found.push(FoundAction { at, act: Act::Code, value: program });
             }
             ActionValue::None => {}
         }

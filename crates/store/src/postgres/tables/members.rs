@@ -6,11 +6,12 @@ use toolcrib_core::{BoxFuture, StoreError};
 use super::super::PostgresStore;
 use super::{number, text};
 
-/// Daemons of the last day. `released` ones have ended as they should, and `fenced` claims were
+/// Daemons of the last day. One whose lease has expired is shown as such, although its calls are
+/// only taken over after it was suspected for five seconds. `released` ones have ended as they should, and `fenced` claims were
 /// taken over.
 const MEMBERS: &str = "SELECT epoch, host, pid, version,
         (extract(epoch FROM started_at) * 1000)::bigint, (extract(epoch FROM renewed_at) * 1000)::bigint,
-        works(epoch)
+        expires_at > clock_timestamp()
     FROM workers
     WHERE host IS NOT NULL AND state = 'working' AND expires_at > clock_timestamp() - interval '1 day'
     ORDER BY started_at, epoch";
