@@ -73,13 +73,18 @@ impl Stores {
     }
 
     /// Connects to a Postgres database that several machines share. The audit key, its anchors and
-    /// the artifacts stay in this machine's state folder.
+    /// the artifacts stay in this machine's state folder. `instance` identifies a daemon across
+    /// restarts ([`StoreOptions::instance`]); other processes have none.
     ///
     /// # Errors
     /// [`StoresError`] when the database, the folder or the key cannot be used.
     #[cfg(feature = "postgres")]
-    pub async fn connect(url: &str, state: &Path) -> Result<Self, StoresError> {
-        let options = signing_options(&state.join("audit"))?;
+    pub async fn connect(
+        url: &str,
+        state: &Path,
+        instance: Option<String>,
+    ) -> Result<Self, StoresError> {
+        let options = StoreOptions { instance, ..signing_options(&state.join("audit"))? };
         let store = toolcrib_store::PostgresStore::connect(url, options).await?;
         // Artifact rows stay on the machine that has the files.
         let local = state.join("artifacts.db");

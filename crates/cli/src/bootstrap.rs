@@ -84,8 +84,17 @@ pub(crate) async fn build_with_mcp_server(
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
+    stores_of(None)
+}
+
+/// The same for a daemon, which `instance` identifies in a shared database.
+pub(crate) fn daemon_stores(instance: Option<String>) -> Result<Stores, Failure> {
+    stores_of(instance)
+}
+
+fn stores_of(instance: Option<String>) -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, true),
+        StoreKind::Shared(url) => open_shared_stores(url, SharedStoreMode::Signed { instance }),
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::open(Some(&database_path()?))
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -95,7 +104,7 @@ pub(crate) fn stores() -> Result<Stores, Failure> {
 /// The same without the key of the audit, for whoever verifies it: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, false),
+        StoreKind::Shared(url) => open_shared_stores(url, SharedStoreMode::Unsigned),
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::unsigned(&database_path()?)
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -145,17 +154,27 @@ const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 /// Nothing is kept longer than the process lives.
 const IN_MEMORY: &str = "memory:";
 
+/// How a shared database is opened.
+#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only Postgres is shared"))]
+enum SharedStoreMode {
+    /// With the key of the audit.
+    Signed { instance: Option<String> },
+    /// Without it: closing the stores signs nothing.
+    Unsigned,
+}
+
 /// Connects on a thread of its own: callers may be async already.
 #[cfg(feature = "postgres")]
-fn open_shared_stores(url: String, signs: bool) -> Result<Stores, Failure> {
+fn open_shared_stores(url: String, mode: SharedStoreMode) -> Result<Stores, Failure> {
     let state = state_folder()?;
     let connecting = std::thread::spawn(move || {
         let runtime = runtime()?;
         let stores = runtime.block_on(async {
-            if signs {
-                Stores::connect(&url, &state).await
-            } else {
-                Stores::connect_unsigned(&url).await
+            match mode {
+                SharedStoreMode::Signed { instance } => {
+                    Stores::connect(&url, &state, instance).await
+                }
+                SharedStoreMode::Unsigned => Stores::connect_unsigned(&url).await,
             }
         });
         stores.map_err(|error| Failure::configuration(error.to_string()))
@@ -165,7 +184,7 @@ fn open_shared_stores(url: String, signs: bool) -> Result<Stores, Failure> {
 }
 
 #[cfg(not(feature = "postgres"))]
-fn open_shared_stores(_url: String, _signs: bool) -> Result<Stores, Failure> {
+fn open_shared_stores(_url: String, _mode: SharedStoreMode) -> Result<Stores, Failure> {
     Err(Failure::configuration(format!(
         "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
     )))

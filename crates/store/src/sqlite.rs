@@ -62,6 +62,10 @@ pub struct StoreOptions {
     /// How long a write waits for a lock of another process; `None` means 35 s, so that a lock of
     /// 30 s loses nothing (SQLite polls at intervals).
     pub busy: Option<Duration>,
+    /// Identifies the installation of a process that runs once at a time, as a daemon does, in a
+    /// shared database: its next process releases the claims of this one if it crashes
+    /// ([`release_former`](toolcrib_core::CallStore::release_former)). SQLite does not need it.
+    pub instance: Option<String>,
     /// Delay before each synced commit, to simulate a slow disk in tests and benchmarks.
     pub full_commit_delay: Duration,
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::Error;
 
 use super::connection::{Connection, Connector};
@@ -13,6 +13,8 @@ use super::connection::{Connection, Connector};
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// Renewals per lease.
 const RENEWALS: u32 = 3;
+/// How long releasing the claims of a store that is closed may take.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest pause between attempts while the server is unreachable.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -27,6 +29,8 @@ const RELEASE: &str =
 #[derive(Clone)]
 pub(super) struct Leases {
     held: Arc<Mutex<Vec<i64>>>,
+    /// Claims that were not released, those that were lost included.
+    claimed: Arc<Mutex<Vec<i64>>>,
     lease: Duration,
 }
 
@@ -39,7 +43,7 @@ async fn connect(connector: &Connector) -> Result<Connection, Error> {
 
 impl Leases {
     pub(super) fn new(lease: Duration) -> Self {
-        Self { held: Arc::default(), lease }
+        Self { held: Arc::default(), claimed: Arc::default(), lease }
     }
 
     /// Seconds that a claim holds.
@@ -47,12 +51,25 @@ impl Leases {
         self.lease.as_secs_f64()
     }
 
+    /// The claims of this store.
+    pub(super) fn held(&self) -> Vec<i64> {
+        self.lock().clone()
+    }
+
+    /// The claims that this store has had and not released.
+    pub(super) fn claimed(&self) -> Vec<i64> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(super) fn add(&self, epoch: i64) {
         self.lock().push(epoch);
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(epoch);
     }
 
     pub(super) fn remove(&self, epoch: i64) {
         self.lock().retain(|held| *held != epoch);
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.retain(|claimed| *claimed != epoch);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<i64>> {
@@ -70,15 +87,16 @@ impl Leases {
             if held.is_empty() {
                 continue;
             }
-            link = match link.take().filter(|link| !link.is_closed()) {
-                Some(link) => Some(link),
-                None => connect(&connector).await.ok(),
-            };
-            if let Some(open) = &link
-                && self.renew(open, &held).await.is_err()
-            {
-                link = None;
-            }
+            // A server that hangs must not keep the renewal from the one that comes back.
+            let former = link.take().filter(|link| !link.is_closed());
+            let renewed = timeout(every, async {
+                let open = match former {
+                    Some(open) => open,
+                    None => connect(&connector).await?,
+                };
+                self.renew(&open, &held).await.map(|()| open)
+            });
+            link = renewed.await.ok().and_then(Result::ok);
         }
     }
 
@@ -100,8 +118,11 @@ impl Leases {
             return;
         }
         // Without the server the leases expire by themselves.
-        if let Ok(link) = connector.open().await {
-            let _ = link.execute(RELEASE, &[&held]).await;
-        }
+        let released = async {
+            if let Ok(link) = connector.open().await {
+                let _ = link.execute(RELEASE, &[&held]).await;
+            }
+        };
+        let _ = timeout(RELEASE_TIMEOUT, released).await;
     }
 }

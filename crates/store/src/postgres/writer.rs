@@ -13,6 +13,7 @@ use toolcrib_core::{AuditCheckpoint, StoreError};
 
 use super::audit_chain::AuditChain;
 use super::audit_checkpoints::CheckpointSigner;
+use super::availability::{self, Availability};
 use super::connection::{Connection, Connector, Params};
 use super::error::{is_connection_lost, is_transient, message, stopped, store_error};
 use super::job::{QueuedJob, Reply, boxed};
@@ -43,9 +44,16 @@ pub(super) enum Command {
     Checkpoint(Reply<Option<AuditCheckpoint>>),
 }
 
+/// What the writer shares with its store.
+pub(super) struct WriterContext {
+    pub(super) connector: Connector,
+    pub(super) availability: Availability,
+    pub(super) is_closing: Arc<AtomicBool>,
+}
+
 /// State of the writer task.
 pub(super) struct Writer {
-    connector: Connector,
+    context: WriterContext,
     link: Option<Connection>,
     chain: Option<AuditChain>,
     /// The connection was lost during a commit: the chain must be read back before the next write.
@@ -58,7 +66,11 @@ pub(super) struct Writer {
     patience: Duration,
     /// Set once writes are refused for good.
     broken: Option<StoreError>,
-    is_closing: Arc<AtomicBool>,
+    /// Jobs that wait until the server is back, in order, and since when.
+    waiting: Vec<Box<dyn QueuedJob>>,
+    /// Those of them that the commit in doubt may have done.
+    doubtful: Vec<Box<dyn QueuedJob>>,
+    waiting_since: Option<Instant>,
 }
 
 /// Statistics of the newest commit. Callers that it answered often write again at once, so after a
@@ -82,17 +94,14 @@ enum CommitFailure {
     One(StoreError),
     /// No job can be done now.
     All(StoreError),
+    /// No job can be done now, and whether the commit did them is not known yet.
+    InDoubt(StoreError),
 }
 
 impl Writer {
-    pub(super) fn new(
-        connector: Connector,
-        link: Connection,
-        options: StoreOptions,
-        is_closing: Arc<AtomicBool>,
-    ) -> Self {
+    pub(super) fn new(context: WriterContext, link: Connection, options: StoreOptions) -> Self {
         Self {
-            connector,
+            context,
             link: Some(link),
             chain: None,
             is_in_doubt: false,
@@ -101,7 +110,9 @@ impl Writer {
             full_delay: options.full_commit_delay,
             patience: options.busy.unwrap_or(PATIENCE),
             broken: None,
-            is_closing,
+            waiting: Vec::new(),
+            doubtful: Vec::new(),
+            waiting_since: None,
         }
     }
 
@@ -115,6 +126,10 @@ impl Writer {
                     None => break,
                 },
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => None,
+                () = self.retry_time(), if self.has_waiting() => {
+                    self.batch(Vec::new()).await;
+                    continue;
+                }
             };
             let is_due = asked.is_none();
             if let Some(asked) = asked {
@@ -130,7 +145,15 @@ impl Writer {
                 _ => due.or_else(|| Some(Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS))),
             };
         }
+        // The last attempt of the jobs that wait.
+        self.batch(Vec::new()).await;
         let _ = self.checkpoint().await;
+    }
+
+    /// Resolves when the jobs that wait are due: the server is back, or they have waited too long.
+    async fn retry_time(&self) {
+        let since = self.waiting_since.unwrap_or_else(Instant::now);
+        let _ = timeout_at(since + self.patience, self.context.availability.back()).await;
     }
 
     /// Runs everything that is queued now, in order.
@@ -159,10 +182,51 @@ impl Writer {
     }
 
     /// Runs the jobs in one transaction; if one of them makes it fail, each in its own.
-    async fn batch(&mut self, mut jobs: Vec<Box<dyn QueuedJob>>) {
-        if jobs.is_empty() {
-            return;
+    async fn batch(&mut self, new: Vec<Box<dyn QueuedJob>>) {
+        let (mut jobs, failure) = match self.resolve_doubt().await {
+            Ok(jobs) => (jobs, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        jobs.append(&mut self.waiting);
+        jobs.extend(new);
+        match failure {
+            Some(failure) => self.fail(jobs, failure),
+            None if jobs.is_empty() => {}
+            None => self.commit_batch(jobs).await,
         }
+        if !self.has_waiting() {
+            self.waiting_since = None;
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.doubtful.is_empty()
+    }
+
+    /// Answers the jobs that the commit in doubt did; returns those that it did not do.
+    async fn resolve_doubt(&mut self) -> Result<Vec<Box<dyn QueuedJob>>, CommitFailure> {
+        if self.doubtful.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.was_committed(Instant::now()).await {
+            Ok(committed) => {
+                let jobs = std::mem::take(&mut self.doubtful);
+                if !committed {
+                    return Ok(jobs);
+                }
+                jobs.into_iter().for_each(|job| job.answer(Ok(())));
+                Ok(Vec::new())
+            }
+            Err(failure) => {
+                let jobs = std::mem::take(&mut self.doubtful);
+                let error = failure.error();
+                self.fail(jobs, CommitFailure::InDoubt(error.clone()));
+                Err(CommitFailure::All(error))
+            }
+        }
+    }
+
+    async fn commit_batch(&mut self, mut jobs: Vec<Box<dyn QueuedJob>>) {
         let (began, count) = (Instant::now(), jobs.len());
         let done = self.commit(&mut jobs).await;
         self.pace = BatchDelay { jobs: count, took: began.elapsed() };
@@ -176,11 +240,29 @@ impl Writer {
                     job.answer(result.map_err(CommitFailure::error));
                 }
             }
-            Err(error) => {
-                let error = error.error();
-                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+            Err(failure) => self.fail(jobs, failure),
+        }
+    }
+
+    /// Refuses jobs, except those that wait for the server.
+    fn fail(&mut self, jobs: Vec<Box<dyn QueuedJob>>, failure: CommitFailure) {
+        let is_in_doubt = matches!(failure, CommitFailure::InDoubt(_));
+        let error = failure.error();
+        let may_wait = self.may_wait(&error);
+        for job in jobs {
+            match may_wait && job.outlives_outage() {
+                true if is_in_doubt => self.doubtful.push(job),
+                true => self.waiting.push(job),
+                false => job.answer(Err(error.clone())),
             }
         }
+    }
+
+    fn may_wait(&mut self, error: &StoreError) -> bool {
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        matches!(error, StoreError::Busy(_))
+            && !self.context.is_closing.load(Ordering::Relaxed)
+            && since.elapsed() < self.patience
     }
 
     async fn commit(&mut self, jobs: &mut [Box<dyn QueuedJob>]) -> Result<(), CommitFailure> {
@@ -194,8 +276,10 @@ impl Writer {
                 TransactionResult::Unknown => {
                     self.link = None;
                     self.is_in_doubt = true;
-                    if self.was_committed(since).await? {
-                        return Ok(());
+                    match self.was_committed(since).await {
+                        Ok(true) => return Ok(()),
+                        Ok(false) => {}
+                        Err(failure) => return Err(CommitFailure::InDoubt(failure.error())),
                     }
                 }
                 TransactionResult::Nothing(error) if is_connection_lost(&error) => {
@@ -239,8 +323,12 @@ impl Writer {
         let (Some(link), Some(chain)) = (&self.link, &self.chain) else {
             return Err(CommitFailure::All(stopped()));
         };
-        let work = transact(link, chain, is_new, jobs, self.full_delay);
-        Ok(timeout(TRANSACTION, work).await.unwrap_or(TransactionResult::Unknown))
+        let work = timeout(TRANSACTION, transact(link, chain, is_new, jobs, self.full_delay));
+        Ok(tokio::select! {
+            biased;
+            ended = work => ended.unwrap_or(TransactionResult::Unknown),
+            () = self.context.availability.away() => TransactionResult::Unknown,
+        })
     }
 
     /// Rolls back; drops a connection that cannot even do that.
@@ -302,7 +390,15 @@ impl Writer {
         loop {
             self.connect(since).await?;
             let Some(link) = &self.link else { continue };
-            match link.query_optional(sql, params).await {
+            let answer = tokio::select! {
+                biased;
+                answer = link.query_optional(sql, params) => answer,
+                () = self.context.availability.away() => {
+                    self.link = None;
+                    return Err(self.away());
+                }
+            };
+            match answer {
                 Ok(row) => return Ok(row),
                 Err(error) => {
                     if is_connection_lost(&error) {
@@ -322,7 +418,12 @@ impl Writer {
             self.link = None;
         }
         while self.link.is_none() {
-            match self.connector.open().await {
+            let opened = tokio::select! {
+                biased;
+                () = self.context.availability.away() => return Err(self.away()),
+                opened = self.context.connector.open() => opened,
+            };
+            match opened {
                 Ok(link) => self.link = Some(link),
                 Err(error) => {
                     self.check_patience(since, &error)?;
@@ -334,15 +435,22 @@ impl Writer {
         Ok(())
     }
 
+    fn away(&self) -> CommitFailure {
+        CommitFailure::All(availability::away(self.context.connector.display_name()))
+    }
+
     fn check_patience(&self, since: Instant, error: &Error) -> Result<(), CommitFailure> {
-        let is_closing = self.is_closing.load(Ordering::Relaxed);
+        if self.context.availability.is_away() {
+            return Err(self.away());
+        }
+        let is_closing = self.context.is_closing.load(Ordering::Relaxed);
         let patience = if is_closing { self.patience.min(LAST_PATIENCE) } else { self.patience };
         if since.elapsed() < patience {
             return Ok(());
         }
         let words = format!(
             "the database {} is out of reach: {}",
-            self.connector.display_name(),
+            self.context.connector.display_name(),
             message(error)
         );
         Err(CommitFailure::All(StoreError::Busy(words)))
@@ -370,7 +478,7 @@ impl Writer {
 impl CommitFailure {
     fn error(self) -> StoreError {
         match self {
-            Self::One(error) | Self::All(error) => error,
+            Self::One(error) | Self::All(error) | Self::InDoubt(error) => error,
         }
     }
 }

@@ -8,11 +8,14 @@ use super::super::job::{Job, JobOutput, Tx};
 use super::{column, number};
 
 /// `$1` is the number that was just drawn for this store's audit chain, or NULL.
-const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at) VALUES (
+const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at, instance) VALUES (
         coalesce($1, nextval('epochs')),
         'process ' || $2::text || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
-        'working', clock_timestamp() + $3::double precision * interval '1 second'
+        'working', clock_timestamp() + $3::double precision * interval '1 second', $4
     ) RETURNING epoch";
+/// The claims of former processes of an instance.
+const RELEASE_FORMER: &str = "UPDATE workers SET state = 'released'
+    WHERE instance = $1 AND state = 'working' AND epoch <> ALL($2)";
 const RELEASE: &str =
     "UPDATE workers SET state = 'released' WHERE epoch = $1 AND state = 'working'";
 const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
@@ -20,7 +23,8 @@ const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
 impl PostgresStore {
     pub(super) async fn claim_epoch(&self) -> Result<u64, StoreError> {
         let lease = self.inner.leases.seconds();
-        let epoch = self.write(Claim { lease }).await?;
+        let instance = self.inner.instance.clone();
+        let epoch = self.write(Claim { lease, instance }).await?;
         self.inner.leases.add(column(epoch));
         Ok(epoch)
     }
@@ -28,6 +32,15 @@ impl PostgresStore {
     pub(super) async fn release_epoch(&self, epoch: u64) -> Result<(), StoreError> {
         self.inner.leases.remove(column(epoch));
         self.write(Release(epoch)).await
+    }
+
+    pub(super) fn claimed_epochs(&self) -> Vec<i64> {
+        self.inner.leases.claimed()
+    }
+
+    pub(super) async fn release_former_epochs(&self) -> Result<(), StoreError> {
+        let Some(instance) = self.inner.instance.clone() else { return Ok(()) };
+        self.write(ReleaseFormer { instance, held: self.inner.leases.held() }).await
     }
 
     pub(super) async fn worker_state(&self, epoch: u64) -> Result<WorkerState, StoreError> {
@@ -43,6 +56,7 @@ impl PostgresStore {
 
 struct Claim {
     lease: f64,
+    instance: Option<String>,
 }
 
 impl Job for Claim {
@@ -55,9 +69,32 @@ impl Job for Claim {
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<u64>, Failure>> {
         Box::pin(async move {
             let (fresh, process) = (tx.fresh_number(), std::process::id().to_string());
-            let row = tx.link.query_optional(CLAIM, &[&fresh, &process, &self.lease]).await?;
+            let row = tx
+                .link
+                .query_optional(CLAIM, &[&fresh, &process, &self.lease, &self.instance])
+                .await?;
             let missing = || StoreError::Failed("a claim was not written".into());
             Ok(JobOutput::unaudited(number(&row.ok_or_else(missing)?, 0)?))
+        })
+    }
+}
+
+struct ReleaseFormer {
+    instance: String,
+    held: Vec<i64>,
+}
+
+impl Job for ReleaseFormer {
+    type Answer = ();
+
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        Some(RELEASE_FORMER)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
+        Box::pin(async move {
+            tx.link.execute(RELEASE_FORMER, &[&self.instance, &self.held]).await?;
+            Ok(JobOutput::unaudited(()))
         })
     }
 }
