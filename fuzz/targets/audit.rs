@@ -1,10 +1,14 @@
-//! `audit::verify_export`, `AnchorFile` and `TrustedKeys`: the verifier answers for every export,
-//! anchor file and key file; a chain that it calls sound is chained correctly.
+//! `audit::verify_export`, `verify_bundle`, `AnchorFile` and `TrustedKeys`: the verifier answers
+//! for every export, bundle, anchor file and key file; a chain that it calls sound is chained
+//! correctly.
 #![no_main]
+
+use std::io::Cursor;
 
 use libfuzzer_sys::fuzz_target;
 use toolcrib_audit::{
-    AnchorFile, ChainReport, Evidence, ExportLine, Start, TrustedKeys, verify_export,
+    AnchorFile, BundleEvidence, ChainReport, Evidence, ExportLine, Start, TrustedKeys,
+    verify_bundle, verify_export,
 };
 use toolcrib_core::audit::{chain_hash, genesis};
 use toolcrib_core::canonical_json;
@@ -17,6 +21,9 @@ fuzz_target!(|input: &[u8]| {
     // Whatever is read is read again from what it says.
     if let Ok(keys) = TrustedKeys::parse(&text) {
         assert!(text.lines().any(|line| keys.contains(line.trim())));
+    }
+    if let Ok(report) = verify_bundle(Cursor::new(input), BundleEvidence::default()) {
+        assert!(!report.is_sound(), "no key of the seeds signed a bundle");
     }
     let anchors = AnchorFile::from_lines(input).expect("a slice can be read");
     let keys = TrustedKeys::parse(KEY).expect("a key");

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use toolcrib_core::display_text::{escape_controls, escape_to_line};
 use toolcrib_core::{
     CallCtx, Effect, Example, Handler, Risk, Tier, Tool, ToolError, ToolName, ToolOutput, ToolSpec,
     Trust, TypedHandler, defaults, remote_name, schema,
@@ -76,10 +77,12 @@ impl Tool for AskUser {
     }
 
     async fn call(&self, _ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        // Escaped where the question is made: an answer is compared with the options as shown.
+        let options = args.options.unwrap_or_default();
         let question = Question {
-            question: args.question,
-            context: args.context.unwrap_or_default(),
-            options: args.options.unwrap_or_default(),
+            question: escape_controls(&args.question).into_owned(),
+            context: escape_controls(&args.context.unwrap_or_default()).into_owned(),
+            options: options.iter().map(|option| escape_to_line(option)).collect(),
         };
         Ok(ToolOutput::structured(json!({"status": "waiting", "question": question})))
     }

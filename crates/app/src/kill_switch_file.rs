@@ -1,5 +1,5 @@
 //! Kill switch as a file: `STOP` in the state folder. While it exists, no tool runs in any process
-//! with this state folder, whatever the store contains. Engaging it needs no store, process or
+//! with this state folder, for any contents of the store. Engaging it needs no store, process or
 //! network: `touch` is enough.
 //!
 //! File tools cannot reach the state folder, and no operation that a model can call releases the

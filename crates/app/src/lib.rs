@@ -83,8 +83,8 @@ pub use toolcrib_sanitizer as sanitizer;
 
 pub use toolcrib_engine::{
     ApprovalRoute, Decisions, DryRunReport, Engine, EngineSettings, Policy, Preset, RunningCall,
-    SWITCH_CACHE_TTL, Sealing, Secrets, SubmitError, Submitted, SwitchTarget, ToolSettings,
-    grant_from_decision,
+    SWITCH_CACHE_TTL, Sealing, SecretAccess, Secrets, SubmitError, Submitted, SwitchTarget,
+    ToolSettings, grant_from_decision,
 };
 
 /// Address policy and HTTP client.

@@ -4,7 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_code_mode::{SavedChains, Setup, SharedWorkerPool, ToolSearch, VirtualEnv};
+use toolcrib_code_mode::{
+    MaskFinder, SavedChains, Setup, SharedWorkerPool, ToolSearch, VirtualEnv,
+};
 use toolcrib_sandbox::{Backend, Level, Local};
 
 use crate::settings::ToolFolder;
@@ -35,13 +37,14 @@ pub fn python_environment(state: &Path) -> VirtualEnv {
     VirtualEnv::new(state.join("python/environment"))
 }
 
-/// Builds the setup of Python from these settings: paths in `denied` are hidden from code,
-/// processes run on `backend` or an own one, and scripts find tools with `search`.
+/// Builds the setup of Python from these settings: paths in `denied` and those that `masks` finds are
+/// hidden from code, processes run on `backend` or an own one, and scripts find tools with `search`.
 pub(crate) fn python_setup(
     settings: &PythonSettings,
     state: &Path,
     denied: Vec<PathBuf>,
     backend: Option<Arc<dyn Backend>>,
+    masks: Arc<dyn MaskFinder>,
     search: Arc<dyn ToolSearch>,
 ) -> Setup {
     let PythonSettings { worker, full, program, env } = settings.clone();
@@ -56,6 +59,7 @@ pub(crate) fn python_setup(
         suspended: state.join("python/suspended"),
         search,
         denied,
+        masks,
         minimum: Level::Reduced,
         memory: MAX_MEMORY,
         workers: SharedWorkerPool::default(),

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, PoisonError};
 
+use toolcrib_builtins::program_runner::ProgramRunner;
+use toolcrib_mcp::client::Remote;
 use toolcrib_store::vault::Vault;
 
 use crate::settings::{Settings, SetupError};
@@ -45,8 +47,27 @@ impl Toolcrib {
         let confines = workbench::sandbox_confines(&self.settings());
         if let (Some(workbench), Some(confines)) = (self.workbench(), confines) {
             workbench.set_program_policy(confines);
+            self.renew_shared_denials(workbench).await;
         }
         Ok(waiting)
+    }
+}
+
+impl Toolcrib {
+    /// Puts path rules into force for MCP servers: one that runs began under other rules, so it is
+    /// ended, and the next call starts it again.
+    async fn renew_shared_denials(&self, workbench: &ProgramRunner) {
+        let denials = workbench::shared_denials(&self.settings());
+        let before = workbench.shared_denials();
+        workbench.set_shared_denials(Arc::clone(&denials));
+        if before.scopes() == denials.scopes() {
+            return;
+        }
+        for connection in self.mcp().connections() {
+            if matches!(connection.config().remote, Remote::Stdio(_)) {
+                connection.disconnect().await;
+            }
+        }
     }
 }
 

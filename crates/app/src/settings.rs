@@ -40,7 +40,7 @@ pub struct Settings {
     /// Non-public targets that HTTP tools may reach: `host:port`, `address:port`,
     /// `network/bits[:port]`.
     pub allow_net: Vec<String>,
-    /// Ports on which this program listens; tools can never reach them, whatever is allowed.
+    /// Ports on which this program listens; tools can never reach them, even if they are allowed.
     pub own_ports: OwnPorts,
     /// Fixed name resolution, `HOST=ADDR[,ADDR]`; if set, no other name is resolved.
     pub resolve: Vec<String>,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_audit::{AuditKey, KeyError};
+use toolcrib_core::store::{StoreMonitor, UnsharedStore};
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
     GrantStore, KeyValueStore, SwitchStore, TokenStore, UsageStore,
@@ -12,6 +13,8 @@ use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
     MemorySwitches, MemoryTokens, MemoryUsage,
 };
+#[cfg(feature = "postgres")]
+use toolcrib_store::SharedOptions;
 use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOptions};
 
 /// File name of anchors in the audit folder.
@@ -57,6 +60,8 @@ pub struct Stores {
     pub artifacts: Arc<dyn ArtifactStore>,
     /// Key-value facts.
     pub facts: Arc<dyn KeyValueStore>,
+    /// The daemons that share the stores, and figures of their database.
+    pub monitor: Arc<dyn StoreMonitor>,
 }
 
 impl Stores {
@@ -73,8 +78,7 @@ impl Stores {
     }
 
     /// Connects to a Postgres database that several machines share. The audit key, its anchors and
-    /// the artifacts stay in this machine's state folder. `instance` identifies a daemon across
-    /// restarts ([`StoreOptions::instance`]); other processes have none.
+    /// the artifacts stay in this machine's state folder.
     ///
     /// # Errors
     /// [`StoresError`] when the database, the folder or the key cannot be used.
@@ -82,9 +86,9 @@ impl Stores {
     pub async fn connect(
         url: &str,
         state: &Path,
-        instance: Option<String>,
+        shared: SharedOptions,
     ) -> Result<Self, StoresError> {
-        let options = StoreOptions { instance, ..signing_options(&state.join("audit"))? };
+        let options = StoreOptions { shared, ..signing_options(&state.join("audit"))? };
         let store = toolcrib_store::PostgresStore::connect(url, options).await?;
         // Artifact rows stay on the machine that has the files.
         let local = state.join("artifacts.db");
@@ -111,8 +115,9 @@ impl Stores {
     /// # Errors
     /// [`StoresError`] when the database cannot be used.
     #[cfg(feature = "postgres")]
-    pub async fn connect_unsigned(url: &str) -> Result<Self, StoresError> {
-        let store = toolcrib_store::PostgresStore::connect(url, StoreOptions::default()).await?;
+    pub async fn connect_unsigned(url: &str, shared: SharedOptions) -> Result<Self, StoresError> {
+        let options = StoreOptions { shared, ..StoreOptions::default() };
+        let store = toolcrib_store::PostgresStore::connect(url, options).await?;
         Ok(Self::from_store(Arc::new(store), Arc::new(MemoryArtifacts::default())))
     }
 
@@ -128,6 +133,7 @@ impl Stores {
             + TokenStore
             + AuditStore
             + KeyValueStore
+            + StoreMonitor
             + 'static,
     {
         Self {
@@ -141,6 +147,7 @@ impl Stores {
             tokens: Arc::clone(&store) as Arc<dyn TokenStore>,
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
             artifacts,
+            monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
             facts: store,
         }
     }
@@ -168,6 +175,7 @@ impl Stores {
             audit: Arc::new(MemoryAudit::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             facts: runs,
+            monitor: Arc::new(UnsharedStore),
         }
     }
 }

@@ -228,7 +228,7 @@ impl ToolRefresh for ToolFolderReload {
 }
 
 /// The unusable tools of the folders, with the reasons.
-fn broken_files(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
+pub(crate) fn broken_files(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
     let infos = catalog.infos();
     let own = infos.iter().filter(|info| folders.is_ours(&info.source));
     own.filter_map(|info| match &info.status {

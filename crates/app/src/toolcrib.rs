@@ -33,8 +33,9 @@ use crate::python_settings;
 use crate::sealed_stores::SealedConversationAndRunStore;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
-use crate::tool_folders::{ToolFolderReload, ToolFolders};
+use crate::tool_folders::{ToolFolderReload, ToolFolders, broken_files};
 use crate::tool_search::ToolSearcher;
+use crate::workbench::WorkbenchMasks;
 use crate::{vault_secrets, workbench};
 
 /// Name in records of the decision on questions of a deleted conversation.
@@ -121,6 +122,7 @@ pub struct Builder {
     sources: Vec<Box<dyn Source>>,
     stores: Option<Stores>,
     library: Option<LibraryHandle>,
+    environment: Option<String>,
 }
 
 impl Toolcrib {
@@ -128,7 +130,7 @@ impl Toolcrib {
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
         let (engine, host, sources) = (Engine::builder(), HostPolicy::default(), Vec::new());
-        Builder { settings, engine, host, sources, stores: None, library: None }
+        Builder { settings, engine, host, sources, stores: None, library: None, environment: None }
     }
 
     /// The engine: [`toolcrib_core::Invoker`] and switches.
@@ -155,7 +157,7 @@ impl Toolcrib {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Blocks this local port for all tools, whatever is allowed: this program listens on it.
+    /// Blocks this local port for all tools, even if it is allowed: this program listens on it.
     pub fn deny_port(&self, port: u16) {
         self.settings().own_ports.block(port);
     }
@@ -248,8 +250,10 @@ impl Toolcrib {
         self.kernels.end(run);
     }
 
-    /// Cancels running calls, shells and background processes if the tools are stopped, by the file
-    /// or by the stored switch, and running calls may not finish. Returns the cancelled calls.
+    /// Cancels running calls and kills their programs, shells, background processes and servers, if
+    /// the tools are stopped, by the file or by the stored switch, and running calls may not
+    /// finish. Returns the cancelled calls; [`toolcrib_sandbox::wait_for_dropped`] waits for the
+    /// programs.
     #[must_use]
     pub fn stop_calls(&self) -> Vec<CallId> {
         if self.engine.tools_enabled() {
@@ -262,7 +266,13 @@ impl Toolcrib {
                     shells.end_all();
                 }
                 self.kernels.end_all();
-                self.engine.cancel_all(|_| true)
+                let stopped = self.engine.cancel_all(|_| true);
+                // What is merely ended gets time to end. Calls are cancelled first, so that none
+                // ends as one whose program crashed.
+                if let Some(workbench) = &self.workbench {
+                    workbench.kill_started();
+                }
+                stopped
             }
         }
     }
@@ -319,6 +329,12 @@ impl Toolcrib {
     /// The library that `load_skill` reads; `None` if this was not built for agents.
     pub(crate) fn library(&self) -> Option<&LibraryHandle> {
         self.library.as_ref()
+    }
+
+    /// The tools of the tool folders that did not load, each with the reason.
+    #[must_use]
+    pub fn broken_tools(&self) -> Vec<String> {
+        broken_files(&self.folders, self.engine.catalog())
     }
 
     /// Reloads changed tool folders during a run.
@@ -470,6 +486,14 @@ impl Builder {
         self
     }
 
+    /// Identity of workspace, policy and tools: a stored call is carried out only in the environment
+    /// that it was asked in. Without it, the workspace folders are the identity.
+    #[must_use]
+    pub fn environment(mut self, environment: String) -> Self {
+        self.environment = Some(environment);
+        self
+    }
+
     /// Uses stores that are already open, instead of those of the settings.
     #[must_use]
     pub fn stores(mut self, stores: Stores) -> Self {
@@ -528,6 +552,7 @@ impl Builder {
             .grants(Arc::clone(&stores.grants))
             // The switches of the default owner, the only one so far.
             .switches(Arc::clone(&stores.switches), "")
+            .environment(self.environment.unwrap_or_else(|| workspace_identity(&self.settings)))
             .build();
         // The run store needs the engine's `sealing`, so it is wrapped after the engine is built
         // and before any other part gets a store: none of them can write unsealed text.
@@ -550,6 +575,9 @@ impl Builder {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
         let workbench = workbench::build_workbench(&self.settings)?;
+        if let Some(workbench) = &workbench {
+            workbench.set_shared_denials(workbench::shared_denials(&self.settings));
+        }
         if let Some(workbench) = &workbench {
             builtins = builtins.with_program_runner(Arc::clone(workbench));
             if let Some(worker) = workbench::worker_program(&self.settings) {
@@ -576,7 +604,9 @@ impl Builder {
             let backend = workbench.as_ref().map(|bench| bench.backend());
             let search = Arc::new(discovery.for_scripts(&engine.shared_catalog()));
             let state = &self.settings.state;
-            let setup = python_settings::python_setup(python, state, denied, backend, search);
+            let masks = Arc::new(WorkbenchMasks(workbench.clone()));
+            let setup =
+                python_settings::python_setup(python, state, denied, backend, masks, search);
             scripts = Some(setup.clone());
             let source = toolcrib_code_mode::source_with(setup, Arc::clone(&kernels));
             engine.catalog().attach(&source).await.map_err(SetupError::Source)?;
@@ -657,6 +687,14 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     let journal = Journal::open(journal_folder(settings, &roots))
         .map_err(|error| SetupError::Root(error.to_string()))?;
     Ok(Some(Workspace::new(roots, journal)))
+}
+
+/// The identity of an environment that says nothing of its own: its workspace folders.
+fn workspace_identity(settings: &Settings) -> String {
+    let real = |root: &PathBuf| root.canonicalize().unwrap_or_else(|_| root.clone());
+    let roots: Vec<String> =
+        settings.roots.iter().map(|root| real(root).display().to_string()).collect();
+    canonical_json::sha256(&serde_json::json!(roots))
 }
 
 /// The roots of these settings, without the protected paths.

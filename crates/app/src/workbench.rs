@@ -1,9 +1,11 @@
 //! Program runner of a Toolcrib: the settings' program policy and this host's sandbox.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_builtins::program_runner::{ProgramPolicy, ProgramRunner};
+use toolcrib_builtins::program_runner::{PathMasks, ProgramPolicy, ProgramRunner};
+use toolcrib_code_mode::MaskFinder;
+use toolcrib_core::{BoxFuture, Clock as _, PathDenials, SystemClock, ToolError};
 use toolcrib_net::{AddressPolicy, Resolve, StaticResolver, SystemResolver};
 use toolcrib_sandbox::{Backend, BackendKind, Bubblewrap, Egress, Gvisor, Level, Local};
 
@@ -53,6 +55,29 @@ pub(crate) fn sandbox_confines(settings: &Settings) -> Option<ProgramPolicy> {
     let trusted = settings.tool_folders.iter().filter(|folder| !folder.of_anybody);
     confines.read_only.extend(trusted.map(|folder| folder.path.clone()));
     Some(confines)
+}
+
+/// What the rules of these settings keep from programs that serve several callers.
+pub(crate) fn shared_denials(settings: &Settings) -> Arc<dyn PathDenials> {
+    let root = settings.roots.first().and_then(|root| root.canonicalize().ok());
+    let workspace = root.map(|root| root.display().to_string()).unwrap_or_default();
+    settings.rules.paths_denied_to_any(&workspace, SystemClock.now_ms())
+}
+
+/// Finds what rules hide from Python, which may run where other programs do not.
+pub(crate) struct WorkbenchMasks(pub(crate) Option<Arc<ProgramRunner>>);
+
+impl MaskFinder for WorkbenchMasks {
+    fn masked<'a>(
+        &'a self,
+        denials: &'a Arc<dyn PathDenials>,
+    ) -> BoxFuture<'a, Result<Vec<PathBuf>, ToolError>> {
+        Box::pin(async move {
+            let confines = self.0.as_ref().map(|bench| bench.program_policy()).unwrap_or_default();
+            let masks = PathMasks::resolve(denials, confines).await?;
+            Ok(masks.hidden().map(Path::to_owned).collect())
+        })
+    }
 }
 
 /// The egress settings: allowed hosts are reached as by the HTTP tools.

@@ -6,7 +6,8 @@
 //! `toolcrib_core::audit` defines records, hashes and checkpoints; a store writes them. Here,
 //! `hash_chain` verifies one chain against the checkpoints that `checkpoints` accepted by the keys
 //! of `trusted_keys`; `verify` does so for a store and `verify_export` for an export;
-//! `verify_calls` and `verify_decisions` compare rows with records.
+//! `verify_calls` and `verify_decisions` compare rows with records. `bundle` writes and verifies
+//! archives that prove themselves without Toolcrib.
 //!
 //! # Invariants
 //!
@@ -17,6 +18,7 @@
 #![deny(clippy::indexing_slicing)]
 
 mod anchor_file;
+mod bundle;
 mod checkpoints;
 mod decision_history;
 mod export_writer;
@@ -31,12 +33,16 @@ mod verify_decisions;
 mod verify_export;
 
 pub use anchor_file::AnchorFile;
+pub use bundle::{
+    BundleContents, BundleError, BundleEvidence, BundleExport, BundleFinding, BundleReport,
+    verify_bundle,
+};
 pub use checkpoints::TrustedCheckpoints;
 pub use export_writer::{ExportFrom, Exporter};
 pub use findings::{CheckpointLocation, Finding, Forgery, Remark, Tampering};
 pub use hash_chain::{ChainReport, ChainVerifier, Start};
 pub use signing_key::{AuditKey, KEY_FILE, KeyError, PUBLIC_KEY_FILE};
-pub use trusted_keys::{TrustError, TrustedKeys};
+pub use trusted_keys::{FORMER_KEYS_FILE, KeyFileError, OTHER_KEYS_FILE, TrustError, TrustedKeys};
 pub use verify::{Evidence, PAGE, verify};
 pub use verify_calls::{CallFinding, CallTampering, CallsReport, verify_calls};
 pub use verify_decisions::{

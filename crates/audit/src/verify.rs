@@ -27,13 +27,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Adds the chains that trusted anchors name, so that a forged line cannot invent a chain.
-    fn add_anchored(&self, chains: &mut BTreeSet<u64>) {
+    /// The chains that trusted anchors name: a forged line cannot invent a chain.
+    pub(super) fn anchored_chains(&self) -> BTreeSet<u64> {
+        let mut chains = BTreeSet::new();
         for anchor in self.anchors.iter().flat_map(|anchors| &anchors.checkpoints) {
             if !chains.contains(&anchor.chain) && self.keys.check(anchor).is_ok() {
                 chains.insert(anchor.chain);
             }
         }
+        chains
     }
 
     /// The remark about the anchor file itself, if there is one.
@@ -95,7 +97,7 @@ pub async fn verify(
 ) -> Result<Vec<ChainReport>, StoreError> {
     let kept = store.chains().await?.into_iter().map(|(chain, _)| chain);
     let mut chains: BTreeSet<u64> = kept.collect();
-    evidence.add_anchored(&mut chains);
+    chains.extend(evidence.anchored_chains());
     let mut reports = Vec::with_capacity(chains.len());
     for chain in chains {
         // Before the records: a checkpoint that is made meanwhile may be ahead of the last page.

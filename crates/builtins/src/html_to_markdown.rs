@@ -1,6 +1,6 @@
 //! HTML to Markdown in linear time for any input.
 //!
-//! A small lexer first rewrites the page into well-nested HTML of known elements, at most
+//! Elements that the page hides are left out. A small lexer then rewrites the page into well-nested HTML of known elements, at most
 //! [`MAX_DEPTH`] deep. Only that reaches the parser and the Markdown writer: both recurse, and
 //! their repair of broken nesting is quadratic.
 #![deny(clippy::indexing_slicing)]
@@ -91,12 +91,13 @@ fn dropped_name(name: &str) -> &'static str {
     NAMES.iter().find(|known| **known == name).copied().unwrap_or_default()
 }
 
-/// Converts a page to Markdown; resolves addresses against `base`.
+/// Converts the text that a page shows to Markdown; resolves addresses against `base`.
 ///
 /// # Errors
 /// Those of the converter; the rewritten page never causes one.
 pub(crate) fn to_markdown(html: &str, base: Option<&Url>) -> Result<String, std::io::Error> {
-    htmd::HtmlToMarkdown::builder().build().convert(&flatten(html, base))
+    let shown = toolcrib_sanitizer::without_hidden(html);
+    htmd::HtmlToMarkdown::builder().build().convert(&flatten(&shown.html, base))
 }
 
 /// Rewrites the page to plain, well-nested HTML.
@@ -218,14 +219,15 @@ impl<'a> HtmlFlattener<'a> {
     fn void(&mut self, name: &str, tag: &Tag<'_>) {
         match name {
             "img" => {
-                let alt = attribute(tag.attributes, "alt").unwrap_or_default();
+                let alt = attribute(tag.attributes, "alt").unwrap_or_default().trim();
                 let src = attribute(tag.attributes, "src").and_then(|src| self.address(src));
                 if let Some(src) = src {
                     let (src, alt) = (quoted(&src), quoted(alt));
                     // Writing to a `String` cannot fail.
                     let _ = write!(self.out, "<img src=\"{src}\" alt=\"{alt}\">");
-                } else {
-                    self.text(alt);
+                } else if !alt.is_empty() {
+                    // Readers of the page do not see this text, so it is marked.
+                    self.text(&format!("(image: {alt})"));
                 }
             }
             "hr" => {
@@ -428,6 +430,8 @@ mod tests {
         check("<script>if (a < b) x()</script>after<style>p{}</style>", "after");
         check("a<svg><svg></svg><text>no</text></svg>b", "ab");
         check("<!-- <b> --><!DOCTYPE html>x", "x");
+        check("<p>a<span style='display:none'>b <b>c</b></span></p>", "a");
+        check("a<img alt='a dog' src='data:,x'>", "a(image: a dog)");
         check("1 < 2 <3 a<", "1 < 2 <3 a<");
         check("<pre>fn a() {\n    b\n}</pre>", "```\nfn a() {\n    b\n}\n```");
         check("<table><tr><th>a<th>b<tr><td>1<td>2</table>", "| a | b |\n| - | - |\n| 1 | 2 |");

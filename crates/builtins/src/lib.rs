@@ -23,6 +23,7 @@
 
 mod content_search;
 pub mod document;
+pub mod executed_files;
 pub mod external_tools;
 pub mod fs;
 mod git;

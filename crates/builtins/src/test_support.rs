@@ -43,6 +43,7 @@ pub(crate) fn context() -> CallCtx {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Built-in tools tested through their handlers, with real files and a local server.
 
 mod code_search;
+mod declared_programs;
 mod diff_editor;
 mod file_changes;
 mod http_tools;

@@ -15,6 +15,7 @@ use toolcrib_app::mcp::client::{ServerConfig, servers_file};
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::vault::Vault;
+use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
 use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
     Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
@@ -38,7 +39,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))
 }
 
-/// Runs a command to its end. What still blocks in the background, such as a name look-up that nobody waits for, is left behind.
+/// Runs a command to its end. What still blocks in the background, such as an abandoned name lookup, is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let result = runtime.block_on(future);
@@ -84,27 +85,32 @@ pub(crate) async fn build_with_mcp_server(
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
-    stores_of(None)
+    open_stores(SharedIdentity::default())
 }
 
-/// The same for a daemon, which `instance` identifies in a shared database.
+/// The same for a daemon, which the other daemons of a shared database list. `instance` identifies
+/// it across restarts.
 pub(crate) fn daemon_stores(instance: Option<String>) -> Result<Stores, Failure> {
-    stores_of(instance)
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let process = ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() };
+    open_stores(SharedIdentity { process: Some(process), instance })
 }
 
-fn stores_of(instance: Option<String>) -> Result<Stores, Failure> {
+fn open_stores(identity: SharedIdentity) -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, SharedStoreMode::Signed { instance }),
+        StoreKind::Shared(url) => open_shared_stores(url, true, shared_options(identity)?),
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::open(Some(&database_path()?))
             .map_err(|error| Failure::configuration(error.to_string())),
     }
 }
 
-/// The same without the key of the audit, for whoever verifies it: closing them signs nothing.
+/// The same without the key of the audit, for verification: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, SharedStoreMode::Unsigned),
+        StoreKind::Shared(url) => {
+            open_shared_stores(url, false, shared_options(SharedIdentity::default())?)
+        }
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::unsigned(&database_path()?)
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -154,27 +160,40 @@ const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 /// Nothing is kept longer than the process lives.
 const IN_MEMORY: &str = "memory:";
 
-/// How a shared database is opened.
-#[cfg_attr(not(feature = "postgres"), expect(dead_code, reason = "only Postgres is shared"))]
-enum SharedStoreMode {
-    /// With the key of the audit.
-    Signed { instance: Option<String> },
-    /// Without it: closing the stores signs nothing.
-    Unsigned,
+/// What a shared database knows of this process; a command has neither.
+#[derive(Default)]
+struct SharedIdentity {
+    process: Option<ProcessIdentity>,
+    instance: Option<String>,
+}
+
+/// Says what happens to missing migrations of a shared database: `apply` (default) or `refuse`.
+const DATABASE_MIGRATIONS: &str = "TOOLCRIB_DATABASE_MIGRATIONS";
+
+fn shared_options(identity: SharedIdentity) -> Result<SharedOptions, Failure> {
+    let migrations = match Env::from_process().text(DATABASE_MIGRATIONS)?.as_deref() {
+        None | Some("apply") => Migrations::Apply,
+        Some("refuse") => Migrations::Refuse,
+        Some(_) => {
+            let words = format!("{DATABASE_MIGRATIONS} must be `apply` or `refuse`");
+            return Err(Failure::configuration(words));
+        }
+    };
+    let SharedIdentity { process, instance } = identity;
+    Ok(SharedOptions { identity: process, instance, migrations })
 }
 
 /// Connects on a thread of its own: callers may be async already.
 #[cfg(feature = "postgres")]
-fn open_shared_stores(url: String, mode: SharedStoreMode) -> Result<Stores, Failure> {
+fn open_shared_stores(url: String, signs: bool, shared: SharedOptions) -> Result<Stores, Failure> {
     let state = state_folder()?;
     let connecting = std::thread::spawn(move || {
         let runtime = runtime()?;
         let stores = runtime.block_on(async {
-            match mode {
-                SharedStoreMode::Signed { instance } => {
-                    Stores::connect(&url, &state, instance).await
-                }
-                SharedStoreMode::Unsigned => Stores::connect_unsigned(&url).await,
+            if signs {
+                Stores::connect(&url, &state, shared).await
+            } else {
+                Stores::connect_unsigned(&url, shared).await
             }
         });
         stores.map_err(|error| Failure::configuration(error.to_string()))
@@ -184,10 +203,15 @@ fn open_shared_stores(url: String, mode: SharedStoreMode) -> Result<Stores, Fail
 }
 
 #[cfg(not(feature = "postgres"))]
-fn open_shared_stores(_url: String, _mode: SharedStoreMode) -> Result<Stores, Failure> {
-    Err(Failure::configuration(format!(
+fn open_shared_stores(_: String, _: bool, _: SharedOptions) -> Result<Stores, Failure> {
+    Err(without_postgres())
+}
+
+#[cfg(not(feature = "postgres"))]
+pub(crate) fn without_postgres() -> Failure {
+    Failure::configuration(format!(
         "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
-    )))
+    ))
 }
 
 pub(crate) fn database_path() -> Result<PathBuf, Failure> {
@@ -195,7 +219,7 @@ pub(crate) fn database_path() -> Result<PathBuf, Failure> {
 }
 
 /// Builds what is only looked at, with the switches that are stored. No call can run on it, so every current folder will do, and a database
-/// that there is not, or that cannot be used, hinders nobody.
+/// that is missing or cannot be used is ignored.
 pub(crate) async fn inspect(world: &WorkspaceArgs, json: bool) -> Result<Toolcrib, Failure> {
     Ok(inspect_builder(world, json)?.build().await?)
 }
@@ -250,7 +274,7 @@ pub(crate) async fn build_for_calls(
     build_call_toolcrib(world, on_ask, true).await
 }
 
-/// The same for calls that are only looked at: where nobody is, nobody can be asked.
+/// The same for calls that are only predicted: without an approver, no question can be asked.
 pub(crate) async fn build_read_only(
     world: &WorkspaceArgs,
     on_ask: Option<OnAsk>,
@@ -281,6 +305,7 @@ async fn build_call_toolcrib(
     let mut builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .run_setup(setup.to_value())
+        .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
     let is_anybody_there = at_work || on_ask.is_some() || console.has_person();
     let approver = session::select_approver(on_ask, &console, &stores.approvals);
@@ -296,11 +321,11 @@ async fn build_call_toolcrib(
 
 /// How long a question of the door waits.
 pub(crate) fn apply_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
-    // Whoever says what asking means says it for every channel.
+    // A meaning of asking that the caller sets holds for every channel.
     settings.engine.ask_everywhere = on_ask.is_some();
     match on_ask {
         Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
-        // Nobody looks at it now, so no time runs.
+        // The question is not on a screen, so its time does not run.
         Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
         Some(OnAsk::Deny) | None => {}
     }
@@ -344,7 +369,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.discovery = config.tool_search_settings(&Env::from_process())?;
     settings.opener = desktop_opener();
     settings.mcp_servers = mcp_servers()?;
-    // A model that could write its own policy, or read the keys beside it, would need nobody's approval.
+    // A model that could write its own policy, or read the keys beside it, would need no approval.
     settings.protected = config_folder().into_iter().chain([config.path.clone()]).collect();
     settings.protected.extend(config.key_files(&Env::from_process()));
     settings.protected.extend(userland_folder());
@@ -451,7 +476,7 @@ pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Tools that the configuration names and nobody here has.
+/// Tools that the configuration names and this machine does not have.
 pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<UnknownTool<'a>> {
     if config.configured_tools().next().is_none() {
         return Vec::new();
@@ -474,7 +499,7 @@ pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<
         .collect()
 }
 
-/// A tool that the configuration names and nobody here has.
+/// A tool that the configuration names and this machine does not have.
 pub(crate) struct UnknownTool<'a> {
     name: &'a str,
     /// The one that was probably meant.
@@ -494,7 +519,7 @@ impl fmt::Display for UnknownTool<'_> {
     }
 }
 
-/// Names of tools in matchers of hooks that nobody here has: such a hook would never run, without a word.
+/// Names of unknown tools in matchers of hooks: such a hook would silently never run.
 pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<UnknownMatcher> {
     let hooks = config.command_hooks(&Env::from_process());
     let is_unknown = |name: &str| toolcrib.spec(name).is_none();
@@ -597,7 +622,7 @@ fn locale() -> Option<String> {
     (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
 }
 
-/// Folders of tools: the person's own, the workspace's, and those that were named. What a workspace brings along may be anybody's: its
+/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a workspace is unknown: its
 /// tools never count as harmless, unless the owner trusts it.
 fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
     let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
@@ -649,7 +674,7 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     folders
 }
 
-/// Skills that were taken over from MCP servers, in a folder for each server, so that nobody's take the place of another's.
+/// Skills that were taken over from MCP servers, in a folder for each server, so that no server replaces the skills of another.
 pub(crate) fn server_skills(config: &Path) -> PathBuf {
     config.join("server-skills")
 }

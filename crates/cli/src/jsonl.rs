@@ -13,6 +13,14 @@ const LINE_BYTES: usize = 64 * 1024 * 1024;
 /// Answers every line of standard input. A line that cannot be read or answered gets its error, the next one is read, and the filter ends
 /// with the exit code of a usage error.
 pub(crate) fn run_filter<T: DeserializeOwned>(
+    answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
+) -> Result<u8, Failure> {
+    run_filter_with(Map::new(), answer)
+}
+
+/// The same; the error of a line that cannot be read has these members too.
+pub(crate) fn run_filter_with<T: DeserializeOwned>(
+    unreadable: Map<String, Value>,
     mut answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
 ) -> Result<u8, Failure> {
     let mut input = io::stdin().lock();
@@ -33,9 +41,15 @@ pub(crate) fn run_filter<T: DeserializeOwned>(
         } else {
             (Value::Null, Err("longer than 64 MiB".to_owned()))
         };
-        let reply = request.and_then(&mut answer).unwrap_or_else(|error| {
+        let reply = match request {
+            Ok(request) => answer(request).map_err(|error| error_reply(number, &error)),
+            Err(error) => {
+                Err(error_reply(number, &error).into_iter().chain(unreadable.clone()).collect())
+            }
+        };
+        let reply = reply.unwrap_or_else(|error| {
             code = 2;
-            error_reply(number, &error)
+            error
         });
         let mut text = serde_json::to_vec(&with_id(id, reply)).map_err(io::Error::other)?;
         text.push(b'\n');
@@ -77,7 +91,7 @@ fn read<T: DeserializeOwned>(line: &[u8]) -> (Value, Result<T, String>) {
     (id, serde_json::from_value(value).map_err(|error| error.to_string()))
 }
 
-/// The parser counts lines from the start of this one, which says nothing to somebody who sent many.
+/// The parser counts lines from the start of this one, which is useless to a caller that sent many.
 fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);

@@ -69,6 +69,7 @@ impl From<SubmitError> for Failure {
         let code = match &error {
             // HTTP 409 and 400: asked for in a way that cannot be answered.
             SubmitError::KeyReused(_) | SubmitError::BadKey | SubmitError::SecretKey => 2,
+            SubmitError::OtherEnvironment(_) => 3,
             SubmitError::RunningElsewhere(_) | SubmitError::Store(_) => 1,
         };
         Self { code, message: error.to_string() }
@@ -111,7 +112,7 @@ pub(crate) fn print_failure(failure: &Failure, as_json: bool) {
     }
 }
 
-/// Reads standard input to its end. Somebody who only typed the command would wait for ever without a word.
+/// Reads standard input to its end. A person who only typed the command would wait forever without a message.
 pub(crate) fn read_stdin() -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         eprint_line("toolcrib: reading from the terminal; end the input with Ctrl-D");
@@ -168,7 +169,7 @@ pub(crate) fn warn_once(text: &str) {
     }
 }
 
-/// Begins a line beside the data that somebody ends by typing.
+/// Begins a line on stderr that a person ends by typing.
 pub(crate) fn eprint_prompt(text: &str) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "{text}").and_then(|()| err.flush());

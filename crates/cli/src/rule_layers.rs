@@ -11,7 +11,7 @@ use crate::bootstrap;
 use crate::config::{Config, Env};
 use crate::output::Failure;
 
-/// The rules of whoever runs the machine. They are always read: nothing that a caller sets leaves them out.
+/// The rules of the operator of the machine. They are always read: nothing that a caller sets leaves them out.
 const MANAGED: &str = "/etc/toolcrib/rules.toml";
 /// Names one more file of such rules, which has to be there.
 const MANAGED_VARIABLE: &str = "TOOLCRIB_MANAGED_RULES";

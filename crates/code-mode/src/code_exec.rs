@@ -207,7 +207,7 @@ impl CodeExec {
     ) -> Result<ToolOutput, ToolError> {
         let Some(run) = ctx.run else {
             // Outside of a run no later call can use the variables.
-            let mut kernel = self.pythons.start().await?;
+            let mut kernel = self.pythons.start(&ctx.path_denials).await?;
             return self.run(ctx, args, &mut kernel, printed, Vec::new()).await;
         };
         let place = self.kernels.slot(&run.to_string());
@@ -218,7 +218,7 @@ impl CodeExec {
             }
         };
         let reset = args.reset.unwrap_or(false);
-        let (mut kernel, gone) = seat.kernel(reset, self.pythons.start()).await?;
+        let (mut kernel, gone) = seat.kernel(reset, self.pythons.start(&ctx.path_denials)).await?;
         let gone = gone.map(|why| {
             format!("(This is a new start: the variables of before are gone because {why}.)")
         });

@@ -55,6 +55,8 @@ pub(crate) struct KernelConfig<'a> {
     pub(crate) scratch: &'a Path,
     /// Paths that no code may read.
     pub(crate) denied: &'a [PathBuf],
+    /// Paths that appear empty.
+    pub(crate) masked: Vec<PathBuf>,
     pub(crate) minimum: Level,
     /// Memory limit in bytes.
     pub(crate) memory: u64,
@@ -392,6 +394,7 @@ fn job(making: &KernelConfig<'_>, folder: &Path) -> (Job, Policy) {
         writable: vec![folder.to_owned()],
         read_only: Vec::new(),
         denied: making.denied.to_vec(),
+        masked: making.masked.clone(),
         network: Network::None,
         resources: Resources {
             memory: Some(making.memory),

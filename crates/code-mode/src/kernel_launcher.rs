@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use toolcrib_core::{ErrorType, ToolError};
+use toolcrib_core::{ErrorType, PathDenials, ToolError};
 
 use crate::kernel::{Kernel, KernelConfig};
 use crate::python_discovery::{Interpreter, InterpreterError};
@@ -22,16 +22,19 @@ impl KernelLauncher {
         Arc::new(Self { setup, found: Mutex::default() })
     }
 
-    /// Starts a kernel.
+    /// Starts a kernel, to which what rules deny appears empty.
     ///
     /// # Errors
     /// A [`ToolError`]: no code has run.
-    pub(crate) async fn start(&self) -> Result<Kernel, ToolError> {
+    pub(crate) async fn start(&self, denials: &Arc<dyn PathDenials>) -> Result<Kernel, ToolError> {
+        let masked = self.setup.masks.masked(denials).await?;
         let interpreter = &self.interpreter().await.map_err(|error| no_python(&error))?;
         let Setup { backend, scratch, denied, minimum, memory, .. } = &self.setup;
         let (minimum, memory) = (*minimum, *memory);
-        Kernel::start(&KernelConfig { backend, interpreter, scratch, denied, minimum, memory })
-            .await
+        let denied = denied.as_slice();
+        let config =
+            KernelConfig { backend, interpreter, scratch, denied, masked, minimum, memory };
+        Kernel::start(&config).await
     }
 
     /// The Python for a new kernel. Searched again if the state of the managed environment has

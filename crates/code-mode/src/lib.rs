@@ -43,7 +43,7 @@ mod worker_protocol;
 
 pub use kernel_pool::KernelPool;
 pub use python_discovery::{Interpreter, InterpreterError};
-pub use setup::{Setup, source, source_with};
+pub use setup::{MaskFinder, Setup, source, source_with};
 pub use tool_chain::{
     ChainError, ChainFile, ChainFolder, KeywordSearch, SavedChains, ToolMatches, ToolSearch,
     check_syntax,

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{Entry, Handler, TypedHandler};
+use toolcrib_core::{BoxFuture, Entry, Handler, PathDenials, ToolError, TypedHandler};
 use toolcrib_sandbox::{Backend, Level};
 
 use crate::code_exec::CodeExec;
@@ -41,12 +41,26 @@ pub struct Setup {
     pub search: Arc<dyn ToolSearch>,
     /// Files and folders that no code may read, wherever they are.
     pub denied: Vec<PathBuf>,
+    /// Finds the paths that rules hide from code.
+    pub masks: Arc<dyn MaskFinder>,
     /// The weakest acceptable sandbox; never less than [`Level::Reduced`].
     pub minimum: Level,
     /// Memory limit of one kernel with all its processes, in bytes.
     pub memory: u64,
     /// The interpreter workers, shared by all tools with this setup.
     pub workers: SharedWorkerPool,
+}
+
+/// Finds what must be hidden from a Python process of what rules keep from a call.
+pub trait MaskFinder: Send + Sync {
+    /// The files and folders that must appear empty.
+    ///
+    /// # Errors
+    /// A refusal for the model if they cannot be found; then no process is started.
+    fn masked<'a>(
+        &'a self,
+        denials: &'a Arc<dyn PathDenials>,
+    ) -> BoxFuture<'a, Result<Vec<PathBuf>, ToolError>>;
 }
 
 impl std::fmt::Debug for Setup {

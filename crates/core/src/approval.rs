@@ -28,6 +28,18 @@ pub enum ReasonKind {
     Risk,
     /// The call would connect to hosts that are not allowed.
     Host,
+    /// The call would change a file that another program executes on its own. No grant answers it.
+    ExecutedFile,
+    /// The call is one that always asks; no grant answers it.
+    Floor,
+}
+
+impl ReasonKind {
+    /// Whether no grant answers such a question: it is asked each time.
+    #[must_use]
+    pub fn always_asks(self) -> bool {
+        matches!(self, Self::ExecutedFile | Self::Floor)
+    }
 }
 
 /// One reason for a question.

@@ -143,6 +143,11 @@ pub struct Batch {
     #[serde(default)]
     #[serde(rename = "again")]
     pub is_replay: bool,
+    /// Identity of the tool environment that a stored batch was asked in: workspace, policy and
+    /// tools, as the program around the engine names it. Only a process with the same identity
+    /// carries the batch out. Empty = it is not stored, or an earlier version stored it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub environment: String,
     /// The running call that makes these calls. Resuming one of them resumes that call afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[serde(rename = "within")]
@@ -160,6 +165,7 @@ impl Batch {
             view: Arc::default(),
             calls,
             is_replay: false,
+            environment: String::new(),
             parent_call: None,
         }
     }

@@ -103,6 +103,10 @@ error_types! {
     StoreFailed = "store_failed", Failed, 503, 1, retry false;
     /// The call was started, and it is unknown whether it finished.
     UnknownOutcome = "unknown_outcome", Unknown, 500, 125, retry false;
+    /// The call ran, and its outcome could not be recorded. The answer has what the tool returned
+    /// ([`Outcome::unrecorded`](crate::Outcome::unrecorded)); the record may later say `unknown`.
+    /// 507 is Insufficient Storage (RFC 4918, section 11.5), 74 is `EX_IOERR` of `sysexits.h`.
+    NotRecorded = "not_recorded", Unknown, 507, 74, retry false;
 }
 
 impl fmt::Display for ErrorType {

@@ -33,6 +33,8 @@ pub struct GateInput<'a> {
     pub effect: Effect,
     /// Assessed reach.
     pub reach: Reach,
+    /// Whether the call runs a program where path rules cannot be enforced.
+    pub unconfined: bool,
     /// Permissions that the call needs beyond the declared ones.
     pub extra_permissions: &'a [Permission],
     /// Taint labels of the run; none outside a run.

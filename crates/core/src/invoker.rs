@@ -190,9 +190,20 @@ pub enum DecideError {
         "this decision does not fit the question: answer or skip a question of the model; approve, deny or edit a call"
     )]
     WrongKind,
+    /// Edited arguments keep a masked secret while others change, and the editor may not read that
+    /// secret: the edit could send it elsewhere.
+    #[error(
+        "the edit keeps `***`, which stands for a secret, and changes other arguments: write the value itself, leave that argument out, or approve the call as it is"
+    )]
+    KeepsMask,
     /// The deadline has passed; the outcome is `expired`.
     #[error("the approval request has expired")]
     Expired,
+    /// This process cannot carry the call out as it was asked: it works in another workspace, under
+    /// other settings, or without the tool. Nothing was decided or run. The text says which, and
+    /// what to do.
+    #[error("{0}")]
+    OtherEnvironment(String),
     /// The store failed.
     #[error("{0}")]
     Store(String),

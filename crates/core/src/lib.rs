@@ -24,6 +24,7 @@ pub mod catalog;
 pub mod clock;
 pub mod conversation;
 pub mod defaults;
+pub mod display_text;
 pub mod entry;
 pub mod error;
 pub mod gate;
@@ -35,6 +36,7 @@ pub mod kill_switch;
 pub mod nested_calls;
 pub mod outcome;
 pub mod output;
+pub mod path_denials;
 pub mod permission;
 pub mod rule;
 pub mod schema;
@@ -74,8 +76,11 @@ pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TokenI
 pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage};
 pub use kill_switch::KillSwitch;
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
-pub use outcome::{ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict};
+pub use outcome::{
+    ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd,
+};
 pub use output::{Blob, Block, ToolOutput, Trust};
+pub use path_denials::{DenialReach, NoPathDenials, PathAccess, PathDenials};
 pub use permission::{Permission, PermissionState, Permissions};
 pub use rule::{Decider, RuleRef, Ruling, Verdict};
 pub use seal::{SealError, Sealer};

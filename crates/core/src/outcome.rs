@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::artifact::ArtifactRef;
 use crate::canonical_json;
@@ -13,6 +13,7 @@ use crate::id::CallId;
 use crate::output::{Block, Trust};
 use crate::rule::Ruling;
 use crate::spec::{Effect, Reach, Risk};
+use crate::store::StoreError;
 use crate::taint::Labels;
 use crate::tool_name::ToolName;
 
@@ -175,12 +176,20 @@ pub struct Report {
     pub reach: Option<Reach>,
     /// Name of the person who approved, if one was asked.
     pub approved_by: Option<String>,
+    /// Calls that this call made and that were denied because no approver could be asked.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unapproved_children: u32,
     /// The policy's ruling; `None` if the call did not reach policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ruling: Option<Ruling>,
     /// Taint labels of the run before the call.
     #[serde(default, skip_serializing_if = "Labels::is_empty")]
     pub labels: Labels,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 /// The result as the model reads it.
@@ -242,6 +251,30 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// How the call reached the outcome.
     pub report: Report,
+    /// What the tool returned, if the store could not record it. The outcome then is `unknown` with
+    /// [`ErrorType::NotRecorded`]: a later reader of the store may find no other. Never stored.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<Box<UnrecordedEnd>>,
+}
+
+/// How a call ended as its process saw it, without a record of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnrecordedEnd {
+    /// How it ended.
+    pub kind: OutcomeKind,
+    /// The result or the error.
+    pub result: Result<ModelResult, ToolError>,
+}
+
+impl UnrecordedEnd {
+    /// The form that models and callers read: that of [`Outcome::to_wire`], with the outcome's
+    /// kind.
+    #[must_use]
+    pub fn to_wire(&self) -> Value {
+        let mut wire = wire_result(&self.result);
+        wire.insert("outcome".to_owned(), json!(self.kind));
+        wire.into()
+    }
 }
 
 impl Outcome {
@@ -256,6 +289,18 @@ impl Outcome {
     #[must_use]
     pub fn hash_text(text: &str) -> String {
         canonical_json::sha256_text(text)
+    }
+
+    /// This outcome without a record: the store failed with `error`.
+    #[must_use]
+    pub fn into_unrecorded(self, error: &StoreError) -> Self {
+        let text = format!(
+            "The call ran and `unrecorded` has what it returned, but its outcome could not be recorded ({error}), so its record may later say that its outcome is unknown. Do not call it again without checking what it did."
+        );
+        let end = UnrecordedEnd { kind: self.kind, result: self.result };
+        let error = ToolError::new(ErrorType::NotRecorded, text);
+        let kind = error.error_type.outcome();
+        Self { kind, result: Err(error), unrecorded: Some(Box::new(end)), ..self }
     }
 
     /// The error type, if the call failed.
@@ -290,42 +335,58 @@ impl Outcome {
     /// so no delimiter needs protection (docs/adr/0002).
     #[must_use]
     pub fn to_wire(&self) -> Value {
-        let mut wire = match &self.result {
-            Ok(r) if r.is_error => json!({
-                "status": "error",
-                "error_type": ErrorType::ExecutionError,
-                "message": r.result,
-            }),
-            Ok(r) => json!({"status": "success", "result": r.result}),
-            Err(e) => json!({"status": "error", "error_type": e.error_type, "message": e.message}),
-        };
-        if let Some(object) = wire.as_object_mut() {
-            self.add_envelope(object);
-        }
-        wire
-    }
-
-    fn add_envelope(&self, wire: &mut serde_json::Map<String, Value>) {
-        if let Ok(result) = &self.result {
-            if result.trust != Trust::Tool {
-                wire.insert("trust".to_owned(), json!(result.trust));
-                if let Some(source) = &result.source {
-                    wire.insert("source".to_owned(), json!(source));
-                }
-            }
-            if let Some(artifact) = &result.artifact {
-                wire.insert("artifact".to_owned(), json!(artifact));
-            }
-            if result.flagged {
-                wire.insert("warning".to_owned(), json!(FLAG_WARNING));
-            }
-            if !result.changes.is_empty() {
-                wire.insert("neutralised".to_owned(), json!(result.changes));
-            }
+        let mut wire = wire_result(&self.result);
+        if let Some(end) = &self.unrecorded {
+            wire.insert("unrecorded".to_owned(), end.to_wire());
         }
         if !self.notes.is_empty() {
             wire.insert("notes".to_owned(), json!(self.notes));
         }
+        wire.into()
+    }
+}
+
+fn wire_result(result: &Result<ModelResult, ToolError>) -> Map<String, Value> {
+    let mut wire = Map::new();
+    let mut put = |key: &str, value: Value| wire.insert(key.to_owned(), value);
+    match result {
+        Ok(r) if r.is_error => {
+            put("status", json!("error"));
+            put("error_type", json!(ErrorType::ExecutionError));
+            put("message", json!(r.result));
+        }
+        Ok(r) => {
+            put("status", json!("success"));
+            put("result", json!(r.result));
+        }
+        Err(e) => {
+            put("status", json!("error"));
+            put("error_type", json!(e.error_type));
+            put("message", json!(e.message));
+        }
+    }
+    if let Ok(result) = result {
+        add_envelope(&mut wire, result);
+    }
+    wire
+}
+
+fn add_envelope(wire: &mut Map<String, Value>, result: &ModelResult) {
+    let mut put = |key: &str, value: Value| wire.insert(key.to_owned(), value);
+    if result.trust != Trust::Tool {
+        put("trust", json!(result.trust));
+        if let Some(source) = &result.source {
+            put("source", json!(source));
+        }
+    }
+    if let Some(artifact) = &result.artifact {
+        put("artifact", json!(artifact));
+    }
+    if result.flagged {
+        put("warning", json!(FLAG_WARNING));
+    }
+    if !result.changes.is_empty() {
+        put("neutralised", json!(result.changes));
     }
 }
 
@@ -346,6 +407,7 @@ mod tests {
             result,
             notes: Vec::new(),
             report: Report::default(),
+            unrecorded: None,
         }
     }
 

@@ -22,6 +22,9 @@ pub enum Permission {
     /// Connect to a host that the owner's settings do not allow. It always needs an approval,
     /// whatever rules allow. The call names the host in its argument [`HOSTS_ARGUMENT`].
     Host(String),
+    /// Change a file that another program executes on its own; the text names both. It always needs
+    /// an approval, whatever rules, grants and presets allow.
+    ExecutedFile(String),
     /// Any other permission that a host or device grants by name, such as `location`.
     Named(String),
 }
@@ -34,6 +37,7 @@ impl fmt::Display for Permission {
             Self::Network => "network",
             Self::Exec => "exec",
             Self::Host(host) => return write!(f, "host {host}"),
+            Self::ExecutedFile(what) => return write!(f, "executed file {what}"),
             Self::Named(name) => name,
         })
     }

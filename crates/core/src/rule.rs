@@ -65,6 +65,15 @@ pub struct RuleRef {
     pub reason: Option<String>,
 }
 
+impl RuleRef {
+    /// The rule with its place and reason, as the name in a sentence: `Bash(rm:*) (rules.toml:9)`.
+    #[must_use]
+    pub fn named(&self) -> String {
+        let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{} ({}{reason})", self.rule, self.origin)
+    }
+}
+
 impl fmt::Display for RuleRef {
     /// One line: `deny Bash(git push:*) (rules.toml:12: pushing leaves this machine)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

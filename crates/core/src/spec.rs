@@ -43,6 +43,12 @@ impl Effect {
     pub fn is_repeatable(self) -> bool {
         self <= Self::Idempotent
     }
+
+    /// Whether the call changes nothing at all.
+    #[must_use]
+    pub fn only_reads(self) -> bool {
+        self <= Self::Read
+    }
 }
 
 /// How far a call reaches; taint rules depend on it.
@@ -326,6 +332,9 @@ pub struct Assessment {
     pub effect: Effect,
     /// Reach of this call.
     pub reach: Reach,
+    /// Whether the call runs a program of its caller's choice where path rules cannot be enforced:
+    /// without a sandbox. Such a call asks while a rule denies a path.
+    pub unconfined: bool,
     /// Permissions that the call needs beyond the declared ones.
     pub permissions: Vec<Permission>,
     /// Locks held while it runs: files, an account, a session.
@@ -343,6 +352,7 @@ impl Assessment {
             risk: spec.risk,
             effect: spec.effect,
             reach: spec.reach,
+            unconfined: false,
             permissions: Vec::new(),
             concurrency: Vec::new(),
             summary: None,

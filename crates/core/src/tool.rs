@@ -18,6 +18,7 @@ use crate::error::ToolError;
 use crate::id::{CallId, RunId};
 use crate::nested_calls::ParentHandler;
 use crate::output::{Block, ToolOutput};
+use crate::path_denials::PathDenials;
 use crate::spec::{Assessment, ToolSpec};
 
 /// A result written in pieces. Memory stays bounded at any length; the complete text becomes an
@@ -84,6 +85,9 @@ pub struct CallCtx {
     pub deadline: Instant,
     /// Opens streams for large results.
     pub streams: Arc<dyn Streams>,
+    /// The files and folders that rules keep from this call. Every tool that reads or changes files
+    /// leaves them out, and a program that it starts does not find them.
+    pub path_denials: Arc<dyn PathDenials>,
 }
 
 impl CallCtx {

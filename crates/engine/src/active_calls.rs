@@ -33,7 +33,7 @@ const SHARDS: usize = 16;
 struct TableEntry {
     call: CallId,
     cancel: CancellationToken,
-    /// Whether somebody stopped it: an attempt that begins after that is stopped too.
+    /// Whether the call was stopped: an attempt that begins after that is stopped too.
     is_stopped: bool,
     /// Whether only its end has to be recorded: nothing stops it any more.
     is_over: bool,
@@ -137,7 +137,7 @@ impl CallTable {
     }
 
     pub(crate) fn cancel_all(&self, is_meant: impl Fn(&RunningCall) -> bool) -> Vec<CallId> {
-        // Asked outside the table: whoever is asked may look at it.
+        // Called without the lock of the table: the callback may read the table.
         let meant: Vec<CallId> =
             self.running().iter().filter(|call| is_meant(call)).map(|call| call.call).collect();
         self.stop(|sitting| sitting.work.is_some() && meant.contains(&sitting.call))

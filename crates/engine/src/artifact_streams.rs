@@ -47,7 +47,7 @@ impl Streams for ArtifactStreams {
     }
 }
 
-/// The same for one attempt that somebody watches.
+/// The same for one attempt that has a subscriber.
 pub(crate) struct ProgressStreams {
     pub(crate) streams: Arc<ArtifactStreams>,
     pub(crate) watch: Arc<dyn BatchSubscriber>,

@@ -101,7 +101,7 @@ impl Budget {
         self.chain().any(tokens) || self.time_left() == Some(Duration::ZERO)
     }
 
-    /// Time that is left on this run and its parents; `None` = nobody limits it.
+    /// Time that is left on this run and its parents; `None` = no limit is set.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.chain()
             .filter_map(|b| {
@@ -173,7 +173,9 @@ pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
     let what = match short {
         BudgetShortfall::Calls(limit) => format!("all {limit} calls of this run are used"),
         BudgetShortfall::Tokens(limit) => {
-            format!("the {limit} tokens of this run are used (estimated where nobody reports them)")
+            format!(
+                "the {limit} tokens of this run are used (estimated where the provider reports none)"
+            )
         }
         BudgetShortfall::Time(limit) => {
             format!("the {} s of tool time of this run are used", limit.as_secs())

@@ -12,7 +12,7 @@
 //!   `Option`s because an outcome tells only what is known when the call ends; stages write them
 //!   and do not depend on them.
 //!
-//! Dropped before it is answered, in whatever phase, by cancellation, a panic or an abandoned
+//! Dropped before it is answered, in any phase, by cancellation, a panic or an abandoned
 //! future, a call still gets its one outcome: the drop guard is on `CallState` and uses the facts
 //! alone. This is also why phases are values beside the state and not a type parameter of it: the
 //! state is allocated once per call and never moves, and the guard needs no phase.
@@ -169,6 +169,8 @@ pub(crate) struct Attempts {
     pub(crate) run_time: Duration,
     /// The part of the run time in which its own calls ran or waited: they pay for themselves.
     pub(crate) child_time: Duration,
+    /// Child calls that were denied because no approver could be asked.
+    pub(crate) unapproved_children: u32,
     /// When the attempt began that runs now.
     pub(crate) started: Option<Instant>,
 }

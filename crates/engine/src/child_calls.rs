@@ -22,6 +22,7 @@ use crate::artifact_references;
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
 use crate::refused_answer::refused_answer;
+use crate::resume::decisions::NO_APPROVER;
 use parent::ParentContext;
 use stopwatch::{ApprovalWaitTimer, Stopwatch, StopwatchGuard};
 
@@ -39,6 +40,7 @@ pub(crate) struct ChildCalls {
     waits: Arc<Stopwatch>,
     busy: Stopwatch,
     questions: AtomicU32,
+    unapproved: AtomicU32,
     watch: Option<Arc<dyn BatchSubscriber>>,
 }
 
@@ -72,6 +74,7 @@ impl ChildCalls {
             waits: Arc::default(),
             busy: Stopwatch::default(),
             questions: AtomicU32::new(0),
+            unapproved: AtomicU32::new(0),
             watch: scope.subscriber.clone(),
         }
     }
@@ -79,6 +82,23 @@ impl ChildCalls {
     /// Time in which calls were at work or waited.
     pub(crate) fn busy(&self) -> Duration {
         self.busy.total()
+    }
+
+    /// Calls that were denied because no approver could be asked, also by calls of calls.
+    pub(crate) fn unapproved(&self) -> u32 {
+        self.unapproved.load(Ordering::Relaxed)
+    }
+
+    /// Counts a denial that no person decided.
+    async fn count_unapproved(&self, outcome: &Outcome) {
+        let mut count = outcome.report.unapproved_children;
+        if outcome.error_type() == Some(ErrorType::ApprovalDenied) {
+            let question = self.engine.approvals.for_call(outcome.call).await;
+            let decided = question.ok().flatten().and_then(|(_, record)| record);
+            let by_person = decided.is_some_and(|record| record.decided_by != NO_APPROVER);
+            count += u32::from(!by_person);
+        }
+        self.unapproved.fetch_add(count, Ordering::Relaxed);
     }
 
     /// Runs a call; `is_replay` = it may have run before.
@@ -108,7 +128,10 @@ impl ChildCalls {
         let engine = Arc::clone(&self.engine);
         let inside = Some(Arc::new(inside));
         match (self.engine.reentry.run)(engine, batch.clone(), watch, inside).await.pop() {
-            Some(Answer::Done(outcome)) => self.asked(*outcome, batch, within).await,
+            Some(Answer::Done(outcome)) => {
+                self.count_unapproved(&outcome).await;
+                self.asked(*outcome, batch, within).await
+            }
             Some(waits) => waits,
             None => refused_answer(call, ToolError::execution("no answer")),
         }
@@ -142,7 +165,7 @@ impl ChildCalls {
         at_most: Duration,
     ) -> Option<DecisionRecord> {
         let _waits = StopwatchGuard::of(&self.waits);
-        // Otherwise whoever asked about the call has told it.
+        // Otherwise the task that asked about the call has reported it.
         let is_untold = self.is_replay || request.question.is_some();
         if let Some(watch) = self.watch.as_ref().filter(|_| is_untold) {
             watch.on_approval_request(&self.masked_request(request));
@@ -164,7 +187,7 @@ impl ChildCalls {
         }
     }
 
-    /// Waits until nobody else runs this call; `false` = this one was stopped meanwhile.
+    /// Waits until no other task runs this call; `false` = this one was stopped meanwhile.
     async fn wait_until_free(&self, call: CallId) -> bool {
         loop {
             match self.engine.calls.call(call).await {
@@ -179,7 +202,7 @@ impl ChildCalls {
     }
 }
 
-/// Ends a question that nobody waits for any more; if somebody was faster, that is their decision. `None` = it could not be stored.
+/// Ends a question that no task waits for any more; if an approver was faster, their decision holds. `None` = it could not be stored.
 async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option<DecisionRecord> {
     let over = DecisionRecord::expiry(engine.clock.now_ms());
     match engine.approvals.decide(question, over.clone()).await.ok()? {
@@ -188,7 +211,7 @@ async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option
     }
 }
 
-/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: nobody is left to go on with it.
+/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: no task is left to resume it.
 struct OpenQuestion<'a> {
     engine: &'a Arc<EngineInner>,
     id: Option<ApprovalId>,
@@ -202,7 +225,7 @@ impl Drop for OpenQuestion<'_> {
         let engine = Arc::clone(self.engine);
         runtime.spawn(async move {
             if recorded_decision(&engine, id).await.is_some_and(|record| record.is_expiry()) {
-                // What cannot be written now is written by whoever asks for the call again.
+                // A failed write is repeated by the next request for this call.
                 let _ = (engine.reentry.resume)(Arc::clone(&engine), id, true).await;
             }
         });

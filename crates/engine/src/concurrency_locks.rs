@@ -28,7 +28,7 @@ enum Guard {
 }
 
 impl ConcurrencyLocks {
-    /// Waits for all of these keys, in an order that is the same for everybody, so that nobody waits in a circle.
+    /// Waits for all of these keys in one global order, so that no two calls wait for each other.
     pub(crate) async fn acquire_all(&self, mut keys: Vec<(String, Access)>) -> Vec<KeyLock> {
         // Exclusive comes after shared, and the later of two entries of one key is the one that is kept.
         keys.sort();
@@ -41,7 +41,7 @@ impl ConcurrencyLocks {
         held
     }
 
-    /// Waits for the key. tokio's lock is fair, so nobody starves.
+    /// Waits for the key. tokio's lock is fair, so no call starves.
     async fn acquire(&self, key: &str, access: Access) -> KeyLock {
         // Made first and dropped last: a wait that is given up leaves no unused key behind.
         let mut held = KeyLock { guard: None, key: key.to_owned(), keys: Arc::clone(&self.keys) };
@@ -61,7 +61,7 @@ impl Drop for KeyLock {
     fn drop(&mut self) {
         self.guard = None;
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
-        // Only the map itself still knows the lock: nobody holds it or waits for it.
+        // Only the map still refers to the lock: no call holds it or waits for it.
         if keys.get(&self.key).is_some_and(|lock| Arc::strong_count(lock) == 1) {
             keys.remove(&self.key);
         }
@@ -84,7 +84,7 @@ mod tests {
         assert!(futures_util::poll!(given_up.as_mut()).is_pending());
         drop((first, second));
         drop(writer.await);
-        assert!(!locks.keys.lock().unwrap().is_empty(), "somebody still waits");
+        assert!(!locks.keys.lock().unwrap().is_empty(), "a call still waits");
         drop(given_up);
         assert!(locks.keys.lock().unwrap().is_empty());
     }

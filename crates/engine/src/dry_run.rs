@@ -28,7 +28,7 @@ pub struct DryRunReport {
     pub refused: Option<ToolError>,
     /// Why a person would be asked.
     pub asks: Vec<ApprovalReason>,
-    /// What asking means here; `None` = nobody would be asked.
+    /// What asking means here; `None` = no approver would be asked.
     pub asking: Option<ApprovalRoute>,
 }
 
@@ -37,9 +37,9 @@ pub struct DryRunReport {
 pub enum ApprovalRoute {
     /// What was approved before answers it.
     Granted,
-    /// Somebody is asked, and the call waits for the answer.
+    /// The approver is asked, and the call waits for the answer.
     Asked,
-    /// Nobody is there to be asked, so it is denied.
+    /// There is no approver, so the call is denied.
     NoApprover,
     /// It waits in the inbox.
     Inbox,

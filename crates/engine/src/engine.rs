@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use toolcrib_core::invoker::DecideError;
+use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     AcceptedBatch, Answer, ApprovalId, ApprovalStore, ArtifactStore, Batch, BatchSubscriber,
     BoxFuture, CallId, CallStore, Catalog, DecisionRecord, Entry, ErrorType, GrantStore, Invoker,
@@ -25,7 +26,7 @@ use crate::idempotency::{self, SubmitError, Submitted};
 use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
-use crate::resume::decide;
+use crate::resume::{decide, environment, promise};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
@@ -105,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// Makes the switches in force those that are stored now: whatever other processes have set since. Calls at work feel it at their next
+    /// Makes the switches in force those that are stored now: including changes by other processes. Running calls see them at their next
     /// step. Whether anything is another than before; where nothing is, or none are stored, this costs one look into the store at most.
     ///
     /// # Errors
@@ -170,7 +171,7 @@ impl Engine {
         self.inner.active_calls.count()
     }
 
-    /// Stops one call, wherever in the pipeline it is: what has not run does not, a tool at work is told to stop. Its outcome is
+    /// Stops one call in any stage: a tool that has not started does not start, a running one is cancelled. Its outcome is
     /// `cancelled`, with the warning that it may have taken effect where that is so. `false` = no such call is here.
     pub fn cancel_call(&self, call: CallId) -> bool {
         self.inner.active_calls.cancel(call)
@@ -195,16 +196,53 @@ impl Engine {
         self.inner.claim().await
     }
 
-    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches among it are to be [finished](Self::finish).
+    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches that were asked in the environment of this engine
+    /// are among it, and are to be [finished](Self::finish); others stay for an engine of theirs.
     ///
     /// # Errors
     /// What the store says.
     pub async fn recover(&self) -> Result<Recovered, StoreError> {
         let inner = &self.inner;
-        inner.under_claim(|epoch| inner.calls.recover(epoch, inner.clock.now_ms(), true)).await
+        let recover = |epoch| inner.calls.recover(epoch, inner.clock.now_ms(), false);
+        let found = inner.under_claim(recover).await?;
+        Ok(Recovered { batches: environment::take_abandoned(inner).await?, ..found })
     }
 
-    /// Does something with the call store under this engine's number in it. Where somebody has taken the claim over, because its lease ran
+    /// Stores, before a decision, that this engine carries the call of the question out. The caller
+    /// ends the promise with [`CallStore::finish_batch`].
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn promise(&self, waiting: &PendingApproval) -> Result<AcceptedBatch, StoreError> {
+        promise::store(&self.inner, waiting).await
+    }
+
+    /// The open promise to carry the call of a question out, of any process.
+    ///
+    /// # Errors
+    /// What the store says.
+    pub async fn promised(
+        &self,
+        waiting: &PendingApproval,
+    ) -> Result<Option<AcceptedBatch>, StoreError> {
+        promise::find(&self.inner, waiting).await
+    }
+
+    /// Why a call that waits must not be approved here: this engine cannot carry it out, or has
+    /// another definition of its tool, which would void the approval. `None` = it may.
+    #[must_use]
+    pub fn decision_obstacle(&self, waiting: &PendingApproval) -> Option<String> {
+        environment::decision_obstacle(&self.inner, waiting)
+    }
+
+    /// Why this engine cannot carry out a call that waits for a decision: it was asked in another
+    /// environment, or its tool is not here. `None` = it can.
+    #[must_use]
+    pub fn obstacle(&self, waiting: &PendingApproval) -> Option<String> {
+        environment::obstacle(&self.inner, waiting)
+    }
+
+    /// Does something with the call store under this engine's number in it. Where another process has taken the claim over, because its lease ran
     /// out while the process was paused, nothing was done, and it is done again under a new number.
     ///
     /// # Errors
@@ -236,7 +274,7 @@ impl Engine {
         idempotency::submit(&self.inner, batch, key).await
     }
 
-    /// Runs a batch once for each key: whoever sends the same again gets the same answers, and nothing runs twice.
+    /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs twice.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -257,7 +295,7 @@ impl Engine {
         idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
-    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, nobody is asked or told, and
+    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, no approver is asked, no observer is notified, and
     /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
         dry_run::run(Arc::clone(&self.inner), batch).await
@@ -310,7 +348,7 @@ impl Engine {
         self.inner.observers.dropped_events()
     }
 
-    /// Events that observers were too slow for, so that nobody was told of them.
+    /// Events that were dropped because observers were too slow.
     #[must_use]
     pub fn dropped_events(&self) -> u64 {
         self.inner.observers.dropped_events()

@@ -16,10 +16,11 @@ use crate::artifact_streams::ArtifactStreams;
 use crate::child_calls::parent::{ParentContext, ParentLocks};
 use crate::concurrency_locks::ConcurrencyLocks;
 use crate::gate::Preset;
+use crate::late_records::LateRecords;
 use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::registry::Registry;
-use crate::resume::decisions::Decisions;
+use crate::resume::decisions::{Decisions, SecretAccess};
 use crate::resume::pending_approvals::PendingApprovals;
 use crate::secrets::{Sealing, Secrets};
 use crate::settings::EngineSettings;
@@ -69,6 +70,8 @@ pub(crate) struct EngineInner {
     pub(crate) shutdown: CancellationToken,
     /// What another process needs to go on with a call that waits here.
     pub(crate) setup: serde_json::Value,
+    /// Identity of the environment that calls are asked in, stored with them.
+    pub(crate) environment: String,
     /// Batches that were accepted under a key and are at work here.
     pub(crate) active_batches: ActiveBatches,
     /// Presets of agents that have one of their own.
@@ -76,6 +79,7 @@ pub(crate) struct EngineInner {
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
     pub(crate) sealing: Sealing,
+    pub(crate) late_records: LateRecords,
     pub(crate) epoch: AtomicU64,
     pub(crate) claiming: tokio::sync::Mutex<()>,
     pub(crate) received: AtomicU64,
@@ -107,7 +111,7 @@ impl EngineInner {
         Ok(self.epoch())
     }
 
-    /// Does something under the claim. Where somebody has taken that over, nothing of it was done, and it is done under a new one.
+    /// Does something under the claim. If another process has taken the claim over, nothing was done, and it is repeated under a new claim.
     pub(crate) async fn under_claim<T, F>(
         &self,
         act: impl Fn(u64) -> F + Send,
@@ -136,10 +140,12 @@ impl EngineInner {
             grants: &*self.grants,
             clock: &*self.clock,
             sealing: &self.sealing,
+            // An edit that reaches the engine itself comes from the terminal of its user.
+            secret_access: SecretAccess::MayRead,
         }
     }
 
-    /// Somebody took the claim over, because its lease was not renewed in time: the next call begins anew.
+    /// Another process took the claim over, because its lease was not renewed in time: the next call makes a new claim.
     pub(crate) fn lost_claim(&self, epoch: u64) {
         let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }

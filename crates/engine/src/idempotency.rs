@@ -6,13 +6,15 @@ use futures_util::FutureExt as _;
 use serde_json::json;
 use toolcrib_core::store::{ARGS_BYTES, KEY_CHARS};
 use toolcrib_core::{
-    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, IdempotencyKey, OutcomeKind,
-    RawArgs, SealError, StoreError, canonical_json,
+    Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, ErrorType, IdempotencyKey, Outcome,
+    OutcomeKind, RawArgs, SealError, StoreError, ToolError, canonical_json,
 };
 
 use crate::active_batches::SharedAnswers;
 use crate::engine_inner::EngineInner;
 use crate::invoke;
+use crate::refused_answer::refused_answer;
+use crate::resume::environment;
 
 /// The place of a batch among those at work; it is given up when the work ends, however it ends.
 struct ActiveBatchGuard {
@@ -53,14 +55,36 @@ pub enum SubmitError {
         "the idempotency key \"{0}\" was used before for other calls; use a new key for new calls"
     )]
     KeyReused(String),
-    /// The same batch is at work in another process, which has its answers.
+    /// The batch is accepted and has no answers here: another process runs it, or the store could
+    /// not record that a call starts. It may still run.
     #[error(
-        "the calls of the idempotency key \"{0}\" are running in another process; ask again later"
+        "the calls of the idempotency key \"{0}\" are accepted and have not ended; they may run in another process or as soon as the store works; ask again later under the same key"
     )]
     RunningElsewhere(String),
-    /// The store failed.
-    #[error("the calls could not be stored, so none of them was run: {0}")]
+    /// The batch was accepted in another environment, and its process is gone: a process of that
+    /// environment carries it out.
+    #[error(
+        "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which is gone; start a daemon with those settings to carry them out, or use a new key"
+    )]
+    OtherEnvironment(String),
+    /// The store failed. A commit that failed may have been done all the same.
+    #[error(
+        "the calls could not be stored ({0}). None of them was run now, but they may have been accepted: ask again under the same idempotency key, or look at the history, before you send them as new calls"
+    )]
     Store(StoreError),
+}
+
+impl SubmitError {
+    /// The row of the table of failures, for surfaces that report it as the end of a call.
+    #[must_use]
+    pub fn error_type(&self) -> ErrorType {
+        match self {
+            Self::BadKey | Self::SecretKey | Self::KeyReused(_) => ErrorType::ValidationError,
+            Self::RunningElsewhere(_) => ErrorType::UnknownOutcome,
+            Self::OtherEnvironment(_) => ErrorType::NotConfigured,
+            Self::Store(_) => ErrorType::StoreFailed,
+        }
+    }
 }
 
 /// What the store says to a batch, and what follows.
@@ -123,7 +147,7 @@ pub(crate) async fn invoke_once(
 }
 
 /// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this process stood still beyond its lease: the
-/// answers are with whoever has it now.
+/// the current owner of the claim answers.
 async fn answers(
     engine: &Arc<EngineInner>,
     BatchAcceptance { first, is_local: is_ours, .. }: BatchAcceptance,
@@ -138,21 +162,24 @@ async fn answers(
         return Ok(None);
     }
     for answer in answers.iter() {
-        if is_still_running(engine, answer).await {
+        if may_still_run(engine, answer).await {
             return Err(SubmitError::RunningElsewhere(key.to_owned()));
         }
     }
     Ok(Some(answers.to_vec()))
 }
 
-/// Whether a call is only unknown here, because it goes on in another task or process: it was decided about there.
-async fn is_still_running(engine: &EngineInner, answer: &Answer) -> bool {
-    let Some(outcome) = answer.outcome().filter(|outcome| outcome.kind == OutcomeKind::Unknown)
-    else {
-        return false;
+/// Whether an answer is not the end of its call: nothing is recorded of one, so that this batch may
+/// still run it, here or in another process. An answer under a key is final.
+async fn may_still_run(engine: &EngineInner, answer: &Answer) -> bool {
+    let is_open = |outcome: &&Outcome| {
+        let did_not_run = outcome.error_type() == Some(ErrorType::StoreFailed);
+        outcome.unrecorded.is_none() && (outcome.kind == OutcomeKind::Unknown || did_not_run)
     };
+    let Some(outcome) = answer.outcome().filter(is_open) else { return false };
     let there = engine.calls.call(outcome.call).await;
-    there.is_ok_and(|call| call.is_none_or(|call| call.row.end.is_none()))
+    engine.calls.keeps_details()
+        && !there.is_ok_and(|call| call.is_some_and(|call| call.row.end.is_some()))
 }
 
 /// Goes on with a batch that was taken over.
@@ -171,6 +198,7 @@ async fn accept(
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
     let unsealed = |error: SealError| SubmitError::Store(StoreError::Failed(error.to_string()));
     let kept = engine.sealing().seal_batch(&batch).map_err(unsealed)?;
+    let kept = Batch { environment: engine.environment.clone(), ..kept };
     let accept = |epoch| {
         let (key, batch) = (key.clone(), kept.clone());
         let accepted = AcceptedBatch { id, key, batch, accepted_at, epoch };
@@ -186,6 +214,9 @@ async fn accept(
         Acceptance::Known { first, is_owner_alive: is_worked_on } => {
             let is_ours = if is_worked_on {
                 first.epoch == accepted.epoch
+            } else if !environment::is_own(engine, &first.batch) {
+                let key = first.key.map(|key| key.key).unwrap_or_default();
+                return Err(SubmitError::OtherEnvironment(key));
             } else {
                 // Of several that find it left behind, one takes it.
                 let take = |epoch| engine.calls.take_batch(first.id, epoch);
@@ -196,7 +227,7 @@ async fn accept(
     }
 }
 
-/// Whether each call has its outcome or waits for a person, whoever ran it.
+/// Whether each call has its outcome or waits for a person, in any process.
 async fn is_done(engine: &EngineInner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
     for call in &batch.batch.calls {
         if has_ended(engine, call.id).await? {
@@ -242,7 +273,7 @@ fn args(args: &RawArgs) -> serde_json::Value {
     }
 }
 
-/// Begins the work of a batch, on a task of its own, so that it goes on when whoever asked goes away. If it is at work here, this waits for
+/// Begins the work of a batch, on a task of its own, so that it continues when the caller disconnects. If it is at work here, this waits for
 /// the same answers.
 fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     let mut at_work = engine.active_batches.lock();
@@ -254,15 +285,21 @@ fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     answers.clone()
 }
 
-/// Runs an accepted batch. What is recorded of its calls is always looked up first: whoever stored it may find that somebody who sent the
+/// Runs an accepted batch. Recorded calls are always looked up first: the process that stored the batch may find that another one that sent the
 /// same a moment later has already done it.
 async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
+    if !environment::is_own(&engine, &accepted.batch) {
+        let why = format!("Not run here: {}.", environment::other_environment(&accepted.batch));
+        let leave =
+            |call| refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, why.clone()));
+        return accepted.batch.calls.into_iter().map(leave).collect();
+    }
     loop {
         let epoch = engine.epoch();
         let batch = Batch { is_replay: true, ..accepted.batch.clone() };
         let answers = invoke::run(Arc::clone(&engine), batch, None, None).await;
-        // A call that could not be recorded, or runs elsewhere, keeps its batch open for whoever comes after a crash.
+        // A call that could not be recorded, or runs elsewhere, keeps its batch open for recovery after a crash.
         if is_done(&engine, &accepted).await == Ok(true) {
             // Not written, it is only looked through once more after a restart.
             let _ = engine.calls.finish_batch(accepted.id).await;

@@ -7,8 +7,8 @@
 //! interruption.
 //!
 //! Invariants, each with its tests in `tests/it/invariants.rs`
-//! 1. One outcome per call, whatever happens to it: refused, cancelled, crashed, dropped.
-//! 2. Nothing runs without an intent record.
+//! 1. One outcome per call in every case: refused, cancelled, crashed, dropped.
+//! 2. Nothing runs without an intent record, except what only reads while the disk is full.
 //! 3. The arguments that were approved are the arguments that run.
 //! 4. An error in policy denies; an error in observation never blocks.
 //! 5. Calls made by a script pass the same stages with their parent's budget.
@@ -33,6 +33,7 @@ mod failpoint;
 mod gate;
 mod idempotency;
 mod invoke;
+mod late_records;
 mod observers;
 mod open_runs;
 mod pipeline;
@@ -63,7 +64,7 @@ pub use engine::builder::EngineBuilder;
 pub use gate::{GrantedPermissions, PermissionGate, Preset};
 pub use idempotency::{SubmitError, Submitted};
 pub use policy::Policy;
-pub use resume::decisions::{Decisions, grant_from_decision};
+pub use resume::decisions::{Decisions, SecretAccess, grant_from_decision};
 pub use secrets::{Sealing, Secrets, StreamMask, TextMask};
 pub use settings::{EngineSettings, ToolSettings};
 pub use switch_cache::SWITCH_CACHE_TTL;

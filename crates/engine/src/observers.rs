@@ -11,7 +11,7 @@ use toolcrib_core::{Event, EventKind, Observer};
 
 /// Events that wait for slow observers; more are counted and dropped.
 const QUEUE: usize = 1024;
-/// Time that one observer has for one event before the next is told.
+/// Time that one observer has for one event before the next observer is called.
 const OBSERVER_TIMEOUT: Duration = Duration::from_secs(2);
 
 enum Message {
@@ -32,7 +32,7 @@ impl Observers {
         Self { list: list.into(), ..Self::default() }
     }
 
-    /// Tells of an event, if anybody wants it; `event` is only built then.
+    /// Sends an event if there are observers; `event` is only built then.
     pub(crate) fn notify(&self, kind: EventKind, event: impl FnOnce() -> Event) {
         if !self.list.iter().any(|observer| wants(&**observer, kind)) {
             return;
@@ -59,7 +59,7 @@ impl Observers {
         }
     }
 
-    /// Events that nobody was told because the queue was full.
+    /// Events that were dropped because the queue was full.
     pub(crate) fn dropped_events(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

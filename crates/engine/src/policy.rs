@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use toolcrib_core::{Clock, Gate, Guard, Permissions};
 
-use crate::gate::{GrantedPermissions, HostAllowlistGate, PermissionGate, RulesGate, TaintGate};
+use crate::gate::{
+    ExecutedFilesGate, GrantedPermissions, HostAllowlistGate, PermissionGate, RulesGate, TaintGate,
+};
 use crate::rules::RuleSet;
 use crate::settings::EngineSettings;
 
@@ -48,9 +50,10 @@ impl ActivePolicy {
     /// The policy with the gates of permissions, rules and taint, and after them those of the host.
     pub(crate) fn new(policy: Policy, host: &[Arc<dyn Gate>], clock: &Arc<dyn Clock>) -> Arc<Self> {
         let Policy { settings, rules, permissions, guards, secrets: _ } = policy;
-        let own: [Arc<dyn Gate>; 4] = [
+        let own: [Arc<dyn Gate>; 5] = [
             Arc::new(PermissionGate::new(permissions)),
             Arc::new(HostAllowlistGate),
+            Arc::new(ExecutedFilesGate),
             Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock))),
             Arc::new(TaintGate::new(&settings.tools)),
         ];

@@ -11,5 +11,6 @@ pub(crate) fn refused_answer(call: Call, error: ToolError) -> Answer {
         result: Err(error),
         notes: Vec::new(),
         report: Report::default(),
+        unrecorded: None,
     }))
 }

@@ -65,7 +65,7 @@ impl<'a> ResultTaint<'a> {
         raised.into_iter().filter_map(|(label, is_raised)| is_raised.then_some(label))
     }
 
-    /// Whose words these are. A failure's may be anybody's: it repeats file names, addresses and what servers said.
+    /// The origin of the text. A failure's text may have any origin: it repeats file names, addresses and answers of servers.
     fn trust(&self) -> Trust {
         match self.result {
             Ok(result) => result.trust,
@@ -86,7 +86,7 @@ impl<'a> ResultTaint<'a> {
                 let beside = !result.media.is_empty() || result.artifact.is_some();
                 structured || beside || !is_empty(&result.result)
             }
-            // A call that was stopped is told of in words of our own.
+            // The text about a stopped call is our own.
             Err(error) => self.ran && error.error_type != ErrorType::Cancelled,
         }
     }

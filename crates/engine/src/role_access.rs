@@ -1,8 +1,9 @@
-//! Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; and `allow_code_execution` above both.
+//! Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; and
+//! `allow_code_execution` above both.
 
 use std::collections::BTreeMap;
 
-use toolcrib_core::ToolSpec;
+use toolcrib_core::{Permission, ToolSpec};
 
 use crate::tool_names::names;
 
@@ -18,9 +19,23 @@ pub(crate) fn denied(
     if flags.is_empty() {
         return None;
     }
-    let code = spec.reach.exec.then_some(CODE_EXECUTION);
-    let code = code.and_then(|name| first_denying_flag(flags, role, std::iter::once(name)));
+    let runs = spec.reach.exec || spec.permissions.contains(&Permission::Exec);
+    let code = if runs { code_execution_denied(flags, role) } else { None };
     code.or_else(|| first_denying_flag(flags, role, names(spec)))
+}
+
+/// The flag that keeps a role from a call that runs code or programs although its tool does not
+/// always: its assessment adds these permissions.
+pub(crate) fn call_denied(
+    flags: &BTreeMap<String, bool>,
+    role: &str,
+    extra: &[Permission],
+) -> Option<String> {
+    if extra.contains(&Permission::Exec) { code_execution_denied(flags, role) } else { None }
+}
+
+fn code_execution_denied(flags: &BTreeMap<String, bool>, role: &str) -> Option<String> {
+    first_denying_flag(flags, role, std::iter::once(CODE_EXECUTION))
 }
 
 /// The role's own flags are asked first; where there is one, those for everybody say nothing.
@@ -99,5 +114,10 @@ mod tests {
         spec.reach.exec = false;
         let flags = BTreeMap::from([("allow_code_execution".to_owned(), false)]);
         assert_eq!(denied(&flags, "", &spec), None);
+        let flag = Some("allow_code_execution".to_owned());
+        spec.permissions = vec![Permission::Exec];
+        assert_eq!(denied(&flags, "", &spec), flag);
+        assert_eq!(call_denied(&flags, "", &[Permission::Exec]), flag);
+        assert_eq!(call_denied(&flags, "", &[Permission::FsRead]), None);
     }
 }

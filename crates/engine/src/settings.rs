@@ -16,7 +16,7 @@ pub struct ToolSettings {
     pub timeout: Option<Duration>,
     /// On or off, in place of the declared default.
     pub enabled: Option<bool>,
-    /// Off whatever a switch says: for whoever runs the machine, and not the tool's user.
+    /// Off, and no switch turns it on: for the operator of the machine, not the user of the tool.
     pub off_for_good: bool,
     /// Always ask first (`true`), or never for the sake of risk alone (`false`).
     pub ask: Option<bool>,
@@ -72,7 +72,7 @@ pub struct EngineSettings {
     pub flags: BTreeMap<String, bool>,
     /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied at once.
     pub inbox: bool,
-    /// Whether the approver is asked in every channel, because somebody has said what asking means (`--on-ask`).
+    /// Whether the approver is asked in every channel, because the caller has set the meaning of asking (`--on-ask`).
     pub ask_everywhere: bool,
     /// Calls of one source at once; `None` = no limit.
     pub max_per_source: Option<usize>,

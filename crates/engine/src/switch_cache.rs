@@ -10,8 +10,9 @@ use toolcrib_core::{StoreError, SwitchState, SwitchStore};
 use crate::registry::Registry;
 use crate::switches::{SwitchTarget, Switches};
 
-/// How old what is known of the switches may be where a call starts. A switch is in force everywhere once this time is over after it was
-/// stored: the kill switch of daemons that share a store is answered after this time, and within 100 ms.
+/// How old what is known of the switches may be where a call starts. A switch is in force
+/// everywhere once this time is over after it was stored: the kill switch of daemons that share a
+/// store is answered after this time, and within 100 ms, also in a busy process.
 pub const SWITCH_CACHE_TTL: Duration = Duration::from_millis(50);
 
 /// Where switches are stored, and when they were read last.
@@ -46,7 +47,7 @@ impl SwitchCache {
             return Ok(());
         }
         let _one_at_a_time = self.reading.lock().await;
-        // Somebody else may have read them meanwhile.
+        // Another task may have read them meanwhile.
         if !self.is_fresh() {
             self.read_alone(registry).await?;
         }

@@ -1,4 +1,4 @@
-//! Switches: what can be switched, and what somebody has switched by now.
+//! Switches: the features and tools that can be switched, and their stored states.
 
 use std::collections::HashMap;
 
@@ -60,7 +60,7 @@ impl SwitchTarget {
     }
 }
 
-/// What somebody has switched; what is not named here is as its definition and the settings have it. What is above a tool never touches the
+/// Stored switch states; a name without one is as its definition and the settings have it. What is above a tool never touches the
 /// tool's own switch, so that a group that comes back finds each of its tools as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Switches {
@@ -82,7 +82,7 @@ impl Switches {
         switches
     }
 
-    /// Sets one, or takes its setting back. A state that it cannot have is the strictest that it can have: nobody may be asked there.
+    /// Sets one, or takes its setting back. A state that it cannot have becomes the strictest that it can have.
     pub(crate) fn set(&mut self, switched: &SwitchTarget, state: Option<SwitchState>) {
         let state = state.map(|s| if switched.allows_state(s) { s } else { SwitchState::Off });
         match switched {
@@ -115,7 +115,7 @@ impl Switches {
         self.tiers.get(&tier) == Some(&SwitchState::Off)
     }
 
-    /// What somebody said of a feature; otherwise the settings count.
+    /// The stored state of a feature; otherwise the settings count.
     pub(crate) fn feature(&self, feature: &str) -> Option<SwitchState> {
         self.features.get(feature).copied()
     }
@@ -124,7 +124,7 @@ impl Switches {
         self.groups.get(group).copied()
     }
 
-    /// What somebody said of a tool: by its name, else the strictest by an alias, which may have been its name before.
+    /// The stored state of a tool: by its name, else the strictest by an alias, which may have been its name before.
     pub(crate) fn tool(&self, spec: &ToolSpec) -> Option<SwitchState> {
         if self.tools.is_empty() {
             return None;

@@ -15,13 +15,13 @@ use crate::tool_names::remote_spelling;
 /// A resolved view, with what the pipeline needs of each tool.
 pub(crate) struct ResolvedView {
     pub(crate) view: Arc<View>,
-    /// The policy that it was made under: whoever holds a view holds what belongs to it.
+    /// The policy that it was made under: a view owns the policy that it applies.
     pub(crate) policy: Arc<ActivePolicy>,
     /// The generation of the registry that it shows.
     pub(crate) generation: u64,
     names: HashMap<String, Arc<RegisteredTool>, foldhash::fast::RandomState>,
     excluded: HashMap<ToolName, Exclusion>,
-    /// Why every call of some tools is asked about, whatever else is said of it.
+    /// Why every call of some tools asks, even where a rule allows it.
     asks: HashMap<ToolName, String>,
 }
 

@@ -15,6 +15,7 @@
 
 pub mod approvals;
 pub mod artifacts;
+pub mod audit;
 pub mod calls;
 mod context;
 pub mod conversations;

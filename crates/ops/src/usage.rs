@@ -64,7 +64,7 @@ fn less(sum: UsageTotals, later: &UsageTotals) -> UsageTotals {
     let minus = |one: Option<u64>, other: Option<u64>| {
         one.map(|one| one.saturating_sub(other.unwrap_or_default()))
     };
-    // Nobody reported anything in this time, so it is unknown again.
+    // No figure was reported in this time, so it is unknown again.
     let tokens = |one, other| minus(one, other).filter(|_| requests > unreported);
     UsageTotals {
         requests,
@@ -106,6 +106,6 @@ mod tests {
             left.iter().map(|s| (s.name.as_str(), s.requests, s.unreported, s.input)).collect();
         assert_eq!(shown, [("b", 7, 7, None), ("a", 2, 1, Some(30))]);
         let left = without(vec![sum("a", 3, 2, Some(10))], &[sum("a", 1, 0, Some(10))]);
-        assert_eq!(left[0].input, None, "nobody reported any in this time");
+        assert_eq!(left[0].input, None, "none was reported in this time");
     }
 }

@@ -21,6 +21,10 @@ pub(crate) const UNFINISHED: &str = "The stream ended before the answer was comp
 /// Text for a second call with a used id.
 const REUSED: &str = "Two different calls carried the same id, so this second one was not run. Send it again as a call of its own.";
 
+/// Note about a stream with a piece that fits no call, or more than one.
+pub(crate) const UNCLEAR_PIECES: &str =
+    "pieces of the stream are missing or out of order, so none of its calls is run";
+
 /// How an answer ended, as far as its calls are concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AnswerEnd {
@@ -82,16 +86,39 @@ pub(crate) enum AddResult {
 }
 
 /// The calls of one answer, at most one per id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CallCollector {
     pub(crate) list: Vec<ModelCall>,
-    pub(crate) notes: Vec<String>,
+    notes: Vec<String>,
     by_id: HashMap<String, usize>,
+    ids: CallIds,
 }
 
 impl CallCollector {
+    /// Registers the ids that the provider gave.
+    pub(crate) fn new<'a>(given: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+        let (list, notes, by_id) = (Vec::new(), Vec::new(), HashMap::new());
+        Self { list, notes, by_id, ids: CallIds::new(given) }
+    }
+
+    /// The id of the next call: the given one, or a generated one.
+    pub(crate) fn next_id(&mut self, given: Option<&str>) -> String {
+        self.ids.next(given)
+    }
+
+    /// The id of the call that was added last, for the replayed turn.
+    pub(crate) fn last_id(&self) -> Option<&str> {
+        self.list.last().and_then(|call| call.provider_id.as_deref())
+    }
+
+    /// Notes about ids and duplicates.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        self.ids.note().into_iter().chain(std::mem::take(&mut self.notes)).collect()
+    }
+
     /// Adds a call. Drops an exact duplicate under the same id. Keeps a different call under a used
-    /// id, so that it gets a result, but marks it so that it never runs: results are matched by id.
+    /// id, with an id of its own, so that it gets its own result, but marks it so that it never
+    /// runs: the provider may have mixed up the two.
     pub(crate) fn add(&mut self, mut call: ModelCall) -> AddResult {
         if let Some(id) = &call.provider_id {
             match self.by_id.get(id).and_then(|&at| self.list.get(at)) {
@@ -101,9 +128,11 @@ impl CallCollector {
                     return AddResult::Repeated;
                 }
                 Some(_) => {
+                    let own = self.ids.generate();
                     self.notes.push(format!(
-                        "two different calls carry the id {id}; the second one is not run"
+                        "two different calls carry the id {id}; the second one is not run and has the id {own} here, also in the assistant's turn"
                     ));
+                    call.provider_id = Some(own);
                     call.args = broken(REUSED);
                 }
                 None => {
@@ -130,34 +159,37 @@ fn same(a: &RawArgs, b: &RawArgs) -> bool {
 
 /// Generates ids for calls without one: `call_1`, `call_2`, … by position, skipping used ids.
 #[derive(Debug)]
-pub(crate) struct CallIds {
+struct CallIds {
     used: HashSet<String>,
     count: usize,
     made: usize,
 }
 
 impl CallIds {
-    /// Registers the ids that the provider gave.
-    pub(crate) fn new<'a>(given: impl IntoIterator<Item = Option<&'a str>>) -> Self {
+    fn new<'a>(given: impl IntoIterator<Item = Option<&'a str>>) -> Self {
         Self { used: given.into_iter().flatten().map(str::to_owned).collect(), count: 0, made: 0 }
     }
 
-    /// The id of the next call.
-    pub(crate) fn next(&mut self, given: Option<&str>) -> String {
+    fn next(&mut self, given: Option<&str>) -> String {
         self.count += 1;
         if let Some(id) = given.filter(|id| !id.is_empty()) {
             return id.to_owned();
         }
-        let mut number = self.count;
+        self.made += 1;
+        self.generate()
+    }
+
+    /// An id that no call of the answer has.
+    fn generate(&mut self) -> String {
+        let mut number = self.count.max(1);
         while !self.used.insert(format!("call_{number}")) {
             number += 1;
         }
-        self.made += 1;
         format!("call_{number}")
     }
 
     /// A note about generated ids.
-    pub(crate) fn note(&self) -> Option<String> {
+    fn note(&self) -> Option<String> {
         (self.made > 0).then(|| {
             format!(
                 "{} calls came without an id; ids were made here (call_1, …), also in the assistant's turn",

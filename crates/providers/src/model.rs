@@ -26,6 +26,10 @@ pub struct ModelInfo {
     /// Whether the model runs on this device. Such a model gets only the tools of a small allow
     /// list and takes no part in fallback, in either direction.
     pub on_device: bool,
+    /// Context window that every request asks the server to keep, in tokens (Ollama's `num_ctx`).
+    /// It is the window that counts: the server silently drops the beginning of a longer prompt.
+    /// `None` if requests do not set the window.
+    pub requested_window: Option<u64>,
 }
 
 /// One request. All its parts are immutable, so that a retry sends the same request again.

@@ -83,7 +83,8 @@ pub struct Quirks {
     /// Ollama's native `/api/chat`: arguments as objects, results by name, images beside the text,
     /// options of its own.
     pub ollama: bool,
-    /// Context size requested from Ollama, in tokens; `None` for the server's own.
+    /// Context size requested from Ollama, in tokens, unless the owner configured a window for the
+    /// model; `None` for the server's own.
     pub num_ctx: Option<u64>,
     /// Whether OpenAI stores the response (Responses). If not, reasoning is sent back and forth
     /// encrypted.
@@ -133,6 +134,23 @@ impl Quirks {
             object.extend(fields);
         }
         serde_json::from_value(all)
+    }
+
+    /// The context window that a request asks the server to keep for this model, in tokens; `None`
+    /// if the request does not set it. `configured` is the owner's window for the model. A number
+    /// among the additional members is sent whatever else is configured, so it comes first.
+    pub(crate) fn requested_window(&self, model: &str, configured: Option<u64>) -> Option<u64> {
+        if !self.ollama {
+            return None;
+        }
+        let added = self.extra.get("options").and_then(|options| options.get("num_ctx"));
+        if let Some(tokens) = added.and_then(Value::as_u64) {
+            return Some(tokens);
+        }
+        let default = self.num_ctx?;
+        // Ollama runs these models on its own servers, at their full context.
+        let is_cloud = model.ends_with(":cloud") || model.ends_with("-cloud");
+        configured.or(Some(default).filter(|_| !is_cloud))
     }
 }
 
@@ -323,6 +341,31 @@ mod tests {
             base.override_fields(fields(json!({"num_context": 1}))).unwrap_err().to_string();
         assert!(wrong.contains("num_context"), "{wrong}");
         assert!(base.override_fields(fields(json!({"images": "no"}))).is_err());
+    }
+
+    #[test]
+    fn the_requested_window_is_the_configured_one() {
+        let ollama = Server::Ollama.quirks();
+        let with = |value: Value| ollama.override_fields(fields(value)).unwrap();
+        let own = with(json!({"num_ctx": null}));
+        let added = with(json!({"num_ctx": 1, "extra": {"options": {"num_ctx": 2048}}}));
+        for (quirks, model, configured, window) in [
+            (&ollama, "qwen3:8b", None, Some(OLLAMA_CONTEXT)),
+            (&ollama, "qwen3:8b", Some(40_000), Some(40_000)),
+            (&with(json!({"num_ctx": 8192})), "qwen3:8b", None, Some(8192)),
+            (&with(json!({"num_ctx": 8192})), "qwen3:8b", Some(40_000), Some(40_000)),
+            (&own, "qwen3:8b", Some(40_000), None),
+            (&added, "qwen3:8b", Some(40_000), Some(2048)),
+            (&ollama, "gpt-oss:120b-cloud", None, None),
+            (&ollama, "gpt-oss:120b-cloud", Some(40_000), Some(40_000)),
+            (&Quirks::default(), "qwen3:8b", Some(40_000), None),
+        ] {
+            assert_eq!(
+                quirks.requested_window(model, configured),
+                window,
+                "{model} {configured:?}"
+            );
+        }
     }
 
     #[test]

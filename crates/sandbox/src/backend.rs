@@ -104,6 +104,10 @@ pub(crate) trait Handle: Send {
     fn is_alone(&self) -> bool {
         false
     }
+    /// What kills it from elsewhere; `None` if the backend has no such way.
+    fn killer(&self) -> Option<Killer> {
+        None
+    }
     /// Sends an order; the program may already have ended.
     fn send_order(&self, order: ControlOrder);
 }
@@ -126,6 +130,34 @@ pub enum KillChildrenResult {
     Breeds,
     /// The program has ended, and all its descendants with it.
     Gone,
+}
+
+/// Kills a running program with all its descendants, from any part of this process.
+pub struct Killer(pub(crate) Box<dyn Kill>);
+
+/// See [`Killer`].
+pub(crate) trait Kill: Send + Sync {
+    fn has_ended(&self) -> bool;
+    fn kill(&self);
+}
+
+impl Killer {
+    /// Whether there is nothing left to kill.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.0.has_ended()
+    }
+
+    /// Kills everything at once; [`wait_for_dropped`](crate::wait_for_dropped) waits for it too.
+    pub fn kill(&self) {
+        self.0.kill();
+    }
+}
+
+impl fmt::Debug for Killer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Killer").finish_non_exhaustive()
+    }
 }
 
 impl fmt::Debug for Process {
@@ -181,6 +213,13 @@ impl Process {
         self.handle.send_order(ControlOrder::Kill);
     }
 
+    /// What kills everything in the sandbox while another part of this process waits for it; `None`
+    /// if the backend has no such way.
+    #[must_use]
+    pub fn killer(&self) -> Option<Killer> {
+        self.handle.killer()
+    }
+
     /// Sends this signal to every process in the sandbox.
     pub fn signal(&self, number: i32) {
         self.handle.send_order(ControlOrder::Signal(number));
@@ -201,8 +240,19 @@ pub async fn run(
     stop: impl Future<Output = ()>,
 ) -> Result<(Report, JobResult), SandboxError> {
     let begun = Instant::now();
-    let Process { stdin: input, stdout, stderr, bridge, level, mut handle } =
-        backend.start(job).await?;
+    let process = backend.start(job).await?;
+    drive_to_end(process, begun, stdin, limits, stop).await
+}
+
+/// The same for a program that was started at this time.
+pub(crate) async fn drive_to_end(
+    process: Process,
+    begun: Instant,
+    stdin: &[u8],
+    limits: process::Limits,
+    stop: impl Future<Output = ()>,
+) -> Result<(Report, JobResult), SandboxError> {
+    let Process { stdin: input, stdout, stderr, bridge, level, mut handle } = process;
     drop(bridge);
     let feeding = async {
         let Some(mut input) = input else { return };

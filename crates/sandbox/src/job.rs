@@ -27,6 +27,9 @@ pub struct Job {
     pub stdin: Stdin,
     /// Whether the program gets one end of a socket as descriptor 3, for a protocol of the caller.
     pub bridge: bool,
+    /// Whether `HOME` and `TMPDIR` name a private folder for temporary files unless the variables
+    /// name others. Only a program without isolation can do without it.
+    pub scratch: bool,
     /// What the program may access.
     pub policy: Policy,
     /// Another root file system, which the program sees as `/`. The paths of the policy are host
@@ -55,6 +58,7 @@ impl Job {
             env: Vec::new(),
             stdin: Stdin::Empty,
             bridge: false,
+            scratch: true,
             policy,
             root: None,
         }

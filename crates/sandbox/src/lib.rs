@@ -1,8 +1,8 @@
 //! Sandboxed processes: runs programs with isolation and limits.
 //!
-//! [`process`] runs one program to its end with a clean environment, its own process group, a
-//! timeout, and output that is always drained and captured up to a limit. It isolates nothing, and
-//! reports that.
+//! [`process`] runs one program to its end with a clean environment, its own session, a timeout,
+//! and output that is always drained and captured up to a limit. It isolates nothing, and reports
+//! that.
 //!
 //! A [`Backend`] runs a [`Job`] under a [`Policy`]: the paths it may access, the hosts it may
 //! reach, the resources it may use. [`Local`] is the sandbox of this host, [`Bubblewrap`] uses
@@ -11,11 +11,12 @@
 //! case. [`userland`] is a Linux system for programs, Alpine Linux in a folder.
 //!
 //! Invariants
-//! - No process of a group or a sandbox outlives the call: all are killed after the program ended,
-//!   on a timeout, on a stop, and when the future or the [`Process`] is dropped. A process that
-//!   left its *group* can only be disconnected, not killed; a process cannot leave a sandbox.
-//! - A group leader does not outlive this process, even if this process is killed (Linux). No
-//!   process of a sandbox outlives it.
+//! - No process that a program starts outlives the call: all are killed after the program ended, on
+//!   a timeout, on a stop, and when the future or the [`Process`] is dropped; nor does one outlive
+//!   this process, even if this process is killed. Where there are only process *groups* (systems
+//!   other than Linux, and executables that are no [helper](helper_entry)), a process that left its
+//!   group can only be disconnected, not killed.
+//! - Every program is [marked](process::is_tool_process) as one that runs for a tool (Linux).
 //! - A child never blocks on its output and never delays the caller: the streams are drained
 //!   together, bounded in memory, and closed shortly after the leader ended.
 //! - A group is signaled only while its leader has not been reaped, so that a reused process id is
@@ -35,6 +36,7 @@
 mod backend;
 mod backend_kind;
 mod code_pages;
+mod dropped_programs;
 mod egress;
 mod error;
 mod file_transfer;
@@ -52,15 +54,18 @@ mod seatbelt;
 mod unsupported;
 pub mod userland;
 
-pub use backend::{Backend, Duplex, Input, KillChildrenResult, Output, Process, run};
+pub use backend::{Backend, Duplex, Input, KillChildrenResult, Killer, Output, Process, run};
 pub use backend_kind::BackendKind;
 pub use code_pages::release_code_pages;
+pub use dropped_programs::wait_for_dropped;
 pub use egress::{Egress, RefusedHost};
 pub use error::SandboxError;
 pub use host_rules::{HostRule, HostRuleError, HostRules};
 pub use isolation_level::{Level, UnknownLevel};
 pub use job::{Job, JobResult, LimitHit, Status, Stdin};
-pub use policy::{DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources};
+pub use policy::{
+    DEFAULT_DISK, DEFAULT_MEMORY, DEFAULT_PROCESSES, Network, Policy, Resources, SYSTEM_FOLDERS,
+};
 pub use probe_report::{Case, Feature, Probe};
 pub use rootfs::{ROOTFS_HOME, Rootfs};
 

@@ -13,6 +13,10 @@ pub const DEFAULT_PROCESSES: u32 = 1024;
 /// See [`DEFAULT_MEMORY`].
 pub const DEFAULT_DISK: u64 = 4 << 30;
 
+/// System folders of Linux that every program may read. Symlinks among them stay symlinks.
+pub const SYSTEM_FOLDERS: [&str; 10] =
+    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
+
 /// The access of a program. System folders are always readable; of nested paths the inner one
 /// decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +32,11 @@ pub struct Policy {
     /// Files and folders that can neither be read nor changed, wherever they are. A missing path is
     /// not created, and not monitored either.
     pub denied: Vec<PathBuf>,
+    /// Files and folders that appear empty and cannot be changed, wherever they are. Unlike
+    /// [`denied`](Self::denied) paths they cause no error, so that a program that visits the files
+    /// around them runs as if these had no content. A level or backend that cannot show a path as
+    /// empty treats it as denied. A missing path is ignored.
+    pub masked: Vec<PathBuf>,
     /// Network access.
     pub network: Network,
     /// Resource limits.
@@ -44,6 +53,7 @@ impl Default for Policy {
             writable: Vec::new(),
             read_only: Vec::new(),
             denied: Vec::new(),
+            masked: Vec::new(),
             network: Network::None,
             resources: Resources::default(),
             minimum: Level::Reduced,

@@ -1,15 +1,28 @@
 //! Runs one program to its end, with limits but without isolation.
+//!
+//! On Linux the program gets a [supervisor](supervised) if this executable can be one, and every
+//! process that it starts ends with it. Elsewhere it leads a session and process group of its own,
+//! and processes that leave the group outlive it.
 
 mod error;
 mod find_program;
 mod output_capture;
 mod process_group;
+mod session;
 #[cfg(target_os = "linux")]
 mod spawn_thread;
+#[cfg(target_os = "linux")]
+mod supervised;
+#[cfg(target_os = "linux")]
+pub(crate) mod tool_mark;
 
 pub use error::StartError;
 pub use find_program::find_program;
 pub use output_capture::{Capture, Captured};
+#[cfg(target_os = "linux")]
+pub(crate) use supervised::executable_is_helper;
+#[cfg(target_os = "linux")]
+pub use tool_mark::is_tool_process;
 
 use std::ffi::{OsStr, OsString};
 use std::future::Future;
@@ -148,15 +161,27 @@ impl Program {
         self
     }
 
-    /// Runs the program. When `stop` completes or the timeout expires, the group gets `SIGTERM`,
-    /// and `SIGKILL` after [`GRACE`]. Dropping the future does the same in the background.
+    /// Runs the program in a session of its own. When `stop` completes or the timeout expires, it
+    /// gets `SIGTERM` together with its descendants, and `SIGKILL` after [`GRACE`]. Dropping the
+    /// future kills them at once.
     ///
-    /// Needs a tokio runtime with time and I/O. On Linux the program is also killed when this
-    /// process ends, however it ends; its descendants are not.
+    /// Needs a tokio runtime with time and I/O. On Linux everything is also killed when this
+    /// process ends, however it ends; without a supervisor only the program itself is, and
+    /// descendants that left its process group outlive it.
     ///
     /// # Errors
-    /// [`StartError`] if it could not be started. Every later end is a [`Report`].
+    /// [`StartError`] if it could not be started, or its end could not be determined. Every other
+    /// end is a [`Report`].
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<Report, StartError> {
+        #[cfg(target_os = "linux")]
+        if let Some(local) = supervised::backend() {
+            return supervised::run(local, self, stop).await;
+        }
+        self.run_in_group(stop).await
+    }
+
+    /// Runs the program as the leader of a process group.
+    async fn run_in_group(self, stop: impl Future<Output = ()>) -> Result<Report, StartError> {
         let begun = Instant::now();
         let Started { mut group, stdin, stdout, stderr } = self.start().await?;
         let (mut out, mut err) =
@@ -207,8 +232,8 @@ impl Program {
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .process_group(0);
+            .stderr(Stdio::piped());
+        session::start_in_new(&mut command);
         command
     }
 

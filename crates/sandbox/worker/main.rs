@@ -24,6 +24,8 @@ fn main() {
             drop(run_in_process(&daemon(marker), level, &Egress::default()).expect("a sandbox"));
         }
         #[cfg(target_os = "linux")]
+        ["program", script] => program(script),
+        #[cfg(target_os = "linux")]
         ["locked", marker] => locked(marker),
         _ => std::process::exit(2),
     }
@@ -37,6 +39,16 @@ fn daemon(marker: &str) -> Job {
 
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+}
+
+/// Runs a script as a program without isolation, and prints how it ended and what it said.
+#[cfg(target_os = "linux")]
+fn program(script: &str) {
+    runtime().block_on(async {
+        let program = toolcrib_sandbox::process::Program::new("sh", "/tmp").args(["-c", script]);
+        let report = program.run(std::future::pending()).await.expect("a program");
+        println!("{:?} {}", report.end, report.stdout.text());
+    });
 }
 
 fn hold(level: Level, marker: &str) {

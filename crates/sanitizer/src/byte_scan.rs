@@ -19,8 +19,9 @@ const fn is_suspect(byte: u8) -> bool {
     match byte {
         b'\t' | b'\n' => false,
         0..0x20 | 0x7F => true,
-        // U+0080..00BF, U+0340..037F, U+0600..063F; then U+1000.., U+2000.., U+3000.., U+F000..
-        0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xE3 | 0xEF | 0xF0..=0xFF => true,
+        // U+0080..00BF, U+0340..037F, U+0600..063F; then U+1000.., U+2000.., U+3000.., U+E000..,
+        // U+F000..
+        0xC2 | 0xCD | 0xD8 | 0xE1 | 0xE2 | 0xE3 | 0xEE | 0xEF | 0xF0..=0xFF => true,
         _ => false,
     }
 }

@@ -94,6 +94,63 @@ pub(super) const TAGS: &[Token] = &[
     token("system", "anthropic", Case::Word, Form::Tag),
     token("system_reminder", "anthropic", Case::Any, Form::Tag),
     token("tool_output", "toolcrib", Case::Any, Form::Open),
+    token("function_response", "hermes", Case::Any, Form::Tag),
+    token("tool_request", "hermes", Case::Any, Form::Tag),
+    token("system_prompt", "any", Case::Any, Form::Tag),
+    token("system_message", "any", Case::Any, Form::Tag),
+    token("system_instruction", "gemini", Case::Any, Form::Tag),
+    token("system_instructions", "any", Case::Any, Form::Tag),
+    token("developer_message", "openai", Case::Any, Form::Tag),
+    token("user_query", "cursor", Case::Any, Form::Tag),
+    token("untrusted_content", "any", Case::Any, Form::Tag),
+    token("external_untrusted_content", "any", Case::Any, Form::Tag),
+    token("environment_details", "cline", Case::Any, Form::Tag),
+    token("use_mcp_tool", "cline", Case::Any, Form::Tag),
+    token("access_mcp_resource", "cline", Case::Any, Form::Tag),
+    token("execute_command", "cline", Case::Any, Form::Tag),
+    token("write_to_file", "cline", Case::Any, Form::Tag),
+    token("replace_in_file", "cline", Case::Any, Form::Tag),
+    token("apply_diff", "cline", Case::Any, Form::Tag),
+    token("attempt_completion", "cline", Case::Any, Form::Tag),
+    token("local_command_stdout", "anthropic", Case::Any, Form::Tag),
+    token("command_message", "anthropic", Case::Any, Form::Tag),
+];
+
+/// The tags of [`TAGS`] that hold a call: every tag inside belongs to it. In lower case.
+pub(super) const CALL_CONTAINERS: &[&str] = &[
+    "tool_call",
+    "tool_calls",
+    "tool_use",
+    "tool_code",
+    "tool_request",
+    "function_call",
+    "function_calls",
+    "start_function_call",
+    "invoke",
+    "function",
+    "use_mcp_tool",
+    "access_mcp_resource",
+    "execute_command",
+    "write_to_file",
+    "replace_in_file",
+    "apply_diff",
+    "attempt_completion",
+];
+
+/// Names of code fences that hold calls or results, and whose format they belong to.
+pub(super) const CALL_FENCES: &[(&str, &str)] = &[
+    ("tool_call", "toolcrib"),
+    ("tool_calls", "toolcrib"),
+    ("tool_use", "anthropic"),
+    ("tool_code", "gemini"),
+    ("tool_request", "hermes"),
+    ("tool_response", "hermes"),
+    ("tool_result", "any"),
+    ("tool_results", "any"),
+    ("tool_output", "gemini"),
+    ("tool_outputs", "gemini"),
+    ("function_call", "any"),
+    ("function_calls", "any"),
 ];
 
 /// Name spaces that are put before the names of [`TAGS`]. In the first one every name counts.

@@ -7,17 +7,24 @@
 //! - Hidden characters as `\u200B`, `\u{E0041}`; below U+0100 as `\xAD`. A run of more than
 //!   eight is shortened to the first of them and an exact count, so that smuggled text cannot
 //!   swell the output.
+//! - Characters for private use are icons of fonts, and stay. A longer run of them is smuggled text,
+//!   and is written out like hidden characters.
 #![deny(clippy::indexing_slicing)]
 
 use super::bidi_controls::Line;
 use super::byte_scan;
-use super::invisible_chars::{CharContext, flag_tags, is_bidi_control, is_invisible, is_needed};
+use super::invisible_chars::{
+    CharContext, flag_tags, is_bidi_control, is_invisible, is_needed, is_private_use,
+};
 use super::report::{ChangeKind, Report};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Longest run of hidden characters that is written out one by one.
 const LONGEST_RUN: usize = 8;
+
+/// Longest run of icons of a font: a prompt of a terminal has three in a row.
+const MOST_ICONS: usize = 4;
 
 /// Writes out what cannot be seen; text without such characters is returned as it came.
 pub(super) fn escape_invisible<'a>(text: Cow<'a, str>, report: &mut Report) -> Cow<'a, str> {
@@ -49,6 +56,8 @@ impl Pass<'_> {
                 self.control(found, c, report)
             } else if is_invisible(c) {
                 self.hidden(found, c, report)
+            } else if is_private_use(c) {
+                self.icons(found, report)
             } else {
                 end
             };
@@ -98,6 +107,25 @@ impl Pass<'_> {
         report.change(ChangeKind::Invisible, count, None, || Cow::Borrowed(&written));
         self.replace(at, end, &written);
         end
+    }
+
+    fn icons(&mut self, at: usize, report: &mut Report) -> usize {
+        let run = byte_scan::text_from(self.text, at);
+        let length = run.find(|c: char| !is_private_use(c)).unwrap_or(run.len());
+        let run = byte_scan::text_before(run, length);
+        let count = run.chars().count();
+        if count > MOST_ICONS {
+            let mut written = String::new();
+            let shown = if count > LONGEST_RUN { 1 } else { count };
+            run.chars().take(shown).for_each(|c| write_code_point(&mut written, c));
+            if count > shown {
+                // Writing to a String cannot fail.
+                let _ = write!(written, "…({count} characters for private use)");
+            }
+            report.change(ChangeKind::Invisible, count, None, || Cow::Borrowed(&written));
+            self.replace(at, at + length, &written);
+        }
+        at + length
     }
 
     fn is_needed(&mut self, at: usize, c: char) -> bool {

@@ -7,7 +7,8 @@
 
 use super::byte_scan;
 use super::confusable_folding::fold_into;
-use super::injection_phrase_table::{Class, PAIRS, Step, WORDS};
+use super::injection_phrase_pairs::PAIRS;
+use super::injection_phrase_table::{Class, Step, WORDS};
 use std::sync::OnceLock;
 
 /// A word of the tables in a text.

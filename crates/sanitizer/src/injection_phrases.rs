@@ -13,8 +13,10 @@
 
 use super::byte_scan;
 use super::confusable_folding::{SENTENCE_END, fold_into};
+use super::disguised_words;
 use super::injection_phrase_index::{Hit, PhraseIndex};
-use super::injection_phrase_table::{Class, PAIRS, Step};
+use super::injection_phrase_pairs::PAIRS;
+use super::injection_phrase_table::{Class, Step};
 use super::report::{FlagKind, Report};
 use std::ops::Range;
 
@@ -58,7 +60,13 @@ pub(super) fn flag_injection_phrases(text: &str, report: &mut Report) {
             let mut lower = searched.get(window).unwrap_or("").to_owned();
             lower.make_ascii_lowercase();
             squeeze(&lower, &mut squeezed);
-            judge(&squeezed, lexicon, report);
+            if judge(&squeezed, lexicon, report) {
+                if disguised_words::is_spaced_order(&lower) {
+                    report.flag(FlagKind::OverrideInstructions, lower.trim());
+                }
+                squeeze(&disguised_words::with_letters(&lower), &mut squeezed);
+                judge(&squeezed, lexicon, report);
+            }
         }
         start = end.max(start + 1);
     }
@@ -123,7 +131,8 @@ fn push_blank(out: &mut String) {
     }
 }
 
-fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) {
+/// Flags the orders in a squeezed text; whether it has a verb in a disguised spelling.
+fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) -> bool {
     let hits = lexicon.hits(text);
     for (index, hit) in hits.iter().enumerate() {
         let near = PhraseContext { text, hits: &hits, index, hit: *hit };
@@ -139,6 +148,7 @@ fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) {
             _ => {}
         }
     }
+    hits.iter().any(|hit| hit.class == Class::Disguised)
 }
 
 /// One hit among the others.

@@ -25,6 +25,12 @@ pub(super) fn is_invisible(c: char) -> bool {
         || (c as u32) & 0xFFFE == 0xFFFE
 }
 
+/// Whether the character is for private use. A font may show anything for it, and most fonts show
+/// nothing.
+pub(super) fn is_private_use(c: char) -> bool {
+    matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}')
+}
+
 /// Whether it changes the direction of the text around it; [`super::bidi_controls`] judges those.
 pub(super) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}'..='\u{200F}' | '\u{202A}'..='\u{202E}'

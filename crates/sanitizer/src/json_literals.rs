@@ -7,7 +7,9 @@
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
+use super::call_fences;
 use super::control_token_scan;
+use super::react_labels;
 use super::report::{ChangeKind, Report};
 use super::sanitize::{Profile, neutralize};
 use std::borrow::Cow;
@@ -112,15 +114,18 @@ impl Literals<'_> {
     }
 }
 
-/// Whether a string has any byte that could begin something live, or a line that opens a turn.
+/// Whether a string has any byte that could begin something live, or a line that opens a turn or a
+/// call.
 fn may_be_live(text: &str) -> bool {
     let marked = text
         .bytes()
         .fold(false, |found, b| found | matches!(b, 0..=8 | 0xB..0x20 | b'<' | b'[' | 0x7F..));
     marked || {
-        let mut turns = Vec::new();
-        control_token_scan::find_turn_markers(text, &mut turns);
-        !turns.is_empty()
+        let (mut places, mut fences) = (Vec::new(), Vec::new());
+        control_token_scan::find_turn_markers(text, &mut places);
+        react_labels::find_react_labels(text, &mut places);
+        call_fences::find_call_fences(text, &mut fences);
+        !places.is_empty() || !fences.is_empty()
     }
 }
 

@@ -4,13 +4,14 @@
 //! # Structure
 //!
 //! [`sanitize()`] chooses by the media type (`content_type`) how to read a text. HTML passes
-//! `html_to_markdown`, JSON `json_literals`. Then, in this order: `injection_phrases` flags,
-//! `escape_invisible` writes out hidden and terminal characters, `control_token_scan` escapes
-//! tokens and turn markers, `remote_images` escapes images. The order matters: escaping an `ESC`
+//! `hidden_html` and `html_to_markdown`, JSON `json_literals`. Then, in this order:
+//! `injection_phrases`, `markers` and `remote_images` flag, `escape_invisible` writes out hidden
+//! and terminal characters, `control_token_scan` escapes tokens and turn markers (with
+//! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order matters: escaping an `ESC`
 //! to `^[` can complete a token, never the reverse.
 //!
-//! The tables are `control_tokens` (tokens of providers) and `injection_phrase_table` (phrases in
-//! fifteen languages).
+//! The tables are `control_tokens` (tokens of providers), `injection_phrase_table` (phrases in
+//! fifteen languages) and `injection_phrase_pairs` (English orders of two parts).
 //!
 //! # Invariants
 //!
@@ -21,32 +22,44 @@
 
 mod bidi_controls;
 mod byte_scan;
+mod call_fences;
 mod confusable_folding;
 mod content_type;
 mod control_token_scan;
 mod control_tokens;
 mod decode_utf8;
+mod disguised_words;
 mod escape_invisible;
 mod head_tail;
+mod hidden_html;
+mod hiding_styles;
 mod html_to_markdown;
 mod injection_phrase_index;
+mod injection_phrase_pairs;
 mod injection_phrase_table;
 mod injection_phrases;
 mod invisible_chars;
 mod json_literals;
+mod markers;
+mod nested_tags;
 mod prefix_filter;
+mod react_labels;
 mod remote_images;
 mod report;
 mod sanitize;
+mod script_links;
 mod truncate_json;
 mod truncate_text;
 
+#[cfg(test)]
+mod context_corpus_tests;
 #[cfg(test)]
 mod corpus_tests;
 #[cfg(test)]
 mod property_tests;
 
 pub use head_tail::{Captured, HeadTail};
+pub use hidden_html::{ShownHtml, without_hidden};
 pub use report::{Change, ChangeKind, Flag, FlagKind};
 pub use sanitize::{Sanitized, sanitize, sanitize_bytes};
 pub use truncate_json::{JsonCut, TruncatedJson, truncate_json};

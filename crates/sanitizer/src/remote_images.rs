@@ -11,6 +11,7 @@
 
 use super::byte_scan;
 use super::report::{FlagKind, Report};
+use super::script_links;
 use std::collections::HashSet;
 
 /// Most attributes of one `<img` that are read; a tag with more is taken for remote.
@@ -205,7 +206,7 @@ fn leads_away(destination: &str) -> bool {
 
 /// The first characters as a renderer reads them: character references and backslash escapes
 /// decoded, line breaks and tabs inside dropped, lower case.
-fn decoded_prefix(text: &str) -> String {
+pub(super) fn decoded_prefix(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text.trim_start();
     for _ in 0..DESTINATION_PREFIX {
@@ -318,8 +319,16 @@ fn after_value(value: &str) -> &str {
     }
 }
 
-/// Flags links whose query waits for private data: `](https://x/?data={conversation})`.
-pub(super) fn flag_data_links(text: &str, report: &mut Report) {
+/// Whether the bracket that closes at byte `at` is that of an image, which may carry its data.
+fn is_image(text: &str, at: usize) -> bool {
+    let before = byte_scan::text_before(text, at);
+    let near = byte_scan::text_from(before, before.floor_char_boundary(at.saturating_sub(200)));
+    near.rfind('[').is_some_and(|open| byte_scan::text_before(near, open).ends_with('!'))
+}
+
+/// Flags links whose query waits for private data: `](https://x/?data={conversation})`, and links
+/// that run a script.
+pub(super) fn flag_links(text: &str, report: &mut Report) {
     const CARRIERS: [&str; 10] = [
         "data=",
         "secret=",
@@ -334,7 +343,14 @@ pub(super) fn flag_data_links(text: &str, report: &mut Report) {
     ];
     const GAPS: [char; 4] = ['{', '[', '<', '$'];
     for at in memchr::memchr_iter(b']', text.as_bytes()) {
-        let Some(rest) = byte_scan::text_from(text, at + 1).strip_prefix('(') else { continue };
+        let after = byte_scan::text_from(text, at + 1);
+        if let Some(destination) = after.strip_prefix(": ") {
+            script_links::flag_script(destination, report);
+        }
+        let Some(rest) = after.strip_prefix('(') else { continue };
+        if !is_image(text, at) {
+            script_links::flag_script(rest, report);
+        }
         let near = byte_scan::text_before(rest, rest.floor_char_boundary(LINK_PREFIX));
         let end = near.find([')', '\n', ' ']).unwrap_or(near.len());
         let address = byte_scan::text_before(near, end);

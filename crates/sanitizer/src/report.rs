@@ -28,6 +28,8 @@ pub enum ChangeKind {
     Terminal,
     /// An image that would be fetched from a remote host, escaped to plain text.
     RemoteImage,
+    /// Text that a page hides from its readers, left out.
+    HiddenText,
 }
 
 /// One kind of change: how often, and the first occurrence.
@@ -57,6 +59,7 @@ impl fmt::Display for Change {
             ChangeKind::Invisible => "invisible character, written out",
             ChangeKind::Terminal => "terminal control character, written out",
             ChangeKind::RemoteImage => "remote image, escaped with a backslash",
+            ChangeKind::HiddenText => "element that the page hides, left out",
         };
         write!(f, "{} x {what}", self.count)
     }
@@ -82,6 +85,18 @@ pub enum FlagKind {
     AddressModel,
     /// A link whose query is made to carry data out (`?data={conversation}`).
     DataLink,
+    /// A link that runs a script or carries a page of its own (`javascript:`).
+    ScriptLink,
+    /// Claims to come from the system, its developer or an administrator, and gives an order.
+    ClaimAuthority,
+    /// Orders to decode something and to follow what it says.
+    EncodedOrder,
+    /// JSON in the form of a model's tool call, or of a request that makes one.
+    ForgedCall,
+    /// JSON in the form of a model's answer.
+    ForgedTurn,
+    /// Text that is hidden where the text is rendered.
+    HiddenText,
 }
 
 /// A suspicion about the text. The text itself stays as it is.
@@ -104,6 +119,12 @@ impl fmt::Display for Flag {
             FlagKind::ForceTool => "orders a tool call",
             FlagKind::AddressModel => "addresses the model",
             FlagKind::DataLink => "carries data out in a link",
+            FlagKind::ScriptLink => "has a link that runs a script",
+            FlagKind::ClaimAuthority => "claims authority for an order",
+            FlagKind::EncodedOrder => "orders to follow encoded text",
+            FlagKind::ForgedCall => "looks like a tool call",
+            FlagKind::ForgedTurn => "looks like a model's answer",
+            FlagKind::HiddenText => "hides text",
         };
         write!(f, "{what}: {}", self.example)
     }
@@ -130,6 +151,13 @@ impl Report {
         } else {
             let example = example().chars().take(EXAMPLE_CHARS).collect();
             self.changes.push(Change { kind, count, example, provider });
+        }
+    }
+
+    /// Counts elements of a page that were left out.
+    pub(super) fn left_out(&mut self, elements: usize) {
+        if elements > 0 {
+            self.change(ChangeKind::HiddenText, elements, None, || Cow::Borrowed(""));
         }
     }
 

@@ -1,10 +1,11 @@
 //! The entry: bytes or text of a media type in, sanitized text and a report out.
 
 use super::content_type::{ContentKind, content_kind};
-use super::report::{Change, ChangeKind, Flag, Report};
+use super::markers::{self, Reading};
+use super::report::{Change, ChangeKind, Flag, FlagKind, Report};
 use super::{
-    control_token_scan, decode_utf8, escape_invisible, html_to_markdown, injection_phrases,
-    json_literals, remote_images,
+    call_fences, control_token_scan, decode_utf8, escape_invisible, hidden_html, html_to_markdown,
+    injection_phrases, json_literals, nested_tags, react_labels, remote_images,
 };
 use std::borrow::Cow;
 
@@ -91,11 +92,23 @@ fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Saniti
     let text = decode_utf8::strip_bom(text, &mut report);
     let text = match content_kind(content_type) {
         ContentKind::Html => {
-            let markdown = Cow::Owned(html_to_markdown::to_markdown(&text));
+            let page = hidden_html::without_hidden(&text);
+            report.left_out(page.left_out);
+            if page.hides_everything {
+                report.flag(FlagKind::HiddenText, "the whole page");
+            }
+            let markdown = Cow::Owned(html_to_markdown::to_markdown(&page.html));
             as_text(markdown, Profile::Converted, &mut report)
         }
         ContentKind::Json => as_json(text, |_| true, &mut report),
-        ContentKind::Text { may_be_json: true, .. } => as_json(text, looks_like_json, &mut report),
+        ContentKind::Text { may_be_json: true, .. } => {
+            // A text that is JSON as a whole may be a forged call; data that is declared as JSON
+            // is read as data.
+            if looks_like_json(&text) {
+                markers::flag_markers(&text, Reading::Plain, &mut report);
+            }
+            as_json(text, looks_like_json, &mut report)
+        }
         ContentKind::Text { images, .. } => {
             let profile = if images { Profile::Prose } else { Profile::Source };
             as_text(text, profile, &mut report)
@@ -107,8 +120,10 @@ fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Saniti
 fn as_text<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report) -> Cow<'a, str> {
     // Orders are looked for before invisible characters are written out: they may be hidden so.
     injection_phrases::flag_injection_phrases(&text, report);
-    if profile.renders_images() {
-        remote_images::flag_data_links(&text, report);
+    let reading = if profile.renders_images() { Reading::Prose } else { Reading::Plain };
+    markers::flag_markers(&text, reading, report);
+    if reading == Reading::Prose {
+        remote_images::flag_links(&text, report);
     }
     neutralize_cow(text, profile, report)
 }
@@ -139,7 +154,8 @@ fn try_json<'t>(text: &'t str, report: &mut Report) -> Option<Cow<'t, str>> {
     let pass = json_literals::neutralize_literals(text, report)?;
     injection_phrases::flag_injection_phrases(text, report);
     injection_phrases::flag_injection_phrases(&pass.decoded, report);
-    remote_images::flag_data_links(text, report);
+    markers::flag_markers(&pass.decoded, Reading::Prose, report);
+    remote_images::flag_links(text, report);
     Some(pass.text)
 }
 
@@ -182,7 +198,10 @@ fn neutralize_cow<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report)
 fn escape_tokens<'a>(text: Cow<'a, str>, escapes: bool, report: &mut Report) -> Cow<'a, str> {
     let (mut tokens, mut turns) = (Vec::new(), Vec::new());
     control_token_scan::find_control_tokens(&text, escapes, &mut tokens);
+    nested_tags::find_nested_tags(&text, &mut tokens);
+    call_fences::find_call_fences(&text, &mut tokens);
     control_token_scan::find_turn_markers(&text, &mut turns);
+    react_labels::find_react_labels(&text, &mut turns);
     for token in &tokens {
         let example = || example_at(&text, token.at);
         report.change(ChangeKind::ControlToken, 1, Some(token.provider), example);

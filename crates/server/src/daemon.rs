@@ -8,6 +8,7 @@ use std::time::Instant;
 use axum::{Extension, Router};
 use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
+use toolcrib_app::mcp::server::Service;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 
@@ -30,6 +31,7 @@ pub struct Daemon {
     admission: Arc<Admission>,
     middleware: Arc<MiddlewareState>,
     tls: Option<Arc<Tls>>,
+    mcp: Service,
 }
 
 impl Daemon {
@@ -76,7 +78,8 @@ impl Daemon {
             shutdown,
             started_at: Instant::now(),
         });
-        Ok(Self { state, admission, middleware, tls })
+        let mcp = routes::mcp_endpoint::endpoint(&state)?;
+        Ok(Self { state, admission, middleware, tls, mcp })
     }
 
     /// Listens and answers until [`stop`](Self::stop) is called and all work has drained. Calls
@@ -162,7 +165,7 @@ impl Daemon {
         let (router, _) = routes::all().finish();
         // The endpoint owns a clone of the state, so it is a layer of the router and no part of the
         // state: that would be a cycle of reference counts.
-        let router = router.layer(Extension(routes::mcp_endpoint::endpoint(&self.state)));
+        let router = router.layer(Extension(self.mcp.clone()));
         let router = middleware::wrap(&self.middleware, router.with_state(self.state.clone()));
         telemetry::wrap(self.state.telemetry(), router)
     }

@@ -3,7 +3,8 @@
 //! Invariants
 //! - A call over HTTP goes through [`toolcrib_app::core::Invoker`] like every other; no other code
 //!   here runs a tool.
-//! - Every route names the role that may call it ([`Operation`]).
+//! - Every route names the role that may call it ([`Operation`]), and what a token that is limited
+//!   to some tools may do there ([`ToolLimit`]).
 //! - Host and Origin are checked before everything else, also for errors; requests of foreign pages
 //!   are refused.
 //! - A slow reader, a dead connection or a client with a burst of requests delays no other client.
@@ -15,6 +16,7 @@
 mod active_requests;
 mod admin_audit;
 mod admission;
+mod allowed_tools;
 mod api;
 mod daemon;
 mod daemon_host;
@@ -34,12 +36,12 @@ mod start_error;
 mod state;
 mod telemetry;
 
-pub use api::{Access, BASE, Operation, document};
+pub use api::{Access, BASE, Operation, ToolLimit, document};
 pub use daemon::Daemon;
 pub use daemon_host::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 pub use listen::{DaemonAddress, SOCKET_PATH_BYTES};
 pub use problem::{Code, Problem};
-pub use role::{Principal, Role, Roles};
+pub use role::{Person, Principal, Role, Roles};
 pub use routes::operations;
 pub use runtime::runtime;
 pub use settings::{DaemonSettings, Listen};

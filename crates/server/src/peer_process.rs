@@ -1,8 +1,14 @@
 //! Whether a process on the unix socket is a tool. A tool must not approve its own calls, so
 //! requests of processes that descend from a process that runs tools are refused.
 //!
+//! Two signs are enough, each for itself: the mark that every program of a tool inherits
+//! ([`is_tool_process`]), which holds after the process that started it is gone; and the ancestors.
 //! The daemon is a child subreaper (`listen::subreaper`), so that a process that detached from its
-//! parents is still a descendant of the daemon.
+//! parents is still a descendant of the daemon. A process about which either sign cannot be read is
+//! refused.
+
+#[cfg(target_os = "linux")]
+use toolcrib_app::sandbox::process::is_tool_process;
 
 /// Refusal of a tool.
 const TOOL: &str = "requests of tools are refused on the socket";
@@ -18,6 +24,11 @@ const MAX_ANCESTORS: usize = 1_000;
 pub(crate) fn refuse_tool_process(pid: Option<i32>) -> Option<&'static str> {
     let Some(pid) = pid.filter(|pid| *pid > 0) else { return Some(UNKNOWN) };
     let own = i32::try_from(std::process::id()).unwrap_or(0);
+    match is_tool_process(pid) {
+        None => return Some(UNKNOWN),
+        Some(true) => return Some(TOOL),
+        Some(false) => {}
+    }
     let exe = exe_of("self");
     judge(pid, own, parent_of, |pid| {
         // By name too: another version of the program also runs tools.
@@ -32,8 +43,8 @@ pub(crate) fn refuse_tool_process(_pid: Option<i32>) -> Option<&'static str> {
     None
 }
 
-/// Walks up the ancestors of a process. `parent` is `None` for a process that cannot be read, which
-/// is another user's; the walk ends there.
+/// Walks up the ancestors of a process. `parent` is `None` for a process that cannot be read: it has
+/// ended, or the system hides processes of other users.
 #[cfg(target_os = "linux")]
 fn judge(
     pid: i32,
@@ -60,8 +71,7 @@ fn judge(
                     above = now;
                     continue;
                 }
-                Some(_) => return None,
-                None => return Some(UNKNOWN),
+                _ => return Some(UNKNOWN),
             }
         };
         (below, above) = (above, next);
@@ -124,8 +134,8 @@ mod tests {
         check(101, &tree, Some(TOOL));
         check(102, &tree, Some(TOOL));
         check(999, &tree, Some(UNKNOWN));
-        // The ancestor is another user's process.
-        check(8, &[(8, 9)], None);
+        // The system hides the ancestor.
+        check(8, &[(8, 9)], Some(UNKNOWN));
         check(8, &[(8, 9), (9, 8)], Some(UNKNOWN));
     }
 

@@ -7,6 +7,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_app::core::TokenId;
 
 use crate::problem::{Code, Problem};
 
@@ -101,7 +102,8 @@ impl Roles {
 /// a handler, it is always there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Its name in records, such as `token ci` or `owner@socket`.
+    /// Its name in records: `owner`, `owner@socket`, or the name and the id of its token, as in
+    /// `token ci (token_…)`. No other principal has it, so records are compared by it.
     pub name: String,
     /// The owner whose rows it reads and writes; empty = the only owner.
     pub owner: String,
@@ -115,7 +117,40 @@ pub struct Principal {
     pub expires_at: Option<i64>,
 }
 
+/// The person behind a name in records. Four eyes are those of two persons, on whatever surface.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Person<'a> {
+    /// The owner of the daemon: on the socket, with the token of this machine, on the page, at the
+    /// command line, and through an MCP client that the owner started.
+    Owner,
+    /// The holder of a token, by its name in records.
+    Token(&'a str),
+}
+
+impl<'a> Person<'a> {
+    /// The person of a name in records.
+    #[must_use]
+    pub fn of_record(name: &'a str) -> Self {
+        if name.starts_with(TOKEN_PREFIX) { Self::Token(name) } else { Self::Owner }
+    }
+}
+
+/// Begins the names of tokens in records.
+const TOKEN_PREFIX: &str = "token ";
+
 impl Principal {
+    /// The name in records of a token with this name and id. The id ends it, so that a name that a
+    /// person chose cannot stand for another token.
+    pub(crate) fn token_name(name: &str, id: TokenId) -> String {
+        format!("{TOKEN_PREFIX}{name} ({id})")
+    }
+
+    /// Whether the person behind it is the one behind this name in records.
+    #[must_use]
+    pub fn is_same_person(&self, by: &str) -> bool {
+        Person::of_record(&self.name) == Person::of_record(by)
+    }
+
     /// Whether it has this role.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
@@ -126,6 +161,13 @@ impl Principal {
     #[must_use]
     pub fn sees_payloads(&self) -> bool {
         Role::SEE_PAYLOADS.into_iter().any(|role| self.has_role(role))
+    }
+
+    /// Whether it may read the secrets of this daemon: the owner holds the key of the vault, and no
+    /// token that is limited to some tools counts as the owner.
+    #[must_use]
+    pub fn may_read_secrets(&self) -> bool {
+        self.has_role(Role::Owner) && self.tools.is_none()
     }
 
     /// Refuses to stop what another principal started (`by`, its name in records) with a token that
@@ -193,6 +235,28 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_owner_on_two_surfaces_is_one_person_and_each_token_is_another() {
+        let (first, second) = (TokenId::fresh(), TokenId::fresh());
+        let [first, second] = [first, second].map(|id| Principal::token_name("ci", id));
+        let person = |name: &str| {
+            let name = name.to_owned();
+            Principal {
+                client: name.clone(),
+                name,
+                owner: String::new(),
+                roles: Roles::default(),
+                tools: None,
+                expires_at: None,
+            }
+        };
+        for surface in ["owner", "owner@socket", "", "mcp client"] {
+            assert!(person("owner@socket").is_same_person(surface), "{surface}");
+            assert!(!person(&first).is_same_person(surface), "{surface}");
+        }
+        assert!(person(&first).is_same_person(&first) && !person(&first).is_same_person(&second));
+    }
 
     #[test]
     fn every_role_includes_viewer_and_owner_includes_all() {

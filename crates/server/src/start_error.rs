@@ -9,4 +9,7 @@ pub enum StartError {
     /// The store failed.
     #[error("the store cannot be used: {0}")]
     Store(#[from] toolcrib_app::core::StoreError),
+    /// A key cannot be generated.
+    #[error(transparent)]
+    Random(#[from] toolcrib_app::mcp::RandomUnavailable),
 }

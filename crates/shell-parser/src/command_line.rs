@@ -38,6 +38,9 @@ pub enum AllowBlocker {
     Expansion(String),
     /// The name of the program is not known before the command runs.
     ComputedName(String),
+    /// The program that this interpreter runs comes from its input, and is not known before the
+    /// command runs.
+    UnknownInput(String),
     /// A file is written.
     Writes(String),
     /// The line or this part of it was not parsed completely.
@@ -57,9 +60,31 @@ impl AllowBlocker {
             Self::Expansion(text) => Self::Expansion(short(text)),
             Self::ComputedName(text) => Self::ComputedName(short(text)),
             Self::Writes(text) => Self::Writes(short(text)),
+            Self::UnknownInput(text) => Self::UnknownInput(short(text)),
             Self::Unparsed(text) => Self::Unparsed(short(text)),
         }
     }
+}
+
+/// What an own action does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OwnActionKind {
+    /// It runs another program, or code.
+    Runs,
+    /// It writes a file.
+    Writes,
+    /// It deletes something, or overwrites what it cannot restore.
+    Deletes,
+}
+
+/// What a program does by an option, an operand or a language of its own: `find -delete`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OwnAction {
+    /// Index of the word that says so, where the program is 0; the number of words if no word shows
+    /// it because it comes from the program's input.
+    pub word: usize,
+    /// What it does.
+    pub kind: OwnActionKind,
 }
 
 /// One interpretation of a command: as written, or as the command that a wrapper program runs.
@@ -119,6 +144,19 @@ impl Interpretation {
     #[must_use]
     pub fn args(&self) -> &[Word] {
         self.whole.get(self.args..).unwrap_or_default()
+    }
+
+    /// What the program does by options, operands or a language of its own. Takes time linear in
+    /// the words.
+    #[must_use]
+    pub fn own_actions(&self) -> Vec<OwnAction> {
+        match &self.program {
+            Word::Known(program) => {
+                let name = program.rsplit('/').next().unwrap_or_default();
+                crate::interpret::own_actions(name, self)
+            }
+            Word::Unknown(_) => Vec::new(),
+        }
     }
 
     /// The program and its arguments.

@@ -21,6 +21,7 @@ mod parse;
 mod token;
 
 pub use command_line::{
-    AllowBlocker, CommandLine, Interpretation, Kind, ParseFault, Segment, Word,
+    AllowBlocker, CommandLine, Interpretation, Kind, OwnAction, OwnActionKind, ParseFault, Segment,
+    Word,
 };
 pub use parse::{MAX_LINE_BYTES, parse};

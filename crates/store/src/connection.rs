@@ -9,9 +9,11 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, MAIN_DB, OpenFlags};
 
 use crate::db_files::SharedFile;
-use crate::disk_reserve::{DiskReserve, companion_path};
-use crate::error::{OpenError, open_error};
+use crate::disk_reserve::{DiskReserve, companion_path, open_with_reserve};
+use crate::error::{OpenError, is_full_error, open_error};
+use crate::integrity::{Pages, check_after_unclean_end};
 use crate::schema;
+use crate::worker_locks::WorkerLocks;
 
 /// Application id of a Toolcrib database: "TCRB" in the header field that SQLite reserves for it.
 pub(crate) const APPLICATION: i32 = 0x5443_5242;
@@ -46,14 +48,19 @@ pub(crate) struct OpenedDatabase {
 }
 
 /// Creates or opens the database at `path` and migrates its tables. Waits up to `busy` for another
-/// process.
+/// process. After an unclean end it checks the database first.
 pub(crate) fn open(path: &Path, busy: Duration) -> Result<OpenedDatabase, OpenError> {
-    let asked = path;
-    let io = |source| not_made(asked, source);
+    let io = |source| not_made(path, source);
     // Absolute, because SQLite would read a relative "file:x" as a URI.
     let path = std::path::absolute(path).map_err(io)?;
+    open_with_reserve(&path, || open_once(path.clone(), busy))
+}
+
+fn open_once(path: PathBuf, busy: Duration) -> Result<OpenedDatabase, OpenError> {
+    let io = |source| not_made(&path, source);
     create_private_folder(&path).map_err(io)?;
     let (held, is_made) = SharedFile::open(&path).map_err(io)?;
+    let was_unclean = ended_uncleanly(&path);
     let may_be_fresh = may_be_fresh(&path).map_err(io)?;
     check_header(&path, &held, is_made)?;
     let failed = |e: rusqlite::Error| open_error(&path, &e);
@@ -78,6 +85,11 @@ pub(crate) fn open(path: &Path, busy: Duration) -> Result<OpenedDatabase, OpenEr
     wal(&conn, busy).map_err(failed)?;
     // SQLite opens the log and its index at the first read.
     schema::user_version(&conn).map_err(failed)?;
+    if was_unclean
+        && let Pages::Damaged(reason) = check_after_unclean_end(&mut conn).map_err(failed)?
+    {
+        return Err(OpenError::Damaged { path, reason });
+    }
     Ok(OpenedDatabase { conn, path, held, unsynced: new || may_be_fresh })
 }
 
@@ -88,9 +100,18 @@ fn not_made(path: &Path, source: io::Error) -> OpenError {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {
             OpenError::ReadOnly { path }
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => OpenError::Full { path },
+        _ if is_full_error(&source) => OpenError::Full { path },
         _ => OpenError::Io { path, source },
     }
+}
+
+/// Whether the last process that used the database did not close it: the last one folds the log and
+/// deletes it. While a process with a claim is alive, the log is in use.
+fn ended_uncleanly(path: &Path) -> bool {
+    let log = std::fs::metadata(companion_path(path, "-wal"));
+    let workers = WorkerLocks::for_database(path);
+    log.is_ok_and(|log| log.len() > 0)
+        && !workers.files().into_iter().any(|epoch| workers.is_alive(epoch))
 }
 
 /// Whether another process may have created the file and died, or may be about to die, before

@@ -5,9 +5,13 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use crate::error::OpenError;
+
 /// Reserved bytes: enough for the outcomes of some hundred calls with their WAL pages.
 const BYTES: u64 = 4 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
+/// Bytes that opening a database takes: the log's index and the beginning of the log.
+const NEEDED_TO_OPEN: u64 = 64 * 1024;
 
 /// A placeholder file beside the database, deleted when the disk is full and created again when
 /// there is space. All processes of the database share it.
@@ -42,6 +46,42 @@ impl DiskReserve {
     pub(crate) fn release(&self) -> bool {
         std::fs::remove_file(&self.path).is_ok()
     }
+}
+
+/// Opens a database with `open`. If the disk has no space for that, gives the reserve back and tries
+/// once more: the owner can then read what there is while making space.
+pub(crate) fn open_with_reserve<T>(
+    database: &Path,
+    open: impl Fn() -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
+    let named = |error| name_want_of_space(database, error);
+    match open().map_err(named) {
+        Err(OpenError::Full { .. }) if DiskReserve::for_database(database).release() => {
+            open().map_err(named)
+        }
+        opened => opened,
+    }
+}
+
+/// SQLite reports a file that it cannot create or extend with codes that do not name the reason.
+fn name_want_of_space(database: &Path, error: OpenError) -> OpenError {
+    let is_vague = matches!(error, OpenError::Failed { .. } | OpenError::Io { .. });
+    if is_vague && free_bytes(database).is_some_and(|free| free < NEEDED_TO_OPEN) {
+        return OpenError::Full { path: database.to_owned() };
+    }
+    error
+}
+
+/// Free bytes of the file system for this user; `None` if they cannot be read.
+#[cfg(unix)]
+fn free_bytes(database: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(database.parent()?).ok()?;
+    Some(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+#[cfg(not(unix))]
+fn free_bytes(_: &Path) -> Option<u64> {
+    None
 }
 
 fn fill(path: &Path) -> io::Result<()> {

@@ -10,7 +10,10 @@ use toolcrib_core::StoreError;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The file or its folder cannot be created or read.
-    #[error("cannot open the store {}: {source}", path.display())]
+    #[error(
+        "cannot open the store {}: {source}; nothing was changed. This user must be able to read and write the file and its folder",
+        path.display()
+    )]
     Io {
         /// The store's path.
         path: PathBuf,
@@ -52,7 +55,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// The disk has no space for opening the store.
-    #[error("cannot open the store {}: the disk is full; free some room and try again", path.display())]
+    #[error(
+        "cannot open the store {}: the disk is full; nothing is lost. Free some space, and try again",
+        path.display()
+    )]
     Full {
         /// The store's path.
         path: PathBuf,
@@ -81,7 +87,10 @@ pub enum OpenError {
         pid: Option<u32>,
     },
     /// SQLite could not open or migrate the file.
-    #[error("cannot open the store {}: {reason}", path.display())]
+    #[error(
+        "cannot open the store {}: {reason}; nothing was changed. `toolcrib doctor` checks the database and its disk",
+        path.display()
+    )]
     Failed {
         /// The store's path.
         path: PathBuf,
@@ -153,20 +162,34 @@ impl Failure {
 /// Maps an SQLite error to a message that says what to do, where something can be done.
 pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Busy("another process kept the database locked".to_owned())
-        }
-        Some(_) if is_full(error) => {
-            StoreError::Full("the database and its log cannot grow".to_owned())
-        }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Failed(format!(
-            "the database is damaged ({error}); keep a copy of it, and put a backup in its place"
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(
+            "another process kept the database locked; nothing is lost, try again".to_owned(),
+        ),
+        Some(_) if is_full(error) => disk_full(),
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(&error.to_string()),
+        Some(ErrorCode::SystemIoFailure) => StoreError::Failed(format!(
+            "the disk failed under the database ({error}); what was recorded before is kept. Check the disk, then start Toolcrib again, which checks the database"
         )),
-        Some(ErrorCode::SystemIoFailure) => {
-            StoreError::Failed(format!("the disk failed under the database ({error})"))
-        }
         _ => StoreError::Failed(error.to_string()),
     }
+}
+
+/// The error of writes while the disk is full.
+pub(crate) fn disk_full() -> StoreError {
+    let words = "nothing that was recorded is lost; tools that only read go on, and calls that may change something work again as soon as there is space";
+    StoreError::Full(words.to_owned())
+}
+
+/// The error of a database whose pages do not fit together.
+pub(crate) fn damaged(problem: &str) -> StoreError {
+    StoreError::Failed(format!(
+        "the database is damaged ({problem}); keep a copy of it, then put a backup in its place with `toolcrib restore FILE --force`"
+    ))
+}
+
+/// Whether a system error means that the disk or the quota is full.
+pub(crate) fn is_full_error(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
 /// Whether the disk is full. The WAL index is a file of its own and reports it with a code of its
@@ -189,11 +212,10 @@ pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
 
 /// Maps a system error: a full disk is temporary, every other error is permanent.
 pub(crate) fn io_failed(what: &str, error: &io::Error) -> StoreError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            StoreError::Full(what.to_owned())
-        }
-        _ => StoreError::Failed(format!("{what}: {error}")),
+    if is_full_error(error) {
+        StoreError::Full(what.to_owned())
+    } else {
+        StoreError::Failed(format!("{what}: {error}"))
     }
 }
 

@@ -5,8 +5,10 @@ use std::path::Path;
 use rusqlite::Connection;
 
 use crate::connection::{self, APPLICATION};
+use crate::disk_reserve::open_with_reserve;
 use crate::error::{OpenError, open_error};
 use crate::schema;
+use crate::schema_version::SchemaVersion;
 
 /// Most problems that are listed; SQLite's own default is 100.
 const PROBLEMS: u32 = 10;
@@ -34,9 +36,26 @@ impl Inspection {
     /// # Errors
     /// [`OpenError`] if the file is missing, is not a store, or cannot be read.
     pub fn read(database: &Path) -> Result<Self, OpenError> {
-        let conn = reader(database)?;
+        let conn = open_with_reserve(database, || reader(database))?;
         inspect(&conn).map_err(|error| open_error(database, &error))
     }
+}
+
+/// The version of the database at this path; reads one page. A missing file has no version.
+///
+/// # Errors
+/// [`OpenError`] if the file is not a store, belongs to a newer Toolcrib, or cannot be read.
+pub fn schema_version(database: &Path) -> Result<SchemaVersion, OpenError> {
+    let known = schema::version(schema::MIGRATIONS);
+    if !database.exists() {
+        return Ok(SchemaVersion { found: None, known });
+    }
+    let conn = reader(database)?;
+    let found = schema::user_version(&conn).map_err(|error| open_error(database, &error))?;
+    if found > known {
+        return Err(OpenError::Newer { path: database.to_owned(), found, known });
+    }
+    Ok(SchemaVersion { found: Some(found), known })
 }
 
 /// Writes a consistent copy of the database into a new file while other processes go on using it.

@@ -24,9 +24,11 @@
 //!   records are signed.
 //! - A worker is dead if its lock file has no holder or its row has an end; its later writes are
 //!   refused.
-//! - A full disk refuses new work; reserved space remains for the outcomes of running calls. A
-//!   failed disk, a damaged page or a missing file stops the store: nothing is acknowledged after
-//!   it.
+//! - A full disk refuses new work; reserved space remains for the outcomes of running calls, for
+//!   claims and recovery, and for opening the store. A failed disk, a damaged page or a missing
+//!   file stops the store: nothing is acknowledged after it.
+//! - All pages are checked at the start after an unclean end, and in the background of a process
+//!   that stays.
 //! - A foreign file, a file of a newer build, or a file shorter than its header says is refused
 //!   before anything in it is changed.
 //! - Secrets are stored apart from the database, encrypted: [`vault`].
@@ -44,11 +46,14 @@ mod exclusive_lock;
 mod failpoint;
 mod health;
 mod inspect;
+mod integrity;
 mod json;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod read_pool;
 mod schema;
+mod schema_version;
+mod shared_options;
 mod sqlite;
 mod tables;
 pub mod vault;
@@ -60,7 +65,9 @@ pub use artifacts::{ArtifactLimits, Artifacts};
 pub use error::OpenError;
 pub use exclusive_lock::ExclusiveLock;
 pub use health::CommitCounts;
-pub use inspect::{Inspection, copy};
+pub use inspect::{Inspection, copy, schema_version};
 #[cfg(feature = "postgres")]
 pub use postgres::{ConnectError, PostgresStore};
+pub use schema_version::SchemaVersion;
+pub use shared_options::{Migrations, ProcessIdentity, SharedOptions};
 pub use sqlite::{SqliteStore, StoreOptions};

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::oneshot;
+use toolcrib_core::store::StoreMonitor;
 use toolcrib_core::{AuditCheckpoint, AuditSigner, BoxFuture, RunId, StoreError};
 
 use crate::audit_checkpoints::CheckpointSigner;
@@ -17,14 +18,17 @@ use crate::disk_reserve::DiskReserve;
 use crate::error::{Failure, OpenError, stopped};
 use crate::health::{CommitCounts, Health};
 use crate::read_pool::ReadPool;
+use crate::shared_options::SharedOptions;
 use crate::tables::PendingIntents;
 use crate::wal_checkpoint;
 use crate::worker_locks::WorkerLocks;
-use crate::writer::{Durability, Job, Settings, Writer};
+use crate::writer::{Durability, Job, OnFullDisk, Settings, Writer};
 
 /// How long a read waits for the queued writes of its own process: longer than a commit on a slow
 /// disk, shorter than a user's patience.
 const CATCH_UP: Duration = Duration::from_secs(1);
+/// When a process that keeps the store open checks all pages for the first time.
+const CHECK_AFTER: Duration = Duration::from_secs(60);
 
 /// Every row type in one SQLite file. Clones are handles of the same store; dropping the last one
 /// writes everything that is queued and closes the file.
@@ -62,10 +66,11 @@ pub struct StoreOptions {
     /// How long a write waits for a lock of another process; `None` means 35 s, so that a lock of
     /// 30 s loses nothing (SQLite polls at intervals).
     pub busy: Option<Duration>,
-    /// Identifies the installation of a process that runs once at a time, as a daemon does, in a
-    /// shared database: its next process releases the claims of this one if it crashes
-    /// ([`release_former`](toolcrib_core::CallStore::release_former)). SQLite does not need it.
-    pub instance: Option<String>,
+    /// Options of a shared database; a file ignores them.
+    pub shared: SharedOptions,
+    /// How long after opening all pages are checked in the background for the first time; `None`
+    /// means one minute, so that only processes that stay do it. It is repeated every day.
+    pub check_after: Option<Duration>,
     /// Delay before each synced commit, to simulate a slow disk in tests and benchmarks.
     pub full_commit_delay: Duration,
 }
@@ -90,9 +95,13 @@ impl SqliteStore {
         let OpenedDatabase { mut conn, path, held, unsynced } = opened;
         let failed = |source| OpenError::Io { path: path.clone(), source };
         let health = Arc::<Health>::default();
-        let folder =
-            wal_checkpoint::start_checkpointer(&mut conn, path.clone(), Arc::clone(&health))
-                .map_err(failed)?;
+        let folder = wal_checkpoint::start_checkpointer(
+            &mut conn,
+            path.clone(),
+            Arc::clone(&health),
+            options.check_after.unwrap_or(CHECK_AFTER),
+        )
+        .map_err(failed)?;
         let place = Arc::new(DatabaseFiles::for_database(&path));
         let settings = Settings {
             disk: Some((Arc::clone(&place), DiskReserve::for_database(&path))),
@@ -195,8 +204,18 @@ impl SqliteStore {
         survives: Durability,
         work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
+        self.write_reserved(OnFullDisk::Keep, survives, work)
+    }
+
+    /// Queues a job that may use the reserve of a full disk.
+    pub(crate) fn write_reserved<T: Send + 'static>(
+        &self,
+        on_full_disk: OnFullDisk,
+        survives: Durability,
+        work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T, StoreError>> {
         let (tell, told) = oneshot::channel();
-        self.inner.writer.send(Job::outcome(survives, work, move |result| {
+        self.inner.writer.send(Job::reserved(on_full_disk, survives, work, move |result| {
             let _ = tell.send(result);
         }));
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
@@ -230,17 +249,18 @@ impl SqliteStore {
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Queues a job with a compensation, `undone`. It runs on the writer thread before the next job
+    /// Queues a job that may use the reserve, with a compensation, `undone`. It runs on the writer thread before the next job
     /// if the commit fails, and whenever the caller drops the future without receiving the answer.
     pub(crate) fn write_or<T: Send + 'static>(
         &self,
         survives: Durability,
-        work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
+        work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
         undone: impl FnOnce() + Send + 'static,
     ) -> BoxFuture<'static, Result<T, StoreError>> {
         let (tell, told) = oneshot::channel();
         let unheard = RunOnDrop(Some(undone));
-        self.inner.writer.send(Job::new(survives, work, move |result| {
+        let reserve = OnFullDisk::UseReserve;
+        self.inner.writer.send(Job::reserved(reserve, survives, work, move |result| {
             // Dropping the receiver also drops an answer that is in the channel, and `unheard` with
             // it.
             let _ = tell.send(result.map(|value| (value, unheard)));
@@ -366,3 +386,5 @@ impl<F: FnOnce()> Drop for RunOnDrop<F> {
         }
     }
 }
+/// A file is used by one daemon.
+impl StoreMonitor for SqliteStore {}

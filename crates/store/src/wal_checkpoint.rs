@@ -3,16 +3,17 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rusqlite::hooks::Wal;
 
 use crate::connection;
-use crate::disk_reserve::DiskReserve;
 use crate::error::{is_disk_failure, sqlite_failed};
 use crate::health::Health;
+use crate::integrity::BackgroundCheck;
 
 /// Log pages from which a checkpoint starts (4 MiB, SQLite's own default).
 const CHECKPOINT_PAGES: i32 = 1_000;
@@ -20,12 +21,17 @@ const CHECKPOINT_PAGES: i32 = 1_000;
 /// writer that never pauses does not reach the newest page, and the log restarts only after that.
 const MAX_WAL_PAGES: i32 = 16_000;
 
-/// Starts the thread and lets the writer's connection notify it. The thread first creates the disk
-/// reserve, and ends when the connection is closed.
+/// Time between two checks of all pages: damage is found before the backups of a week are all copies
+/// of it.
+const CHECK_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Starts the thread and lets the writer's connection notify it. The thread also checks the pages
+/// of the database, first after `check_after`, and ends when the connection is closed.
 pub(crate) fn start_checkpointer(
     writer: &mut Connection,
     path: PathBuf,
     health: Arc<Health>,
+    check_after: Duration,
 ) -> io::Result<JoinHandle<()>> {
     let (call, calls) = sync_channel(1);
     let noted = Arc::clone(&health);
@@ -48,18 +54,27 @@ pub(crate) fn start_checkpointer(
         Ok(())
     };
     writer.wal_hook(Some(hook)).map_err(io::Error::other)?;
-    let run = move || {
-        let reserve = DiskReserve::for_database(&path);
-        // Without space there is no reserve.
-        let _ = reserve.create();
-        checkpoint_loop(&path, &calls, &health);
-    };
+    let run = move || checkpoint_loop(&path, &calls, &health, check_after);
     std::thread::Builder::new().name("toolcrib-wal".into()).spawn(run)
 }
 
-fn checkpoint_loop(path: &Path, calls: &Receiver<()>, health: &Health) {
+fn checkpoint_loop(path: &Path, calls: &Receiver<()>, health: &Arc<Health>, check_after: Duration) {
     let mut conn = None;
-    while calls.recv().is_ok() {
+    let mut check_at = Instant::now() + check_after;
+    let mut check: Option<BackgroundCheck> = None;
+    loop {
+        match calls.recv_timeout(check_at.saturating_duration_since(Instant::now())) {
+            Ok(()) => {}
+            Err(RecvTimeoutError::Timeout) => {
+                check_at = Instant::now() + CHECK_INTERVAL;
+                // The one before has ended long ago: it is limited to far less than the interval.
+                drop(check.take());
+                check = BackgroundCheck::start(path, Arc::clone(health)).ok();
+                continue;
+            }
+            // Dropping the check ends it, before the files are closed.
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
         if conn.is_none() {
             conn = connection::wal_checkpointer(path).ok();
         }

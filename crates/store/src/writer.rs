@@ -19,7 +19,7 @@ mod commit_loop;
 mod job;
 
 use commit_loop::CommitLoop;
-pub(crate) use job::{Durability, Job};
+pub(crate) use job::{Durability, Job, OnFullDisk};
 
 /// Callback for the result of a requested audit checkpoint.
 type CheckpointReply = Box<dyn FnOnce(Result<Option<AuditCheckpoint>, StoreError>) + Send>;

@@ -1,6 +1,7 @@
-//! What scripts that call tools cost: a worker that waits, a call over the bridge beside the same call through the door alone, a script that is put
-//! aside and gone on with, and how long after its time a hostile one is gone. Beside them the floor of a bridged call: a message to another process and
-//! back.
+//! What scripts that call tools cost: a worker that waits, a call over the bridge beside the same
+//! call through the door alone, a script that is put aside and gone on with, and how long after its
+//! time a hostile one is gone. Beside them the floor of a bridged call: a message to another
+//! process and back.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -24,7 +25,8 @@ const CALLS: u32 = 50;
 /// Long enough for the next worker to be there.
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// Scripts that do not end by themselves: between steps of the interpreter, within one, with memory, with recursion, with output, with a pattern.
+/// Scripts that do not end by themselves: between steps of the interpreter, within one, with
+/// memory, with recursion, with output, with a pattern.
 const HOSTILE: [&str; 8] = [
     "while True: pass",
     "x = 7\nwhile True: x = x * x",
@@ -91,7 +93,8 @@ pub(crate) fn run(table: &mut Results) {
     );
 }
 
-/// A script that waits for a person: the size of what is kept, and the time from the decision to the end.
+/// A script that waits for a person: the size of what is kept, and the time from the decision to
+/// the end.
 fn put_aside(table: &mut Results, runtime: &Runtime, tools: &Toolcrib, folder: &Path) {
     let code = "rows = []\nfor i in range(100): rows.append({'id': i, 'name': 'row ' + str(i)})\nt = await list_dir()\nlen(rows)";
     let (mut bytes, mut took) = (0, Vec::new());

@@ -1,5 +1,6 @@
-//! Searching a large tree: `code_search` against the parts of ripgrep put together as ripgrep does it, and against `rg` where it is
-//! installed. Ours opens every file below a descriptor, sorts what it found, and tells how much there is.
+//! Searching a large tree: `code_search` against the parts of ripgrep put together as ripgrep does
+//! it, and against `rg` where it is installed. Ours opens every file below a descriptor, sorts what
+//! it found, and tells how much there is.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -104,6 +105,7 @@ fn searched(runtime: &Runtime, tool: &Arc<dyn Handler>, pattern: &str) -> u64 {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     };
     let args = json!({"pattern": pattern, "case_sensitive": true});
     let output = runtime.block_on(tool.call(&call, &args)).expect("a result");

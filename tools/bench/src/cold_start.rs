@@ -1,4 +1,5 @@
-//! Cold start of the binary to a finished `tool call`. The binary stands beside this program: `cargo xtask bench` builds both.
+//! Cold start of the binary to a finished `tool call`. The binary stands beside this program:
+//! `cargo xtask bench` builds both.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,5 @@
-//! A server on loopback that answers Chat Completions from a list, over kept connections, on a thread of its own.
+//! A server on loopback that answers Chat Completions from a list, over kept connections, on a
+//! thread of its own.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};

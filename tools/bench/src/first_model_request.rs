@@ -1,4 +1,5 @@
-//! From the start of the process to the first byte of its first request to a model, with 1,000 tools beside the built-in ones.
+//! From the start of the process to the first byte of its first request to a model, with 1,000
+//! tools beside the built-in ones.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

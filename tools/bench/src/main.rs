@@ -1,4 +1,5 @@
-//! The benchmarks of `cargo xtask bench`: ratios against a named floor measured in the same run, never a bare time as a verdict.
+//! The benchmarks of `cargo xtask bench`: ratios against a named floor measured in the same run,
+//! never a bare time as a verdict.
 #![expect(
     clippy::print_stdout,
     clippy::expect_used,

@@ -1,5 +1,5 @@
-//! What the whole door costs for one validated call of a trivial tool, against the floor: serde decode, schema check, direct call of the same
-//! function.
+//! What the whole door costs for one validated call of a trivial tool, against the floor: serde
+//! decode, schema check, direct call of the same function.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -131,6 +131,7 @@ pub(crate) async fn time_call(engine: &Engine, in_run: bool) -> f64 {
             let args = texts[n % texts.len()].clone();
             let batch = Batch {
                 is_replay: false,
+                environment: String::new(),
                 parent_call: None,
                 run,
                 origin: Origin::Model,

@@ -1,5 +1,6 @@
-//! What code of a model costs through the whole door: at the level `expression` with a worker that waits and with one that has to be started, in a
-//! kernel that is there and in one that is not; and how long after its time hostile code is gone.
+//! What code of a model costs through the whole door: at the level `expression` with a worker that
+//! waits and with one that has to be started, in a kernel that is there and in one that is not; and
+//! how long after its time hostile code is gone.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,8 @@ const CALLS: usize = 51;
 /// Long enough for the next worker to be there.
 const PAUSE: Duration = Duration::from_millis(60);
 
-/// Code that does not end by itself: between steps of the interpreter, within one of them, with memory, with output.
+/// Code that does not end by itself: between steps of the interpreter, within one of them, with
+/// memory, with output.
 const HOSTILE: [&str; 5] = [
     "while True: pass",
     "x = 7\nwhile True: x = x * x",

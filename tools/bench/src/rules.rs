@@ -1,4 +1,5 @@
-//! What rules cost: a call through the door with 100 rules against one without, and the hardest lines with 10,000 rules.
+//! What rules cost: a call through the door with 100 rules against one without, and the hardest
+//! lines with 10,000 rules.
 
 use std::hint::black_box;
 
@@ -36,7 +37,8 @@ fn rule_query<'a>(tool: &'a str, args: &'a Value) -> RuleQuery<'a> {
     }
 }
 
-/// Rules as people have them: most about commands, some about files, hosts and servers, one about the tool that is called.
+/// Rules as people have them: most about commands, some about files, hosts and servers, one about
+/// the tool that is called.
 fn hundred() -> RuleSet {
     let of = |n: usize| match n % 5 {
         _ if n == 99 => (Verdict::Allow, "find(query:*)".to_owned()),

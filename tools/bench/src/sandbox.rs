@@ -1,5 +1,6 @@
-//! What a sandbox costs: one command in it against the same command in bubblewrap with the same folders, and trying out what the host
-//! gives. Ours has Landlock, a filter for system calls and a watch over its limits on top.
+//! What a sandbox costs: one command in it against the same command in bubblewrap with the same
+//! folders, and trying out what the host gives. Ours has Landlock, a filter for system calls and a
+//! watch over its limits on top.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

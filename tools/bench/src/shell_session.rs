@@ -1,5 +1,6 @@
-//! What a command costs in the shell of a conversation beside its own work: one that does nothing, and the start of a shell. Its own work is
-//! what the same command takes in a bare bash that reads it from a pipe and says a word when it is done.
+//! What a command costs in the shell of a conversation beside its own work: one that does nothing,
+//! and the start of a shell. Its own work is what the same command takes in a bare bash that reads
+//! it from a pipe and says a word when it is done.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};
@@ -40,7 +41,8 @@ pub(crate) fn run(table: &mut Results) {
     }
 }
 
-/// The first command of a conversation; and of each kind of command what it takes with us, without us, and by how much that differs.
+/// The first command of a conversation; and of each kind of command what it takes with us, without
+/// us, and by how much that differs.
 async fn measure(tool: &dyn Handler) -> (f64, Vec<(&'static str, [f64; 3])>) {
     let mut starts = Vec::new();
     for round in 0..21 {
@@ -109,6 +111,7 @@ fn call(conversation: &str) -> CallCtx {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(60),
         streams: Arc::new(NoStreams),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     }
 }
 

@@ -1,4 +1,5 @@
-//! How long something takes: CPU time of this process, so that a busy neighbour counts less; the best of several rounds.
+//! How long something takes: CPU time of this process, so that a busy neighbour counts less; the
+//! best of several rounds.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! Registration: the built-ins, and 1,000 tools with schemas and their declarations for every provider.
+//! Registration: the built-ins, and 1,000 tools with schemas and their declarations for every
+//! provider.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Finding tools by meaning: the index over ten thousand tools, a query over it, the model (issue 8, Figures).
+//! Finding tools by meaning: the index over ten thousand tools, a query over it, the model (issue
+//! 8, Figures).
 
 use std::hint::black_box;
 

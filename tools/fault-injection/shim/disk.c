@@ -8,6 +8,7 @@
  *   CRASH_DISK_DEAF        syncs are answered and not done: a disk that lies, to see that this is found
  *   CRASH_DISK_FAIL_SYNC   the sync of this number fails with EIO, once
  *   CRASH_DISK_FAIL_WRITE  the write of this number fails with EIO, once
+ *   CRASH_DISK_FAIL_ON     all later syncs or writes fail too: a disk that is gone
  *   CRASH_DISK_FULL        after so many bytes there is no room ..
  *   CRASH_DISK_ROOM        .. until this file exists
  */
@@ -37,7 +38,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static size_t folder_len;
 static int notes = -1;
-static long sync_us, deaf, fail_sync, fail_write, full_after = -1;
+static long sync_us, deaf, fail_sync, fail_write, fail_on, full_after = -1;
 static const char *room, *notes_path;
 static long syncs, writes, bytes, unlinked;
 
@@ -58,6 +59,7 @@ __attribute__((constructor)) static void begin(void) {
     deaf = number("CRASH_DISK_DEAF", 0);
     fail_sync = number("CRASH_DISK_FAIL_SYNC", 0);
     fail_write = number("CRASH_DISK_FAIL_WRITE", 0);
+    fail_on = number("CRASH_DISK_FAIL_ON", 0);
     full_after = number("CRASH_DISK_FULL", -1);
     room = getenv("CRASH_DISK_ROOM");
     notes = syscall(SYS_openat, AT_FDCWD, notes_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -131,10 +133,13 @@ static void note_old(uint32_t kind, int fd, const char *path, uint64_t offset, u
     free(kept);
 }
 
+/* Whether the fault of number `due` comes at this number. */
+static int is_due(long due, long number) { return due && (fail_on ? number >= due : number == due); }
+
 /* Whether this write fails; the error is set. */
 static int fails(const char *path, size_t len) {
     writes++;
-    if (fail_write && writes == fail_write) {
+    if (is_due(fail_write, writes)) {
         note(FAULT, path, 0, 0, 0, NULL, 0);
         errno = EIO;
         return 1;
@@ -201,7 +206,7 @@ static int sync_file(int fd, long how) {
     pthread_mutex_lock(&lock);
     syncs++;
     int done = -1;
-    if (fail_sync && syncs == fail_sync) {
+    if (is_due(fail_sync, syncs)) {
         note(SYNC_FAILED, path, 0, 0, 0, NULL, 0);
         note(FAULT, path, 0, 0, 0, NULL, 0);
         errno = EIO;

@@ -7,7 +7,7 @@ use toolcrib_core::{ApprovalId, CallId, OutcomeKind};
 use crate::protocol::{CallAnswer, SentBatch, WorkerMessage};
 use crate::report::Tally;
 use crate::verify::FailureKind;
-use crate::worker::word;
+use crate::worker::{races, word};
 
 /// A call as its callers know it.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,8 @@ pub(crate) struct CallerRecord {
     pub(crate) tool: String,
     /// What a person is to decide about it.
     pub(crate) decision: String,
+    /// Whether two people decide about it at once, each otherwise.
+    pub(crate) races: bool,
     /// Whether its batch was accepted.
     pub(crate) accepted: bool,
     /// The answer that was given.
@@ -55,6 +57,13 @@ impl CallerLog {
                 self.fresh.insert(*call);
                 self.decided.insert(*approval, (*call, word.clone()));
             }
+            WorkerMessage::Raced { approval, taken } => {
+                tally.raced += 1;
+                if *taken > 1 {
+                    tally
+                        .contradiction(format!("{approval}: {taken} decisions at once were taken"));
+                }
+            }
             WorkerMessage::Again { key, first, second } => {
                 self.again((key, first, second), after, tally);
             }
@@ -83,6 +92,7 @@ impl CallerLog {
             let known = self.known(call.id);
             known.tool.clone_from(&call.tool);
             known.decision = word(&call.args, "decision").to_owned();
+            known.races = races(&call.args);
         }
         if let Some(key) = &sent.key {
             self.keyed.entry(key.clone()).or_insert_with(|| sent.clone());
@@ -96,7 +106,7 @@ impl CallerLog {
         match given.kind {
             None => known.asked = given.text.parse().ok().or(known.asked),
             Some(kind) => match &known.told {
-                Some((before, _)) if after.may_become(*before, kind) => {
+                Some((before, _)) if after.may_become(*before, &known.tool) => {
                     known.told = Some((kind, given.text.clone()));
                 }
                 Some((_, before)) if *before != given.text => {

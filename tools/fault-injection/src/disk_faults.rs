@@ -28,9 +28,11 @@ pub(crate) fn cuts(options: &Options, cuts: u32) -> Result<Tally> {
 
 /// Faults of the disk, each with the first number it comes at and the step to the next.
 type Series = (&'static str, fn(u32) -> DiskFault, u32, u32);
-const SERIES: [Series; 3] = [
+const SERIES: [Series; 5] = [
     ("sync fails", DiskFault::Sync, 1, 1),
+    ("syncs fail on", DiskFault::SyncsFrom, 1, 3),
     ("write fails", DiskFault::Write, 1, 7),
+    ("writes fail on", DiskFault::WritesFrom, 1, 21),
     ("disk is full", DiskFault::Full, 4_096, 40_000),
 ];
 

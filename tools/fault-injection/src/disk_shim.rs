@@ -16,8 +16,12 @@ pub(crate) enum DiskFault {
     None,
     /// The sync of this number fails.
     Sync(u32),
+    /// The sync of this number fails, and all after it.
+    SyncsFrom(u32),
     /// The write of this number fails.
     Write(u32),
+    /// The write of this number fails, and all after it.
+    WritesFrom(u32),
     /// There is no room after so many bytes, until somebody makes some.
     Full(u32),
 }
@@ -55,16 +59,22 @@ impl Shim {
             ("CRASH_DISK_LOG", text(&disk.log)),
             ("CRASH_DISK_SYNC_US", disk.sync_us.to_string()),
         ];
+        let mut set = |name, value| variables.push((name, value));
         match disk.fault {
             DiskFault::None => {}
-            DiskFault::Sync(number) => variables.push(("CRASH_DISK_FAIL_SYNC", number.to_string())),
-            DiskFault::Write(number) => {
-                variables.push(("CRASH_DISK_FAIL_WRITE", number.to_string()));
+            DiskFault::Sync(number) | DiskFault::SyncsFrom(number) => {
+                set("CRASH_DISK_FAIL_SYNC", number.to_string());
+            }
+            DiskFault::Write(number) | DiskFault::WritesFrom(number) => {
+                set("CRASH_DISK_FAIL_WRITE", number.to_string());
             }
             DiskFault::Full(bytes) => {
-                variables.push(("CRASH_DISK_FULL", bytes.to_string()));
-                variables.push(("CRASH_DISK_ROOM", text(&disk.room)));
+                set("CRASH_DISK_FULL", bytes.to_string());
+                set("CRASH_DISK_ROOM", text(&disk.room));
             }
+        }
+        if matches!(disk.fault, DiskFault::SyncsFrom(_) | DiskFault::WritesFrom(_)) {
+            set("CRASH_DISK_FAIL_ON", "1".to_owned());
         }
         variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use toolcrib_core::CallId;
 
@@ -31,6 +33,19 @@ impl EffectWriter {
     /// The world was changed.
     pub(crate) fn effect(&self, call: CallId) -> io::Result<()> {
         self.line(EFFECT, call)
+    }
+
+    /// A child of its own process group that changes the world a moment later, even if this process has ended by then.
+    pub(crate) fn effect_of_child(&self, call: CallId) -> io::Result<Child> {
+        let line = format!("{EFFECT} {call} {}", self.incarnation);
+        Command::new("sh")
+            .args(["-c", "sleep 0.01; echo \"$0\"", &line])
+            .env_remove("LD_PRELOAD")
+            .stdin(Stdio::null())
+            .stdout(self.file.try_clone()?)
+            .stderr(Stdio::null())
+            .process_group(0)
+            .spawn()
     }
 
     fn line(&self, what: &str, call: CallId) -> io::Result<()> {

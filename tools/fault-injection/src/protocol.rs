@@ -90,6 +90,8 @@ pub(crate) enum WorkerMessage {
     Answered(CallAnswer),
     /// A decision was taken, and whoever decided knows it.
     Decided { approval: ApprovalId, call: CallId, word: String },
+    /// Two decided at once, and so many of them were told that theirs was taken.
+    Raced { approval: ApprovalId, taken: u32 },
     /// A batch that was asked for again under its key, twice.
     Again { key: String, first: Vec<CallAnswer>, second: Vec<CallAnswer> },
     /// The load is over.

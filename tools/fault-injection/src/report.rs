@@ -32,6 +32,10 @@ pub(crate) struct Tally {
     pub(crate) doubled: u64,
     /// Calls whose outcome is unknown, and says so.
     pub(crate) unknown: u64,
+    /// Of these, those whose effect came from a child that outlived its worker.
+    pub(crate) outlived: u64,
+    /// Questions that two decided at once.
+    pub(crate) raced: u64,
     /// Calls that may change something and were entered again.
     pub(crate) silent_reruns: u64,
     /// Rounds after which the audit did not verify.
@@ -110,6 +114,8 @@ impl Tally {
         self.lost += other.lost;
         self.doubled += other.doubled;
         self.unknown += other.unknown;
+        self.outlived += other.outlived;
+        self.raced += other.raced;
         self.silent_reruns += other.silent_reruns;
         self.audit_failures += other.audit_failures;
         self.contradictions += other.contradictions;
@@ -147,6 +153,8 @@ impl Tally {
             "lost": self.lost,
             "doubled": self.doubled,
             "unknown": self.unknown,
+            "outlived": self.outlived,
+            "raced": self.raced,
             "silent_reruns": self.silent_reruns,
             "audit_failures": self.audit_failures,
             "contradictions": self.contradictions,

@@ -19,7 +19,7 @@ use crate::caller_log::{CallerLog, CallerRecord};
 use crate::effect_log::{CallEffects, EffectLog};
 use crate::error::Result;
 use crate::report::Tally;
-use crate::worker::{GUARDED, READ_ONLY, changes_something};
+use crate::worker::{CHILD, GUARDED, READ_ONLY, changes_something};
 
 /// Records of the audit that are read at once.
 const PAGE: usize = 1_000;
@@ -41,10 +41,10 @@ impl FailureKind {
         self != Self::Fault || kind == OutcomeKind::Succeeded
     }
 
-    /// Whether a call that was answered so may be another later: one that ran while its outcome could not be recorded is answered all the same,
-    /// and unknown afterwards.
-    pub(crate) fn may_become(self, before: OutcomeKind, later: OutcomeKind) -> bool {
-        !self.is_binding_for(before) || (self == Self::Fault && later == OutcomeKind::Unknown)
+    /// Whether a call that was answered so may be answered otherwise later. An answer "succeeded" stays, with every fault; only a call that
+    /// changes nothing may run again where its outcome could not be recorded.
+    pub(crate) fn may_become(self, before: OutcomeKind, tool: &str) -> bool {
+        !self.is_binding_for(before) || (self == Self::Fault && !changes_something(tool))
     }
 }
 
@@ -109,7 +109,10 @@ pub(crate) fn verify(
             case.judge(tally);
             if fresh.contains(call) {
                 tally.calls += 1;
-                tally.unknown += u64::from(case.kind() == Some(OutcomeKind::Unknown));
+                let is_unknown = case.kind() == Some(OutcomeKind::Unknown);
+                tally.unknown += u64::from(is_unknown);
+                let took_effect = !case.deeds.effects.is_empty();
+                tally.outlived += u64::from(is_unknown && known.tool == CHILD && took_effect);
             }
         }
         decisions(&store, ledger, after, tally).await
@@ -285,7 +288,8 @@ impl Case<'_> {
     }
 
     fn may_end(&self, kind: OutcomeKind) -> bool {
-        let refused = self.known.tool == GUARDED && self.known.decision != "approve";
+        let may_be_denied = self.known.decision != "approve" || self.known.races;
+        let refused = self.known.tool == GUARDED && may_be_denied;
         match kind {
             OutcomeKind::Succeeded => true,
             OutcomeKind::Unknown => self.known.tool != READ_ONLY && self.entries.started == 1,
@@ -307,11 +311,9 @@ impl Case<'_> {
         let text_there = stored.outcome.as_ref().map(|outcome| outcome.to_wire().to_string());
         if text_there.as_ref() != Some(text) {
             let why = format!("{}: answered {text}, the store has {text_there:?}", self.call);
-            match (self.kind(), self.after) {
-                // Said with the answer: it ran, and its outcome could not be recorded.
-                (Some(OutcomeKind::Unknown), FailureKind::Fault) => {}
-                (None, _) => tally.lost(why),
-                (Some(_), _) => tally.contradiction(why),
+            match self.kind() {
+                None => tally.lost(why),
+                Some(_) => tally.contradiction(why),
             }
         }
     }
@@ -322,6 +324,12 @@ impl Case<'_> {
             return;
         }
         let (call, effects) = (self.call, self.deeds.effects.len());
+        if let Some((kind, text)) = &self.known.told
+            && effects > 0
+            && matches!(kind, OutcomeKind::Failed | OutcomeKind::Denied | OutcomeKind::Expired)
+        {
+            tally.contradiction(format!("{call}: answered {text}, and it took effect"));
+        }
         match self.kind() {
             Some(OutcomeKind::Succeeded) if effects == 0 => {
                 tally.contradiction(format!("{call}: succeeded, and nothing happened"));
@@ -356,6 +364,7 @@ mod tests {
         call: CallId,
         ledger: CallerLog,
         truth: EffectLog,
+        after: FailureKind,
     }
 
     impl Accounts {
@@ -389,14 +398,13 @@ mod tests {
                 ledger.record(&said, FailureKind::Kill, &mut tally);
             }
             let truth = EffectLog::from([(id, CallEffects { runs: vec![1], effects: vec![1] })]);
-            Self { folder, call: id, ledger, truth }
+            Self { folder, call: id, ledger, truth, after: FailureKind::Kill }
         }
 
         fn judged(mut self) -> Tally {
             let mut tally = Tally::default();
             let database = self.database();
-            verify(&database, &mut self.ledger, &self.truth, FailureKind::Kill, true, &mut tally)
-                .unwrap();
+            verify(&database, &mut self.ledger, &self.truth, self.after, true, &mut tally).unwrap();
             tally
         }
     }
@@ -427,6 +435,9 @@ mod tests {
         check("a second run", |a| a.deeds().runs.push(2), |t| t.silent_reruns > 0);
         check("no effect", |a| a.deeds().effects.clear(), |t| t.contradictions > 0);
         check("another answer", |a| a.told("other"), |t| t.contradictions > 0);
+        check("told as not run", |a| a.told_as(OutcomeKind::Failed), |t| t.contradictions > 0);
+        // A failing disk excuses no answer that says it is done.
+        check("told, and unknown", |a| a.fault(), |t| t.contradictions > 0);
         check("an unknown call", |a| a.stranger(), |t| t.contradictions > 0);
         let gone = "DELETE FROM outcomes; DELETE FROM calls;";
         check("no row", |a| sql(a, gone), |t| t.lost > 0);
@@ -442,6 +453,16 @@ mod tests {
         fn told(&mut self, text: &str) {
             let known = self.ledger.calls.get_mut(&self.call).unwrap();
             known.told = Some((OutcomeKind::Succeeded, text.to_owned()));
+        }
+
+        fn told_as(&mut self, kind: OutcomeKind) {
+            let known = self.ledger.calls.get_mut(&self.call).unwrap();
+            known.told.as_mut().unwrap().0 = kind;
+        }
+
+        fn fault(&mut self) {
+            self.after = FailureKind::Fault;
+            sql(self, "UPDATE calls SET outcome = 'unknown'; DELETE FROM outcomes;");
         }
 
         fn stranger(&mut self) {

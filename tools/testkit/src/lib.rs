@@ -1,4 +1,5 @@
-//! Pieces for tests: scripted tools, a scripted approver, a clock that is set by hand, an observer that remembers.
+//! Pieces for tests: scripted tools, a scripted approver, a clock that is set by hand, an observer
+//! that remembers.
 //!
 //! For tests only; it knows nothing but `core`, so that every crate can use it.
 

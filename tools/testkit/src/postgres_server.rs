@@ -1,5 +1,6 @@
-//! A Postgres server for tests: a cluster of its own in a temporary folder, from the binaries that the distribution brings, reached by a
-//! socket in that folder only. It ends, and its folder goes, with its handle, and with this process too, however that dies.
+//! A Postgres server for tests: a cluster of its own in a temporary folder, from the binaries that
+//! the distribution brings, reached by a socket in that folder only. It ends, and its folder goes,
+//! with its handle, and with this process too, however that dies.
 
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -12,9 +13,10 @@ const PORT: u16 = 5432;
 /// Where Debian and Ubuntu put each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Makes the cluster, runs the server, says `ready`, and stops, starts or restarts it for each line that it reads. When its input ends, with the handle or
-/// with the process that held it, the server goes, and the folder too.
-/// Arguments: folder of the binaries, folder of the cluster, then options of the server.
+/// Makes the cluster, runs the server, says `ready`, and stops, starts or restarts it for each line
+/// that it reads. When its input ends, with the handle or with the process that held it, the server
+/// goes, and the folder too. Arguments: folder of the binaries, folder of the cluster, then options
+/// of the server.
 const WATCHDOG: &str = r#"
 bin=$1; dir=$2; shift 2
 begin() {
@@ -54,11 +56,12 @@ pub struct PostgresServer {
 }
 
 impl PostgresServer {
-    /// Starts one that listens on a socket in its own folder. About two seconds. As root it runs as the user `postgres`, as the server
-    /// refuses to run as root.
+    /// Starts one that listens on a socket in its own folder. About two seconds. As root it runs as
+    /// the user `postgres`, as the server refuses to run as root.
     ///
     /// # Panics
-    /// When there is no server on this machine, or it does not start: the words say what is missing.
+    /// When there is no server on this machine, or it does not start: the words say what is
+    /// missing.
     #[must_use]
     pub fn start() -> Self {
         Self::start_with(&[])
@@ -77,8 +80,8 @@ impl PostgresServer {
         Self::launch(port, &[&["-c", "listen_addresses=127.0.0.1"], options].concat())
     }
 
-    /// [`start`](Self::start) with options, such as `["-c", "max_connections=20"]`. `["-c", "fsync=off"]` is faster, and loses data with
-    /// the power.
+    /// [`start`](Self::start) with options, such as `["-c", "max_connections=20"]`. `["-c",
+    /// "fsync=off"]` is faster, and loses data with the power.
     ///
     /// # Panics
     /// As [`start`](Self::start).
@@ -131,7 +134,8 @@ impl PostgresServer {
         self.url(name)
     }
 
-    /// Does this in a database, past every store, and returns the rows as text, columns parted by `|`.
+    /// Does this in a database, past every store, and returns the rows as text, columns parted by
+    /// `|`.
     ///
     /// # Panics
     /// When the server refuses it.
@@ -152,13 +156,15 @@ impl PostgresServer {
         self.port
     }
 
-    /// The folder of its socket and its cluster; the key and certificate of a server that speaks TLS go here, for instance.
+    /// The folder of its socket and its cluster; the key and certificate of a server that speaks
+    /// TLS go here, for instance.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Stops the server at once, as a crash does, and starts it again on what it left. Blocks until it answers.
+    /// Stops the server at once, as a crash does, and starts it again on what it left. Blocks until
+    /// it answers.
     ///
     /// # Panics
     /// When it does not come back.
@@ -241,7 +247,8 @@ fn as_server_user(program: impl Into<OsString>) -> Command {
     command
 }
 
-/// An empty folder that only the server's user can look into. Its path is short: sockets have at most 107 characters.
+/// An empty folder that only the server's user can look into. Its path is short: sockets have at
+/// most 107 characters.
 fn private_folder() -> PathBuf {
     use std::hash::{BuildHasher as _, RandomState};
     use std::os::unix::fs::DirBuilderExt as _;

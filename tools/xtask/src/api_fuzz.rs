@@ -1,5 +1,5 @@
-//! The REST interface against its own document: schemathesis makes requests of every shape that the document allows, and of many that it
-//! does not, and looks whether a daemon answers as it says.
+//! The REST interface against its own document: schemathesis makes requests of every shape that the
+//! document allows, and of many that it does not, and looks whether a daemon answers as it says.
 
 use std::process::Command;
 

@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the benchmarks, in a profile without link-time optimisation so that they build in minutes.
+//! `cargo xtask bench`: the benchmarks, in a profile without link-time optimisation so that they
+//! build in minutes.
 
 use anyhow::Result;
 

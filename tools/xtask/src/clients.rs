@@ -1,5 +1,5 @@
-//! The example clients: their types are those of the OpenAPI document, they pass the type checkers of their languages, and they run
-//! against a real daemon.
+//! The example clients: their types are those of the OpenAPI document, they pass the type checkers
+//! of their languages, and they run against a real daemon.
 
 use std::fs;
 use std::path::Path;

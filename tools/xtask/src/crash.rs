@@ -1,11 +1,12 @@
-//! `cargo xtask crash`: workers and daemons that die, disks that fail, and what is left of what was promised (see `tools/fault-injection`).
+//! `cargo xtask crash`: workers and daemons that die, disks that fail, and what is left of what was
+//! promised (see `tools/fault-injection`).
 
 use anyhow::Result;
 
 use crate::process;
 
-/// Builds and runs the program with the arguments as they are. In the dev profile: a round mostly waits, so building faster code takes longer
-/// than it saves.
+/// Builds and runs the program with the arguments as they are. In the dev profile: a round mostly
+/// waits, so building faster code takes longer than it saves.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     process::run(&mut process::cargo(&["build", "--package", "toolcrib-fault-injection"]))?;
     let mut command =

@@ -1,11 +1,12 @@
-//! `cargo xtask eval-find`: how good `find_tools` is, over labelled queries, and with `--speed` how fast.
+//! `cargo xtask eval-find`: how good `find_tools` is, over labelled queries, and with `--speed` how
+//! fast.
 
 use anyhow::Result;
 
 use crate::process;
 
-/// Builds and runs the evaluation program with the arguments as they are; relative paths in them are seen from the
-/// root of the workspace.
+/// Builds and runs the evaluation program with the arguments as they are; relative paths in them
+/// are seen from the root of the workspace.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let mut command = process::cargo(&[
         "run",

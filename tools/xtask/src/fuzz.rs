@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz`: libFuzzer targets on the stable compiler, with the coverage flags of cargo-fuzz and without sanitizers.
+//! `cargo xtask fuzz`: libFuzzer targets on the stable compiler, with the coverage flags of
+//! cargo-fuzz and without sanitizers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,8 +10,8 @@ use serde_json::Value;
 
 use crate::{process, setup, tree};
 
-/// What tells the compiler to count coverage (the flags of cargo-fuzz; the address sanitizer needs a nightly compiler, and the code under
-/// test has no `unsafe`).
+/// What tells the compiler to count coverage (the flags of cargo-fuzz; the address sanitizer needs
+/// a nightly compiler, and the code under test has no `unsafe`).
 const RUSTFLAGS: &str = "--cfg fuzzing -Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
      -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
      -Cllvm-args=-sanitizer-coverage-trace-compares -Clink-dead-code -Ccodegen-units=1 -Cdebug-assertions";
@@ -86,7 +87,8 @@ fn targets_of(folder: &Path) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Builds the targets, optimised, into a folder of their own; the host is named so that build scripts are not instrumented.
+/// Builds the targets, optimised, into a folder of their own; the host is named so that build
+/// scripts are not instrumented.
 fn build(targets: &[String]) -> Result<Vec<PathBuf>> {
     let host = host()?;
     let mut command = process::cargo(&["build", "--release", "--manifest-path", "fuzz/Cargo.toml"]);

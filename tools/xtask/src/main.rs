@@ -1,7 +1,8 @@
 //! The commands of the workspace itself: `cargo xtask COMMAND`.
 //!
 //! Each step of developing Toolcrib is one of these commands, so that none is kept in a shell
-//! history. Only the standard library and some small crates: it builds in seconds on a fresh machine.
+//! history. Only the standard library and some small crates: it builds in seconds on a fresh
+//! machine.
 
 #![expect(
     clippy::print_stdout,

@@ -1,5 +1,6 @@
-//! The official conformance suite of MCP against the fixtures of `crates/mcp`: our server and our client, in the two revisions that have a set
-//! of required scenarios. A scenario that is required and was not run fails as one that did not pass.
+//! The official conformance suite of MCP against the fixtures of `crates/mcp`: our server and our
+//! client, in the two revisions that have a set of required scenarios. A scenario that is required
+//! and was not run fails as one that did not pass.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -33,7 +34,8 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
     }
 }
 
-/// The same; the text says why the suite could not be installed on a machine without network, which is no reason to fail outside of CI.
+/// The same; the text says why the suite could not be installed on a machine without network, which
+/// is no reason to fail outside of CI.
 pub(crate) fn try_run(args: &[String]) -> Result<Option<String>> {
     let [] = flags(args, [])?;
     let suite = match Suite::install() {
@@ -170,7 +172,8 @@ struct Suite {
 }
 
 impl Suite {
-    /// Installs the versions of the lock file beside what is built, once. A node that is too old gets a younger one beside it.
+    /// Installs the versions of the lock file beside what is built, once. A node that is too old
+    /// gets a younger one beside it.
     fn install() -> Result<Self> {
         setup::for_clients()?;
         let folder = tree::target_dir().join("mcp-conformance");
@@ -198,7 +201,8 @@ impl Suite {
         Ok(Self { node, entry: modules.join("@modelcontextprotocol/conformance/dist/index.js") })
     }
 
-    /// Runs scenarios. Whether they passed is read in what they leave behind; the words are for people, and shown when nothing is left.
+    /// Runs scenarios. Whether they passed is read in what they leave behind; the words are for
+    /// people, and shown when nothing is left.
     fn run(&self, args: &[&str], folder: &Path) -> Result<()> {
         println!("suite: {}", args.join(" "));
         let mut command = Command::new(&self.node);

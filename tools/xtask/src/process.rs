@@ -21,13 +21,14 @@ pub(crate) const VARIABLES: [&str; 6] = [
 ];
 
 /// What is off by default, and built, tested and linted all the same.
-pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib-store/postgres"];
+pub(crate) const FEATURES: [&str; 2] = ["--features", "toolcrib/postgres"];
 
 /// `cargo` at the root of the workspace, building into [`tree::target_dir`].
 pub(crate) fn cargo(args: &[&str]) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(args).current_dir(tree::root()).env("CARGO_TARGET_DIR", tree::target_dir());
-    // What `cargo run` sets for this very process would make every child look changed to its build scripts.
+    // What `cargo run` sets for this very process would make every child look changed to its build
+    // scripts.
     for name in ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_PKG_NAME"] {
         command.env_remove(name);
     }

@@ -1,4 +1,5 @@
-//! A daemon of the built binary, for the tour and for what is tested against it from outside. Its home is its own, and it ends with its owner.
+//! A daemon of the built binary, for the tour and for what is tested against it from outside. Its
+//! home is its own, and it ends with its owner.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -69,7 +70,8 @@ impl Served {
         }
     }
 
-    /// Waits until it ends by itself, or somebody tells this process to end: then the daemon is told first, and what is here is cleaned up.
+    /// Waits until it ends by itself, or somebody tells this process to end: then the daemon is
+    /// told first, and what is here is cleaned up.
     pub(crate) fn wait(mut self) -> Result<()> {
         let id = self.child.id().to_string();
         ctrlc::set_handler(move || {

@@ -143,7 +143,8 @@ fn programs(needs: &[Need]) -> Result<()> {
     )
 }
 
-/// Whether a program can be run; Debian and Ubuntu keep those of Postgres beside the path, one folder for each version.
+/// Whether a program can be run; Debian and Ubuntu keep those of Postgres beside the path, one
+/// folder for each version.
 fn is_there(program: &str) -> bool {
     let beside_the_path = || {
         let versions = std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();

@@ -1,5 +1,6 @@
-//! `cargo xtask start`: the tour. Answers of models go through the built binary, then a whole run does; what comes back, and what happened
-//! on disk, is checked. Then a daemon stays on what is left of it.
+//! `cargo xtask start`: the tour. Answers of models go through the built binary, then a whole run
+//! does; what comes back, and what happened on disk, is checked. Then a daemon stays on what is
+//! left of it.
 
 mod chained;
 mod follow_up;
@@ -35,7 +36,8 @@ back come out. Or it asks the model itself, round after round, until the answer 
 internet: the answers are recorded, the files and the server are real.
 ";
 
-/// Takes the tour; `--keep` leaves its folder for a look afterwards, `--check` ends it where people would begin to try things themselves.
+/// Takes the tour; `--keep` leaves its folder for a look afterwards, `--check` ends it where people
+/// would begin to try things themselves.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     let (listen, args) = listen(args)?;
     let [keep, check] = flags(&args, ["--keep", "--check"])?;
@@ -222,7 +224,8 @@ fn closing(binary: &Path) -> String {
     out
 }
 
-/// The folder of one tour: the workspace and the state beside it. Removed at the end, also after a failure.
+/// The folder of one tour: the workspace and the state beside it. Removed at the end, also after a
+/// failure.
 struct Folder {
     path: PathBuf,
     keep: bool,

@@ -9,7 +9,8 @@ use crate::flags::flags;
 use crate::process::{self, FEATURES};
 use crate::{api_fuzz, clients, mcp_conformance, setup, start, tidy};
 
-/// Runs the tests, the doc tests, the house checks and the tour, and prints one closing line for each.
+/// Runs the tests, the doc tests, the house checks and the tour, and prints one closing line for
+/// each.
 pub(crate) fn run(args: &[String]) -> Result<()> {
     if let Some((first, rest)) = args.split_first()
         && first == "--unit"
@@ -98,7 +99,8 @@ fn tests(args: &[String]) -> Result<(bool, Vec<String>)> {
     let nextest = process::works("cargo", &["nextest", "--version"]);
     heading(if nextest { "tests (cargo nextest)" } else { "tests (cargo test)" });
     let mut command = if nextest {
-        // A test that needs a second try has a fault, and is named below; it does not hold up everybody else meanwhile.
+        // A test that needs a second try has a fault, and is named below; it does not hold up
+        // everybody else meanwhile.
         let mut command =
             process::cargo(&["nextest", "run", "--workspace", "--no-fail-fast", "--retries", "1"]);
         command.args(FEATURES).args(args);

@@ -1,5 +1,5 @@
-//! `cargo xtask tidy`: the house checks, each with a name, all its failures and a hint how to correct
-//! them.
+//! `cargo xtask tidy`: the house checks, each with a name, all its failures and a hint how to
+//! correct them.
 
 mod circles;
 mod comment_width;
@@ -10,6 +10,7 @@ mod found;
 mod links;
 mod mod_files;
 mod modules;
+mod named_tests;
 mod ratchet;
 mod sources;
 mod sources_table;
@@ -68,6 +69,12 @@ const CHECKS: &[Check] = &[
         quick: true,
         run: || Ok(links::check(&tree::files()?)),
         hint: "correct the link, or the heading that it names",
+    },
+    Check {
+        name: "named tests",
+        quick: true,
+        run: || Ok(named_tests::check(&tree::files()?)),
+        hint: "name the test that shows the claim now, or take the claim back",
     },
     Check { name: "format", quick: true, run: external::format, hint: "run `cargo fmt --all`" },
     Check {

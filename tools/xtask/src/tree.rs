@@ -17,7 +17,8 @@ pub(crate) fn root() -> PathBuf {
     here.ancestors().nth(2).map_or_else(|| PathBuf::from("."), Path::to_path_buf)
 }
 
-/// Where child builds go: what the caller says, else the cache folder of the user, so that the tree stays clean.
+/// Where child builds go: what the caller says, else the cache folder of the user, so that the tree
+/// stays clean.
 pub(crate) fn target_dir() -> PathBuf {
     let var = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let cache = || var("XDG_CACHE_HOME").or_else(|| Some(var("HOME")?.join(".cache")));

@@ -107,23 +107,40 @@ impl ContextWindows {
         self.find(provider, model, on_device)
     }
 
-    /// The window of a model. A model on this device has the window that its server was started
-    /// with, not its own maximum: an estimate. A request that sets it
-    /// ([`toolcrib_providers::quirks::Quirks::num_ctx`]) needs an override with the same number.
+    /// The window of a model. If requests set the window ([`ModelInfo::requested_window`]), it is
+    /// that one, whatever the tables say. Otherwise a model on this device has the window that its
+    /// server was started with, not its own maximum: an estimate.
     #[must_use]
     pub fn for_model(&self, info: &ModelInfo) -> ContextWindow {
-        self.find(&info.provider, &info.model, info.on_device)
+        let window = if info.on_device {
+            self.find(&info.provider, &info.model, true)
+        } else {
+            self.for_name(&info.provider, &info.model)
+        };
+        let Some(tokens) = info.requested_window else { return window };
+        let max_output = window.max_output.map(|most| most.min(tokens));
+        ContextWindow { tokens, max_output, known: true }
+    }
+
+    /// The window that the user configured for a model, in tokens.
+    #[must_use]
+    pub fn configured(&self, provider: &str, model: &str) -> Option<u64> {
+        self.find_override(&ModelNames::new(provider, model))
+    }
+
+    fn find_override(&self, names: &ModelNames) -> Option<u64> {
+        let mut overrides = self.overrides.iter().rev();
+        overrides.find(|(pattern, _)| names.any_match(pattern)).map(|(_, tokens)| *tokens)
     }
 
     fn find(&self, provider: &str, model: &str, on_device: bool) -> ContextWindow {
         let names = ModelNames::new(provider, model);
         let entries = if on_device { &self.table.on_device } else { &self.table.hosted };
         let entry = entries.iter().find(|entry| entry.models.iter().any(|p| names.any_match(p)));
-        let own = self.overrides.iter().rev().find(|(pattern, _)| names.any_match(pattern));
         let max_output = entry.and_then(|entry| entry.max_output);
-        if let Some((_, tokens)) = own {
-            let max_output = max_output.map(|most| most.min(*tokens));
-            return ContextWindow { tokens: *tokens, max_output, known: true };
+        if let Some(tokens) = self.find_override(&names) {
+            let max_output = max_output.map(|most| most.min(tokens));
+            return ContextWindow { tokens, max_output, known: true };
         }
         // The last entry of each list matches every model.
         let (tokens, known) = entry.map_or((0, false), |entry| (entry.tokens, !entry.estimated));
@@ -228,9 +245,30 @@ mod tests {
             format: Format::OpenAiChat,
             scripted: false,
             on_device: true,
+            requested_window: None,
         };
         assert_eq!(builtin().for_model(&info).tokens, 16_384);
         assert_eq!(builtin().for_model(&ModelInfo { on_device: false, ..info }).tokens, 131_072);
+    }
+
+    #[test]
+    fn a_window_that_requests_set_is_the_window_that_counts() {
+        let windows = builtin().with_override("*", 500_000).unwrap();
+        let info = ModelInfo {
+            provider: "my-server".into(),
+            model: "gpt-4o-mini".into(),
+            format: Format::OpenAiChat,
+            scripted: false,
+            on_device: false,
+            requested_window: Some(OLLAMA_CONTEXT),
+        };
+        for (windows, max_output) in [(builtin(), Some(16_384)), (windows, Some(16_384))] {
+            let expected = ContextWindow { tokens: OLLAMA_CONTEXT, max_output, known: true };
+            assert_eq!(windows.for_model(&info), expected);
+        }
+        let small = ModelInfo { requested_window: Some(2_048), ..info };
+        let window = builtin().for_model(&small);
+        assert_eq!((window.tokens, window.max_output), (2_048, Some(2_048)));
     }
 
     #[test]

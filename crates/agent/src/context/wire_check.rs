@@ -121,6 +121,7 @@ proptest! {
                     format,
                     scripted: false,
                     on_device: false,
+                    requested_window: None,
                 };
                 let body = serde_json::from_slice(&render_body(&info, &dialect, &request)).unwrap();
                 prop_assert_eq!(check(format, &body), calls);

@@ -44,6 +44,7 @@ impl RunDriver<'_> {
             view,
             calls,
             is_replay: self.may_repeat_calls,
+            environment: String::new(),
             parent_call: None,
         };
         let mut running =

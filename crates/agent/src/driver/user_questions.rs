@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_core::display_text::escape_to_line;
 use toolcrib_core::store::{ApprovalWithDecision as Kept, PendingApproval};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, Batch, Context, Decision, DecisionRecord, Effect, Origin, Reach,
@@ -80,7 +81,7 @@ impl RunDriver<'_> {
             risk: Risk::Safe,
             effect: Effect::Pure,
             reach: Reach::default(),
-            summary: question.question.clone(),
+            summary: escape_to_line(&question.question),
             reasons: Vec::new(),
             origin: Origin::Model,
             context: Context::clone(&self.job.context),

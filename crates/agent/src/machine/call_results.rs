@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_core::{Answer, CallId, ErrorType, Outcome, OutcomeKind};
 use toolcrib_providers::conversation::{CallAnswer, UserKind};
 
-use super::loop_guards::Round;
+use super::round_progress::Round;
 use super::{
     ActiveSkill, Machine, Pending, PendingKind, Phase, Question, RequestMode, RunEnd,
     model_messages,
@@ -71,7 +71,8 @@ impl Machine {
             self.set_answer(index, answer);
             return None;
         }
-        round.add_outcome(&outcome);
+        let args = self.answering().and_then(|message| message.turn.calls.get(index));
+        round.add_outcome(&outcome, args.map(|call| &call.args));
         if let Some(skill) = loaded_skill(&outcome) {
             self.activate(skill);
         }

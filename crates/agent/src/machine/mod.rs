@@ -7,9 +7,9 @@
 
 mod call_results;
 mod human_answers;
-mod loop_guards;
 mod model_answers;
 pub(crate) mod model_messages;
+mod round_progress;
 mod state;
 #[cfg(test)]
 mod tests;

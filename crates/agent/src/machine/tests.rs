@@ -71,6 +71,7 @@ fn outcome(call: &Call, result: Result<ModelResult, ToolError>) -> Answer {
         result,
         notes: Vec::new(),
         report: Report { effect: Some(Effect::Read), ..Report::default() },
+        unrecorded: None,
     }))
 }
 

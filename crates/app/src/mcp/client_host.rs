@@ -57,7 +57,10 @@ impl ClientHost for McpClientHost {
             if let Some(folder) = &program.folder {
                 job = job.folder(folder);
             }
-            bench.start(&job).await.map_err(|error| error.message)
+            // It serves calls of all agents.
+            let masks = bench.path_masks(&bench.shared_denials()).await;
+            let masks = masks.map_err(|error| error.message)?;
+            bench.start(&job, &masks).await.map_err(|error| error.message)
         })
     }
 

@@ -240,6 +240,12 @@ impl Runner {
         self.settings.prices.find(provider, model)
     }
 
+    /// The context window that the owner configured for a model, in tokens.
+    #[must_use]
+    pub fn configured_window(&self, provider: &str, model: &str) -> Option<u64> {
+        self.settings.windows.configured(provider, model)
+    }
+
     /// The store of conversations and runs.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn ConversationAndRunStore> {
@@ -300,7 +306,7 @@ impl Runner {
         let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
             StoreError::Conflict(status) => RunnerError::NotPaused(format!(
-                "the run {} does not wait for anybody: {status}",
+                "the run {} does not wait for a person: {status}",
                 run.id
             )),
             error => RunnerError::Store(error),

@@ -13,7 +13,7 @@ use toolcrib_app::core::{
     Origin, OutcomeKind, Risk, SystemClock, ToolOutput,
 };
 use toolcrib_app::runner::DeferApproval;
-use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, Stores};
+use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, SecretAccess, Stores};
 use toolcrib_testkit::{FakeClock, ScriptedTool, fixed_source};
 
 /// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of
@@ -106,7 +106,13 @@ async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest,
         tokio::spawn(async move {
             let (approvals, grants) = (&*stores.approvals, &*stores.grants);
             let sealing = &Sealing::default();
-            let decisions = Decisions { approvals, grants, clock: &SystemClock, sealing };
+            let decisions = Decisions {
+                approvals,
+                grants,
+                clock: &SystemClock,
+                sealing,
+                secret_access: SecretAccess::MayRead,
+            };
             decisions.record(id, record(Decision::Skip, "cleo")).await
         })
     };

@@ -103,7 +103,7 @@ fn openai() -> Vec<TestCase> {
                     {"result": "A"},
                     {"error_type": "validation_error", "message": "Two different calls carried the same id…"},
                 ],
-                "messages": [{"tool_call_id": "1"}, {"tool_call_id": "1"}],
+                "messages": [{"tool_call_id": "1"}, {"tool_call_id": "call_2"}],
             }),
         ),
         case(

@@ -54,6 +54,7 @@ fn settlement(intent: Intent) -> Settlement {
         }),
         notes: vec!["a note".to_owned()],
         report: Report { attempts: 1, ..Report::default() },
+        unrecorded: None,
     };
     let end = CallEnd {
         outcome: OutcomeKind::Succeeded,

@@ -1,6 +1,7 @@
 //! The verifier against chains that were tampered with, and against chains that were not.
 
 mod attacks;
+mod bundle;
 mod calls;
 mod decisions;
 mod export;

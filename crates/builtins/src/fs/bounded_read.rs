@@ -4,6 +4,8 @@ use std::io::Read as _;
 
 use rustix::fs::{OFlags, Stat};
 
+use toolcrib_core::PathAccess;
+
 use super::error::{FsError, FsErrorKind};
 use super::resolve::{LinkPolicy, ResolvedPath};
 use super::roots::Roots;
@@ -11,9 +13,10 @@ use super::roots::Roots;
 /// Opens the regular file at a path of the caller; returns it and its size in bytes.
 ///
 /// # Errors
-/// [`FsError`]: outside the roots, missing, a folder, or a special file.
+/// [`FsError`]: outside the roots, denied by a rule, missing, a folder, or a special file.
 pub fn open(roots: &Roots, path: &str) -> Result<(std::fs::File, u64), FsError> {
     let spot = roots.resolve(path, LinkPolicy::Follow)?;
+    roots.denials().check(PathAccess::Read, &spot).map_err(|fault| fault.at(path))?;
     let (file, stat) = open_regular_file(&spot).map_err(|fault| fault.at(path))?;
     Ok((file, size(&stat)))
 }

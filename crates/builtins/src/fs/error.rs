@@ -24,6 +24,9 @@ pub enum FsErrorKind {
     /// One error for all of them, so that it does not reveal whether the target exists.
     #[error("not inside the roots")]
     Outside,
+    /// A rule denies it; the text is the rule.
+    #[error("denied by {0}")]
+    Denied(String),
     /// Beyond a mount point inside a root.
     #[error("on another file system")]
     OtherMount,
@@ -60,6 +63,9 @@ pub enum FsErrorKind {
     /// Another process changed the file during the operation.
     #[error("changed meanwhile")]
     Changed,
+    /// Another program executes the file on its own; the text says what to do.
+    #[error("executed by another program: {0}")]
+    Executed(String),
     /// Source and target are the same, or one lies in the other.
     #[error("source and target overlap")]
     Overlap,
@@ -113,7 +119,8 @@ impl From<std::io::Error> for FsErrorKind {
 impl From<FsError> for ToolError {
     fn from(FsError { path: p, fault }: FsError) -> Self {
         use ErrorType::{
-            Cancelled, ExecutionError, FileNotFound, FileTooLarge, PathNotAllowed, ValidationError,
+            Cancelled, ExecutionError, FileNotFound, FileTooLarge, PathNotAllowed, PolicyDenied,
+            ValidationError,
         };
         let (kind, text) = match fault {
             FsErrorKind::BadPath(why) => (
@@ -174,6 +181,7 @@ impl From<FsError> for ToolError {
                 ExecutionError,
                 format!("{p} was changed by somebody else at the same moment. Nothing was written. Read it again and repeat the call."),
             ),
+            FsErrorKind::Executed(why) => (PathNotAllowed, why),
             FsErrorKind::Overlap => (
                 ValidationError,
                 format!("Source and target of {p} are the same, or one lies inside the other. Choose another target."),
@@ -186,6 +194,10 @@ impl From<FsError> for ToolError {
             FsErrorKind::Busy => (
                 ExecutionError,
                 "Another change in this workspace takes long. Nothing was changed. Try again later.".to_owned(),
+            ),
+            FsErrorKind::Denied(rule) => (
+                PolicyDenied,
+                format!("{p} is not allowed: the rule {rule} denies it. Do not retry it."),
             ),
             FsErrorKind::Journal(why) => {
                 return Self::execution(

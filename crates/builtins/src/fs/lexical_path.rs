@@ -67,7 +67,7 @@ pub(super) fn wants_dir(path: &Path) -> bool {
 
 /// Removes `.` and `..` lexically; a leading `..` is dropped. For lock keys and messages, never for
 /// opening.
-pub(super) fn normalise(path: &Path) -> PathBuf {
+pub(crate) fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for component in path.components() {
         match component {

@@ -7,6 +7,7 @@
 
 mod atomic_write;
 pub mod bounded_read;
+pub(crate) mod call_denials;
 mod dir_tree;
 pub mod error;
 mod gitignore;
@@ -21,6 +22,8 @@ mod undo;
 pub mod undo_journal;
 pub mod walk;
 pub mod workspace;
+
+pub(crate) use lexical_path::normalise;
 
 pub use error::{FsError, FsErrorKind};
 pub use resolve::{LinkPolicy, NodeKind, OpenMethod, ResolvedPath};

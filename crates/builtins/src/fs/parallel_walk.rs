@@ -56,6 +56,8 @@ pub struct WalkSummary {
     pub unreadable: usize,
     /// Entries of Toolcrib's own state, which tools may not read.
     pub barred: usize,
+    /// Entries that rules keep from the call.
+    pub denied: usize,
     /// Folders skipped by name.
     pub skipped: usize,
     /// Files and folders skipped by ignore files.
@@ -90,6 +92,7 @@ struct Queue {
 struct Counts {
     unreadable: AtomicUsize,
     barred: AtomicUsize,
+    denied: AtomicUsize,
     skipped: AtomicUsize,
     ignored: AtomicUsize,
     entries: AtomicUsize,
@@ -268,6 +271,7 @@ impl ParallelWalker<'_> {
         };
         let Ok(entries) = Dir::read_from(folder) else { return count(&self.counts.unreadable) };
         let real = self.spot.real.join(&path);
+        let folder_path = self.spot.real_path().join(&path);
         let mut work = Vec::new();
         let mut names = Vec::new();
         let path: Arc<Path> = path.into();
@@ -297,6 +301,10 @@ impl ParallelWalker<'_> {
             };
             if self.roots.protected_paths().protects_name(name) {
                 count(&self.counts.barred);
+                continue;
+            }
+            if self.roots.denials().hides(&folder_path.join(name)) {
+                count(&self.counts.denied);
                 continue;
             }
             if node == NodeKind::Dir && self.skip.names.iter().any(|skipped| name == *skipped) {
@@ -356,6 +364,7 @@ impl ParallelWalker<'_> {
             stopped: *self.stopped.lock().unwrap_or_else(PoisonError::into_inner),
             unreadable: get(&self.counts.unreadable),
             barred: get(&self.counts.barred),
+            denied: get(&self.counts.denied),
             skipped: get(&self.counts.skipped),
             ignored: get(&self.counts.ignored),
         }

@@ -7,6 +7,9 @@ use std::sync::Arc;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use toolcrib_core::PathDenials;
+
+use super::call_denials::CallDenials;
 use super::error::{FsError, FsErrorKind};
 use super::lexical_path;
 use super::resolve::{self, Identity, LinkPolicy, NodeKind, OpenMethod, ResolvedPath};
@@ -55,6 +58,7 @@ pub struct Roots {
 struct Inner {
     roots: Vec<Arc<Root>>,
     guard: ProtectedPaths,
+    denials: CallDenials,
     via: OpenMethod,
     cross_mounts: bool,
 }
@@ -119,6 +123,7 @@ impl Roots {
         let inner = Inner {
             roots,
             guard: ProtectedPaths::default(),
+            denials: CallDenials::default(),
             via: OpenMethod::detect(),
             cross_mounts: false,
         };
@@ -155,11 +160,26 @@ impl Roots {
         self.with(|inner| inner.cross_mounts = cross)
     }
 
+    /// The same roots for a call: without what rules keep from it.
+    #[must_use]
+    pub fn for_call(&self, denials: &Arc<dyn PathDenials>) -> Self {
+        if denials.is_empty() {
+            return self.clone();
+        }
+        self.clone().with(|inner| inner.denials = CallDenials::new(Arc::clone(denials)))
+    }
+
+    /// What rules keep from the call of these roots.
+    pub(crate) fn denials(&self) -> &CallDenials {
+        &self.inner.denials
+    }
+
     fn with(self, change: impl FnOnce(&mut Inner)) -> Self {
         let old = self.inner;
         let mut inner = Inner {
             roots: old.roots.clone(),
             guard: ProtectedPaths { protected: old.guard.protected.clone() },
+            denials: old.denials.clone(),
             via: old.via,
             cross_mounts: old.cross_mounts,
         };
@@ -217,8 +237,13 @@ impl Roots {
     /// not resolved.
     #[must_use]
     pub fn lock_key(&self, path: &str) -> Option<String> {
+        Some(format!("file:{}", self.lexical_path(path)?.display()))
+    }
+
+    /// The absolute path that a path names if no part of it is a link; `None` if it is not usable.
+    pub(crate) fn lexical_path(&self, path: &str) -> Option<PathBuf> {
         let (root, rest) = self.split(Path::new(path)).ok()?;
-        Some(format!("file:{}", root.path.join(lexical_path::normalise(&rest)).display()))
+        Some(root.path.join(lexical_path::normalise(&rest)))
     }
 
     pub(super) fn protected_paths(&self) -> &ProtectedPaths {

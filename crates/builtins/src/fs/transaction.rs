@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 use rustix::fs::{AtFlags, Mode, OFlags, Stat};
-use toolcrib_core::CancellationToken;
+use toolcrib_core::{CancellationToken, PathAccess};
 
 use super::atomic_write::{self, TempFile, check_writable};
 use super::bounded_read;
@@ -16,6 +16,7 @@ use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot, link_text, mode_of};
 use super::undo_journal::{ENTRY_BYTES, JournalLock, Step};
 use super::workspace::ChangeReport;
+use crate::executed_files;
 
 /// Holds the workspace lock and the planned journal entry of a change.
 pub(super) struct Transaction<'a> {
@@ -42,6 +43,7 @@ impl<'a> Transaction<'a> {
     /// Resolves the target of a write: an existing, writable regular file, or a missing one.
     pub(super) fn file(&self, path: &str, last: LinkPolicy) -> Result<ResolvedPath, FsErrorKind> {
         let spot = self.roots.resolve(path, last).map_err(|e| e.fault)?;
+        self.roots.denials().check(PathAccess::Edit, &spot)?;
         match spot.node {
             Some(NodeKind::Dir) => return Err(FsErrorKind::IsDir),
             Some(NodeKind::Special(what)) => return Err(FsErrorKind::Special(what)),
@@ -50,7 +52,17 @@ impl<'a> Transaction<'a> {
             None if path.ends_with('/') => return Err(FsErrorKind::IsDir),
             None => check_writable(&spot, None)?,
         }
+        self.check_executed(path, &spot)?;
         Ok(spot)
+    }
+
+    /// Refuses a change of a file that another program executes, unless the path says so.
+    pub(super) fn check_executed(
+        &self,
+        path: &str,
+        spot: &ResolvedPath,
+    ) -> Result<(), FsErrorKind> {
+        executed_files::check_change(self.roots, path, &spot.root.path.join(&spot.real))
     }
 
     /// Stores the present state of a path; returns the snapshot, unless the content is too large,

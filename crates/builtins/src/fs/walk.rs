@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use toolcrib_core::CancellationToken;
 
 use super::atomic_write;
+use super::call_denials::hidden_note;
 use super::error::FsErrorKind;
 use super::resolve::{Identity, NodeKind, ResolvedPath, open_confined_in};
 use super::roots::Roots;
@@ -79,13 +80,16 @@ pub struct WalkReport {
     pub unreadable: usize,
     /// Entries of Toolcrib's own state, which tools may not read.
     pub barred: usize,
+    /// Entries that rules keep from the call.
+    pub denied: usize,
 }
 
 impl WalkReport {
     /// Whether everything was visited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.stopped.is_none() && self.too_deep == 0 && self.unreadable == 0 && self.barred == 0
+        let left_out = self.too_deep + self.unreadable + self.barred + self.denied;
+        self.stopped.is_none() && left_out == 0
     }
 
     /// What was left out, as sentences for the model; `None` if nothing was.
@@ -107,6 +111,7 @@ impl WalkReport {
         if self.barred > 0 {
             notes.push(format!("{} entries are out of reach of file tools.", self.barred));
         }
+        notes.extend(hidden_note(self.denied));
         (!notes.is_empty()).then(|| format!("({})", notes.join(" ")))
     }
 }
@@ -114,6 +119,8 @@ impl WalkReport {
 struct Walker<'a, F> {
     roots: &'a Roots,
     spot: &'a ResolvedPath,
+    /// Real path of the start.
+    start: PathBuf,
     protected: Vec<Identity>,
     limits: Limits,
     until: Instant,
@@ -141,6 +148,7 @@ where
     let mut walker = Walker {
         roots,
         spot,
+        start: spot.real_path(),
         protected: roots.protected_paths().identities(),
         limits,
         until: Instant::now() + limits.time,
@@ -193,6 +201,10 @@ where
         if self.roots.protected_paths().protects_name(name) || self.protected.contains(&stat.into())
         {
             self.report.barred += 1;
+            return Ok(true);
+        }
+        if self.roots.denials().hides(&self.start.join(&*path)) {
+            self.report.denied += 1;
             return Ok(true);
         }
         self.report.seen += 1;

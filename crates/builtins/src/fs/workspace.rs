@@ -1,10 +1,10 @@
 //! Workspace: roots and their undo journal. All file changes go through it, one at a time per
 //! workspace.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::Mode;
-use toolcrib_core::{CancellationToken, ToolError};
+use toolcrib_core::{CallCtx, CancellationToken, ToolError};
 
 use super::atomic_write::{self, check_writable};
 use super::bounded_read;
@@ -16,9 +16,15 @@ use super::transaction::Transaction;
 use super::undo_journal::Journal;
 
 /// The folders that tools work in, and the journal that undoes their changes.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Workspace {
     roots: Roots,
+    shared: Arc<Shared>,
+}
+
+/// What all calls of a workspace share.
+#[derive(Debug)]
+struct Shared {
     journal: Option<Journal>,
     gate: Mutex<()>,
 }
@@ -38,13 +44,23 @@ impl Workspace {
     /// A workspace whose changes can be undone.
     #[must_use]
     pub fn new(roots: Roots, journal: Journal) -> Self {
-        Self { roots, journal: Some(journal), gate: Mutex::new(()) }
+        Self::with(roots, Some(journal))
     }
 
     /// A workspace without a journal, for embedders with their own version control.
     #[must_use]
     pub fn without_journal(roots: Roots) -> Self {
-        Self { roots, journal: None, gate: Mutex::new(()) }
+        Self::with(roots, None)
+    }
+
+    fn with(roots: Roots, journal: Option<Journal>) -> Self {
+        Self { roots, shared: Arc::new(Shared { journal, gate: Mutex::new(()) }) }
+    }
+
+    /// The same workspace for a call: without what rules keep from it.
+    #[must_use]
+    pub fn for_call(&self, ctx: &CallCtx) -> Self {
+        Self { roots: self.roots.for_call(&ctx.path_denials), shared: Arc::clone(&self.shared) }
     }
 
     /// Its roots.
@@ -56,7 +72,7 @@ impl Workspace {
     /// Its journal.
     #[must_use]
     pub fn journal(&self) -> Option<&Journal> {
-        self.journal.as_ref()
+        self.shared.journal.as_ref()
     }
 
     /// Waits for the lock. A call that is cancelled meanwhile changes nothing.
@@ -64,8 +80,9 @@ impl Workspace {
         &'a self,
         cancel: &'a CancellationToken,
     ) -> Result<Transaction<'a>, FsErrorKind> {
-        let gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        let ledger = self.journal.as_ref().map(|journal| journal.lock(cancel)).transpose()?;
+        let gate = self.shared.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let ledger =
+            self.shared.journal.as_ref().map(|journal| journal.lock(cancel)).transpose()?;
         if cancel.is_cancelled() {
             return Err(FsErrorKind::Cancelled);
         }
@@ -155,6 +172,7 @@ impl Workspace {
                 Some(_) => return Err(FsErrorKind::Exists),
                 None => check_writable(&spot, None)?,
             }
+            session.check_executed(path, &spot)?;
             let parents = session.plan_parents(&spot);
             session.plan_created(RootedPath::from_resolved(&spot), Snapshot::Dir { mode: 0o777 });
             let shown = spot.display();
@@ -182,6 +200,7 @@ impl Workspace {
         let session = self.begin(cancel).map_err(|f| f.at(to))?;
         let source = session.roots.resolve(from, LinkPolicy::Follow)?;
         let target = session.roots.resolve(to, LinkPolicy::Follow)?;
+        session.check_executed(to, &target).map_err(|f| f.at(to))?;
         let summary = format!("copy {from} to {to}");
         match source.node {
             None => Err(FsErrorKind::NotFound.at(from)),
@@ -216,6 +235,7 @@ impl Workspace {
             Some(_) => {}
         }
         check_writable(&source, None).map_err(|f| f.at(from))?;
+        session.check_executed(to, &target).map_err(|f| f.at(to))?;
         let summary = format!("move {from} to {to}");
         session.rename(&source, target, overwrite, summary).map_err(|f| f.at(to))
     }

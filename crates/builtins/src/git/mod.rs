@@ -5,7 +5,11 @@
 //! program have a fixed override, which every command gets ([`safe_config::SAFE_CONFIG`]). Filters
 //! have arbitrary names, so they are listed first and disabled one by one. System and user
 //! configuration are not read.
+//!
+//! A repository has the contents of files in its objects, where no sandbox hides them.
+//! [`denied_content`] leaves out of a command what rules keep from its call.
 
+mod denied_content;
 mod safe_config;
 
 use std::path::{Path, PathBuf};
@@ -15,6 +19,7 @@ use toolcrib_core::{CallCtx, ToolError};
 
 use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace};
 use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
+pub(crate) use denied_content::{FilteredCommand, NameListing};
 use safe_config::{SAFE_CONFIG, SAFE_ENV};
 
 /// Bytes of output that are kept; of a larger diff, the middle is dropped.
@@ -36,6 +41,10 @@ pub(crate) struct GitCommand<'a> {
     /// The working folder inside the workspace, as the call names it.
     pub(crate) folder: &'a str,
     pub(crate) args: Vec<String>,
+    /// The paths that it is about, relative to the working folder; empty = all.
+    pub(crate) paths: Vec<String>,
+    /// Paths that it leaves out, relative to the top folder of the repository.
+    excluded: Vec<String>,
     /// Whether it may change the workspace.
     pub(crate) room: WorkspaceAccess,
     /// Whether it contacts another repository.
@@ -46,12 +55,41 @@ impl<'a> GitCommand<'a> {
     /// A command that only reads.
     pub(crate) fn read_only(folder: &'a str, args: &[&str]) -> Self {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
-        Self { folder, args, room: WorkspaceAccess::Read, network: false }
+        Self {
+            folder,
+            args,
+            paths: Vec::new(),
+            excluded: Vec::new(),
+            room: WorkspaceAccess::Read,
+            network: false,
+        }
     }
 
     /// A command that changes the repository.
     pub(crate) fn read_write(folder: &'a str, args: &[&str]) -> Self {
         Self { room: WorkspaceAccess::Write, ..Self::read_only(folder, args) }
+    }
+
+    /// Restricts it to paths, which git takes literally.
+    pub(crate) fn about<S: Into<String>>(mut self, paths: impl IntoIterator<Item = S>) -> Self {
+        self.paths.extend(paths.into_iter().map(Into::into));
+        self
+    }
+
+    /// The command line behind `git`.
+    fn command_line(&self) -> Vec<String> {
+        let mut line = vec!["--no-pager".to_owned()];
+        let is_plain = self.excluded.is_empty();
+        line.extend(is_plain.then(|| "--literal-pathspecs".to_owned()));
+        line.extend(self.args.iter().cloned());
+        if self.paths.is_empty() && is_plain {
+            return line;
+        }
+        line.push("--".to_owned());
+        let literal = if is_plain { "" } else { ":(literal)" };
+        line.extend(self.paths.iter().map(|path| format!("{literal}{path}")));
+        line.extend(self.excluded.iter().map(|path| format!(":(top,literal,exclude){path}")));
+        line
     }
 
     /// Adds arguments.
@@ -152,12 +190,14 @@ impl Git {
         keep: usize,
     ) -> Result<ProgramOutput, ToolError> {
         let needs = Needs { workspace: command.room, network: command.network, ..Needs::default() };
+        // What rules keep from readers is left out by `denied_content`: to git, a masked file would
+        // be a deleted one.
         let mut program = Program::new("git")
-            .args(["--no-pager", "--literal-pathspecs"])
-            .args(command.args)
+            .args(command.command_line())
             .folder(folder)
             .keep(keep)
-            .needs(needs);
+            .needs(needs)
+            .filters_reads();
         for (name, value) in SAFE_ENV {
             program = program.env(*name, *value);
         }

@@ -87,12 +87,16 @@ impl Servers {
         let slot = self.slot(language, root);
         let turn = until.wait(Arc::clone(&slot.session).lock_owned()).await;
         let mut guard = turn.map_err(|trouble| explain(language, &trouble, ""))?;
+        let masks = self.workbench.path_masks(&ctx.path_denials).await?;
         // A server that died since the last call is replaced; this call did not cause the crash.
-        if guard.as_ref().is_some_and(|session| session.death_reason().is_some()) {
+        // So is one that has seen other files of the project than this call may.
+        let is_over =
+            |session: &Session| session.death_reason().is_some() || session.masks != masks;
+        if guard.as_ref().is_some_and(is_over) {
             *guard = None;
         }
         if guard.is_none() {
-            let begun = Session::start(&self.workbench, language, root, &until).await?;
+            let begun = Session::start(&self.workbench, language, root, masks, &until).await?;
             let session =
                 begun.map_err(|(trouble, complaint)| explain(language, &trouble, &complaint))?;
             *guard = Some(session);

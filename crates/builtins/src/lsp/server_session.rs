@@ -19,7 +19,7 @@ use super::connection::{
 };
 use super::framing::{self, Decoder};
 use super::languages::{self, Language};
-use crate::program_runner::{Needs, Program, ProgramRunner, WorkspaceAccess};
+use crate::program_runner::{Needs, PathMasks, Program, ProgramRunner, WorkspaceAccess};
 
 /// Messages that wait to be written. A server that does not read them gets no further replies.
 const QUEUE: usize = 64;
@@ -68,6 +68,8 @@ impl Deadline {
 pub(super) struct Session {
     /// Kept for its `Drop` only; the mutex makes the session `Sync`.
     _process: Mutex<Process>,
+    /// What it does not find.
+    pub(super) masks: PathMasks,
     shared: Arc<ConnectionState>,
     outbox: mpsc::Sender<Vec<u8>>,
     next_id: i64,
@@ -99,6 +101,7 @@ impl Session {
         workbench: &ProgramRunner,
         language: &'static Language,
         root: &Path,
+        masks: PathMasks,
         until: &Deadline,
     ) -> Result<Result<Self, (SessionError, String)>, ToolError> {
         let (name, args) = language.server(&workbench.program_policy())?;
@@ -107,15 +110,15 @@ impl Session {
         for (name, value) in languages::ENV.iter().chain(language.env) {
             program = program.env(name, value);
         }
-        let process = workbench.start(&program).await?;
-        let mut session = Self::from_process(process, language);
+        let process = workbench.start(&program, &masks).await?;
+        let mut session = Self::from_process(process, language, masks);
         let begun = session.initialize(language, root, until).await;
         let complaint = session.shared.last_stderr();
         Ok(begun.map(|()| session).map_err(|trouble| (trouble, complaint)))
     }
 
     /// A session over a running process; starts the tasks that serve its streams.
-    fn from_process(mut process: Process, language: &'static Language) -> Self {
+    fn from_process(mut process: Process, language: &'static Language, masks: PathMasks) -> Self {
         let shared = Arc::new(ConnectionState::new());
         let (outbox, letters) = mpsc::channel(QUEUE);
         let nothing = || -> Output { Box::new(tokio::io::empty()) };
@@ -128,6 +131,7 @@ impl Session {
         tokio::spawn(read_stderr(stderr, Arc::clone(&shared)));
         Self {
             _process: Mutex::new(process),
+            masks,
             shared,
             outbox,
             next_id: 0,

@@ -8,26 +8,34 @@
 //! - No program runs below the sandbox level that the owner requires: such a call is refused with
 //!   instructions. Only shell commands may run without a sandbox, if the owner sets
 //!   `shell.target = "native"`.
+//! - A program in the sandbox finds no path that rules keep from its caller, and changes none that
+//!   they protect ([`PathMasks`]); the tool that starts a program without a sandbox asks first.
 //! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
 //!   contains, and files that git would execute later outside of the sandbox, are read-only.
+//! - What a program leaves for git to execute outside of the sandbox is set aside when it ends.
 //! - No process of a program outlives its call, or the [`Process`] that owns it.
 
+mod executed_files_check;
+mod path_masks;
 mod program;
 mod program_output;
 mod program_policy;
 mod start_error;
 
 use std::path::PathBuf;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use tokio::sync::OnceCell;
-use toolcrib_core::{CallCtx, ToolError};
+use toolcrib_core::{CallCtx, NoPathDenials, PathDenials, ToolError};
 use toolcrib_sandbox::process::Limits;
 use toolcrib_sandbox::{
-    Backend, HostRules, Job, Level, Network, Policy, Process, Rootfs, SandboxError, Status, Stdin,
+    Backend, HostRules, Job, Killer, Level, Network, Policy, Process, Rootfs, SandboxError, Status,
+    Stdin,
 };
 
+pub(crate) use executed_files_check::ExecutedFiles;
+pub use path_masks::PathMasks;
 use program::BackendChoice;
 pub use program::{Needs, Program, WorkspaceAccess};
 pub use program_output::ProgramOutput;
@@ -41,8 +49,13 @@ pub struct ProgramRunner {
     /// Backend for programs without a sandbox, if the host allows them.
     native: Option<Arc<dyn Backend>>,
     confines: RwLock<Arc<ProgramPolicy>>,
+    /// What rules keep from programs that serve several callers.
+    shared_denials: RwLock<Arc<dyn PathDenials>>,
     /// The level that this host supports, probed once.
     level: OnceCell<Level>,
+    /// The programs that outlive their calls; those that have ended are removed with the next
+    /// start.
+    started: Mutex<Vec<Killer>>,
 }
 
 impl std::fmt::Debug for ProgramRunner {
@@ -59,7 +72,9 @@ impl ProgramRunner {
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, confines: ProgramPolicy) -> Self {
         let confines = RwLock::new(Arc::new(confines));
-        Self { backend, native: None, confines, level: OnceCell::new() }
+        let shared_denials = RwLock::new(NoPathDenials::shared());
+        let started = Mutex::default();
+        Self { backend, native: None, confines, shared_denials, level: OnceCell::new(), started }
     }
 
     /// Sets the backend for [native](Program::native) programs; without it they are refused.
@@ -84,6 +99,25 @@ impl ProgramRunner {
     /// Replaces the policy for programs that start from now on; running ones keep theirs.
     pub fn set_program_policy(&self, confines: ProgramPolicy) {
         *self.confines.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(confines);
+    }
+
+    /// What rules keep from programs that serve several callers, such as an MCP server.
+    #[must_use]
+    pub fn shared_denials(&self) -> Arc<dyn PathDenials> {
+        Arc::clone(&self.shared_denials.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Replaces [`Self::shared_denials`] for programs that start from now on.
+    pub fn set_shared_denials(&self, denials: Arc<dyn PathDenials>) {
+        *self.shared_denials.write().unwrap_or_else(PoisonError::into_inner) = denials;
+    }
+
+    /// What a program must not find or change of what these rules deny, as it is at this moment.
+    ///
+    /// # Errors
+    /// `policy_denied` if that cannot be found out within the limits of a start.
+    pub async fn path_masks(&self, denials: &Arc<dyn PathDenials>) -> Result<PathMasks, ToolError> {
+        PathMasks::resolve(denials, self.program_policy()).await
     }
 
     /// The sandbox level of programs: the strongest that this host supports. The first call probes
@@ -112,7 +146,9 @@ impl ProgramRunner {
     /// cannot be used. Nothing has run then.
     pub async fn run(&self, ctx: &CallCtx, program: Program) -> Result<ProgramOutput, ToolError> {
         let refuse = |error: SandboxError| start_error(&error);
-        let job = self.job(&program).await.map_err(refuse)?;
+        let masks = self.path_masks(&ctx.path_denials).await?;
+        let masks = if program.filters_reads { masks.only_read_only() } else { masks };
+        let job = self.job(&program, &masks).await.map_err(refuse)?;
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let limits = Limits {
             time: program.time.map_or(left, |time| time.min(left)),
@@ -122,22 +158,64 @@ impl ProgramRunner {
         let stdin = program.stdin.as_deref().unwrap_or_default();
         let stop = ctx.cancel.cancelled();
         let backend = self.backend_of(&program).map_err(refuse)?;
+        let mut watch = self.watch(&program, &job).await;
         let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
         let (report, ended) = run.map_err(refuse)?;
-        Ok(ProgramOutput::new(report, ended))
+        Ok(ProgramOutput::new(report, ended, watch.check().await))
+    }
+
+    /// Begins to watch the executed files that a program could change.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub(crate) async fn watch_executed_files(
+        &self,
+        program: &Program,
+        masks: &PathMasks,
+    ) -> Result<ExecutedFiles, ToolError> {
+        let job = self.job(program, masks).await.map_err(|error| start_error(&error))?;
+        Ok(self.watch(program, &job).await)
+    }
+
+    async fn watch(&self, program: &Program, job: &Job) -> ExecutedFiles {
+        let writes = program.needs.workspace == WorkspaceAccess::Write;
+        if program.on == BackendChoice::Host || !writes {
+            return ExecutedFiles::unwatched();
+        }
+        let confines = self.program_policy();
+        let folders = confines.roots.iter().chain(&confines.writable);
+        ExecutedFiles::watch(folders.cloned().collect(), job.policy.read_only.clone()).await
     }
 
     /// Starts a program that lives until it ends or the result is dropped. It reads its input from
     /// the result's `stdin`; the fields `stdin`, `time` and `keep` of `program` are ignored.
+    /// `masks` are those of its caller, or of all callers if it serves several.
     ///
     /// # Errors
     /// As [`Self::run`].
-    pub async fn start(&self, program: &Program) -> Result<Process, ToolError> {
+    pub async fn start(&self, program: &Program, masks: &PathMasks) -> Result<Process, ToolError> {
         let refuse = |error: SandboxError| start_error(&error);
-        let mut job = self.job(program).await.map_err(refuse)?;
+        let mut job = self.job(program, masks).await.map_err(refuse)?;
         job.stdin = Stdin::Piped;
         let backend = self.backend_of(program).map_err(refuse)?;
-        backend.start(&job).await.map_err(refuse)
+        let process = backend.start(&job).await.map_err(refuse)?;
+        let mut started = self.started();
+        started.retain(|one| !one.has_ended());
+        started.extend(process.killer());
+        drop(started);
+        Ok(process)
+    }
+
+    /// Kills every program that outlives its call, with all its descendants: shells, background
+    /// processes, servers. Programs that live in a call are killed when the call is dropped.
+    pub fn kill_started(&self) {
+        for one in self.started().drain(..) {
+            one.kill();
+        }
+    }
+
+    fn started(&self) -> MutexGuard<'_, Vec<Killer>> {
+        self.started.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn backend_of(&self, program: &Program) -> Result<&dyn Backend, SandboxError> {
@@ -147,12 +225,14 @@ impl ProgramRunner {
         }
     }
 
-    async fn job(&self, program: &Program) -> Result<Job, SandboxError> {
+    async fn job(&self, program: &Program, masks: &PathMasks) -> Result<Job, SandboxError> {
         let confines = self.program_policy();
         let mut policy = match program.on {
             BackendChoice::Host => unsandboxed_policy(&confines),
             BackendChoice::Sandbox | BackendChoice::Userland => {
-                self.checked_policy(&program.needs).await?
+                let mut policy = self.checked_policy(&program.needs).await?;
+                masks.apply(&mut policy);
+                policy
             }
         };
         let root = match program.on {

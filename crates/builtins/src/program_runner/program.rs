@@ -24,6 +24,7 @@ pub struct Program {
     pub(super) keep: usize,
     pub(super) bridge: bool,
     pub(super) on: BackendChoice,
+    pub(super) filters_reads: bool,
 }
 
 /// The system on which a program runs.
@@ -84,6 +85,7 @@ impl Program {
             keep: MAX_OUTPUT,
             bridge: false,
             on: BackendChoice::default(),
+            filters_reads: false,
         }
     }
 
@@ -150,6 +152,15 @@ impl Program {
     #[must_use]
     pub fn keep(mut self, bytes: usize) -> Self {
         self.keep = bytes;
+        self
+    }
+
+    /// Declares that its tool itself leaves out what rules keep from the call's readers, so that the
+    /// program sees these files. Only for a program that runs nothing of the caller's or the
+    /// workspace's choice.
+    #[must_use]
+    pub fn filters_reads(mut self) -> Self {
+        self.filters_reads = true;
         self
     }
 

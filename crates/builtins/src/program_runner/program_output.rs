@@ -25,13 +25,19 @@ pub struct ProgramOutput {
     pub cpu: Duration,
     /// Hosts that it requested and that were refused.
     pub refused: Vec<RefusedHost>,
+    /// What it left that other programs execute, as sentences.
+    pub executed_files_note: Option<String>,
 }
 
 impl ProgramOutput {
-    pub(super) fn new(report: Report, ended: JobResult) -> Self {
+    pub(super) fn new(
+        report: Report,
+        ended: JobResult,
+        executed_files_note: Option<String>,
+    ) -> Self {
         let Report { end, stdout, stderr, duration, level } = report;
         let JobResult { stopped, cpu, refused, .. } = ended;
-        Self { end, stopped, stdout, stderr, level, duration, cpu, refused }
+        Self { end, stopped, stdout, stderr, level, duration, cpu, refused, executed_files_note }
     }
 
     /// Whether it ended by itself with code 0.

@@ -11,13 +11,10 @@ use toolcrib_sandbox::{HostRules, Level, Network, Policy, Resources};
 
 use super::no_network;
 use super::program::{BackendChoice, Needs, WorkspaceAccess};
+use crate::executed_files::READ_ONLY;
 
 /// Toolcrib's settings in a workspace; Toolcrib trusts them, so programs must not change them.
 const STATE_FOLDER: &str = ".toolcrib";
-
-/// Files that git executes or reads commands from. A changed one would run outside of the sandbox
-/// the next time a person uses git.
-const EXECUTED_BY_GIT: [&str; 2] = [".git/hooks", ".git/config"];
 
 /// Variables of our environment that a program on the host gets: those that identify the user, none
 /// that may hold a secret.
@@ -158,6 +155,7 @@ impl ProgramPolicy {
             readable,
             writable,
             read_only: kept,
+            masked: Vec::new(),
             denied: self.state_folders.iter().chain(&self.denied).cloned().collect(),
             network: match (&self.network, needs.network) {
                 (_, false) => Network::None,
@@ -181,7 +179,7 @@ fn read_only_paths(root: &Path, level: Level) -> Vec<PathBuf> {
     // Below the namespace level, a read-only `.git/config` would forbid new files beside it, where
     // git creates its lock files.
     if level >= Level::Namespace {
-        kept.extend(EXECUTED_BY_GIT.map(|path| root.join(path)));
+        kept.extend(READ_ONLY.map(|path| root.join(path)));
     }
     kept
 }

@@ -13,7 +13,7 @@ use toolcrib_sandbox::{JobResult, Level, LimitHit, Process, Status};
 use super::Owner;
 use super::background_log::{LogPage, OutputLog};
 use super::process_records::{self, ProcessRecord, RecordLock};
-use crate::program_runner::{Program, ProgramRunner};
+use crate::program_runner::{ExecutedFiles, PathMasks, Program, ProgramRunner};
 
 /// Most running processes per conversation.
 const MAX_RUNNING: usize = 8;
@@ -105,9 +105,11 @@ impl BackgroundProcesses {
         owner: Owner,
         command: &str,
         program: Program,
+        masks: &PathMasks,
     ) -> Result<Arc<BackgroundProcess>, ToolError> {
         self.check_room(&owner)?;
-        let process = self.bench.start(&program).await?;
+        let executed_files = self.bench.watch_executed_files(&program, masks).await?;
+        let process = self.bench.start(&program, masks).await?;
         let id = CallId::fresh().to_string();
         let id = format!("p{}", id.get(id.len().saturating_sub(8)..).unwrap_or(&id));
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -143,7 +145,7 @@ impl BackgroundProcesses {
             forget_oldest(&mut all, &owner);
             all.push(Arc::clone(&background));
         }
-        tokio::spawn(supervise(Arc::clone(&background), process, self.idle));
+        tokio::spawn(supervise(Arc::clone(&background), (process, executed_files), self.idle));
         Ok(background)
     }
 
@@ -294,7 +296,11 @@ impl BackgroundProcess {
 }
 
 /// Reads the output of a process until its streams close and it has ended.
-async fn supervise(background: Arc<BackgroundProcess>, mut process: Process, idle: Duration) {
+async fn supervise(
+    background: Arc<BackgroundProcess>,
+    (mut process, mut executed_files): (Process, ExecutedFiles),
+    idle: Duration,
+) {
     // No input.
     process.stdin = None;
     let (mut one, mut two) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
@@ -332,6 +338,9 @@ async fn supervise(background: Arc<BackgroundProcess>, mut process: Process, idl
             ended = process.wait() => break ended,
         }
     };
+    if let Some(note) = executed_files.check().await {
+        background.log().push(1, format!("\n[{note}]\n").as_bytes());
+    }
     background.log().close();
     drop(background.record.lock().unwrap_or_else(PoisonError::into_inner).take());
     background.state.send_replace(match (over, ended) {

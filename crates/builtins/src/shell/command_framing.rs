@@ -69,8 +69,8 @@ const BASH: &str = concat!(
     mark!(),
     " __toolcrib_once; ",
     "builtin printf '\\036%s\\036' \"$__toolcrib_once\" >&242; ",
-    "builtin printf '\\036%s\\037%s\\037%s\\037%s\\036' ",
-    "\"$__toolcrib_once\" \"$__toolcrib\" \"${!-}\" \"$PWD\" >&243; ",
+    "builtin printf '\\036%s\\037%s\\037%s\\036' ",
+    "\"$__toolcrib_once\" \"$__toolcrib\" \"$PWD\" >&243; ",
     "done",
 );
 
@@ -86,8 +86,8 @@ const SH: &str = concat!(
     "__toolcrib_run </dev/null >&242 2>&243 241<&-; __toolcrib=$?; ",
     "IFS= read -r __toolcrib_once <&241; ",
     "command printf '\\036%s\\036' \"$__toolcrib_once\" >&242; ",
-    "command printf '\\036%s\\037%s\\037%s\\037%s\\036' ",
-    "\"$__toolcrib_once\" \"$__toolcrib\" \"${!-}\" \"$PWD\" >&243; ",
+    "command printf '\\036%s\\037%s\\037%s\\036' ",
+    "\"$__toolcrib_once\" \"$__toolcrib\" \"$PWD\" >&243; ",
     "done",
 );
 

@@ -26,10 +26,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
-use toolcrib_core::{CallCtx, ErrorType, ToolError};
+use toolcrib_core::{CallCtx, ErrorType, PathDenials, ToolError};
 use toolcrib_sandbox::HostRules;
 
-use crate::program_runner::ProgramRunner;
+use crate::program_runner::{PathMasks, ProgramRunner};
 pub use background::BACKGROUND_IDLE;
 use background::BackgroundProcesses;
 use execution_target::ExecutionTarget;
@@ -93,11 +93,13 @@ impl ShellCommand {
 /// The result of a command.
 pub(crate) struct CommandResult {
     pub(crate) answer: CommandOutput,
-    /// Whether the conversation's previous shell had ended, so that this one is new.
-    pub(crate) is_new_after_end: bool,
+    /// Whether the conversation's shell is new.
+    pub(crate) start: ShellState,
     /// Whether it ran in the conversation's shell.
     pub(crate) lasts: bool,
     pub(crate) place: ExecutionTarget,
+    /// What it did not find.
+    pub(crate) masks: PathMasks,
 }
 
 /// The shells and background processes of all conversations. Dropping it ends all of them.
@@ -121,6 +123,8 @@ struct Slot {
 struct Shell {
     place: ExecutionTarget,
     asks: mpsc::Sender<CommandRequest>,
+    /// What it does not find.
+    masks: PathMasks,
 }
 
 impl std::fmt::Debug for Shells {
@@ -176,10 +180,12 @@ impl Shells {
         folder: Option<&str>,
         env: &BTreeMap<String, String>,
         hosts: HostRules,
+        denials: &Arc<dyn PathDenials>,
     ) -> Result<Arc<background::BackgroundProcess>, ToolError> {
         let place = self.execution_target();
         let whole = command_framing::with(place.language, command, folder, env);
-        self.processes.start(owner, command, place.shell([&*whole], hosts)).await
+        let masks = self.bench.path_masks(denials).await?;
+        self.processes.start(owner, command, place.shell([&*whole], hosts), &masks).await
     }
 
     /// The target of shells that start now.
@@ -199,6 +205,7 @@ impl Shells {
         call: &CallCtx,
         wanted: ShellCommand,
     ) -> Result<CommandResult, ToolError> {
+        let masks = self.bench.path_masks(&call.path_denials).await?;
         let owner = Owner::from_call(call)
             .filter(|_| !wanted.fresh && wanted.hosts == HostRules::default());
         if let Some(owner) = Owner::from_call(call) {
@@ -206,15 +213,16 @@ impl Shells {
         }
         let Some(owner) = owner else {
             let place = self.execution_target();
-            let answer = self.run_fresh(place, call, &wanted).await?;
-            return Ok(CommandResult { answer, is_new_after_end: false, lasts: false, place });
+            let answer = self.run_fresh(place, call, &wanted, &masks).await?;
+            let start = ShellState::Known;
+            return Ok(CommandResult { answer, start, lasts: false, place, masks });
         };
-        let mut is_new_after_end = false;
+        let mut start = ShellState::Known;
         // A shell that ended since its last use shows as a closed channel. Each retry may lose
         // against one earlier call in the queue, so the number of retries is that of the queue.
         for _ in 0..=MOST_WAITING {
-            let (shell, is_new) = self.shell(&owner).await?;
-            is_new_after_end |= is_new == ShellState::NewAfterEnd;
+            let (shell, state) = self.shell(&owner, &masks).await?;
+            start = start.max(state);
             let (answer, answered) = oneshot::channel();
             let ask = wanted.to_request(shell.place, call, answer);
             if shell.asks.send(ask).await.is_err() {
@@ -222,12 +230,7 @@ impl Shells {
             }
             if let Ok(answer) = answered.await {
                 self.record_result(&owner, &shell, answer.folder.clone()).await;
-                return Ok(CommandResult {
-                    answer,
-                    is_new_after_end,
-                    lasts: true,
-                    place: shell.place,
-                });
+                return Ok(CommandResult { answer, start, lasts: true, place: shell.place, masks });
             }
         }
         Err(ToolError::new(
@@ -241,29 +244,36 @@ impl Shells {
         place: ExecutionTarget,
         call: &CallCtx,
         wanted: &ShellCommand,
+        masks: &PathMasks,
     ) -> Result<CommandOutput, ToolError> {
-        let session = self.session(place, wanted.hosts.clone()).await?;
+        let session = self.session(place, wanted.hosts.clone(), masks).await?;
         let (answer, answered) = oneshot::channel();
         tokio::spawn(session.run_once(wanted.to_request(place, call, answer)));
         answered.await.map_err(|_| no_input())
     }
 
-    /// The shell of a conversation, started if there is none.
-    async fn shell(&self, owner: &Owner) -> Result<(Shell, ShellState), ToolError> {
+    /// The shell of a conversation, started if there is none. One that began with other masks is
+    /// replaced: what rules keep from it has changed, by a rule or by a new file.
+    async fn shell(
+        &self,
+        owner: &Owner,
+        masks: &PathMasks,
+    ) -> Result<(Shell, ShellState), ToolError> {
         let slot = self.slot(owner);
         let mut shell = slot.shell.lock().await;
         let is = match &*shell {
-            Some(shell) if !shell.asks.is_closed() => {
+            Some(shell) if !shell.asks.is_closed() && shell.masks.covers(masks) => {
                 return Ok((shell.clone(), ShellState::Known));
             }
+            Some(shell) if !shell.asks.is_closed() => ShellState::NewForRules,
             Some(_) => ShellState::NewAfterEnd,
             None => ShellState::New,
         };
         let place = self.execution_target();
-        let session = self.session(place, HostRules::default()).await?;
+        let session = self.session(place, HostRules::default(), masks).await?;
         let (asks, asked) = mpsc::channel(MOST_WAITING);
         tokio::spawn(session.serve(asked));
-        let fresh = shell.insert(Shell { place, asks });
+        let fresh = shell.insert(Shell { place, asks, masks: masks.clone() });
         Ok((fresh.clone(), is))
     }
 
@@ -301,19 +311,26 @@ impl Shells {
         &self,
         place: ExecutionTarget,
         hosts: HostRules,
+        masks: &PathMasks,
     ) -> Result<Session, ToolError> {
         let program = place.shell(place.language.driver(), hosts);
-        let process = self.bench.start(&program).await?;
-        Session::new(process, place).ok_or_else(no_input)
+        let executed_files = self.bench.watch_executed_files(&program, masks).await?;
+        let process = self.bench.start(&program, masks).await?;
+        Session::new(process, place, executed_files).ok_or_else(no_input)
     }
 }
 
 /// Whether the shell is new.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ShellState {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ShellState {
+    /// It ran commands before.
     Known,
+    /// The conversation's first one.
     New,
+    /// The previous one had ended.
     NewAfterEnd,
+    /// The previous one was ended, because the paths that rules keep from it have changed.
+    NewForRules,
 }
 
 fn no_input() -> ToolError {

@@ -15,6 +15,7 @@ use super::command_framing;
 use super::end_marker::EndMarkerScanner;
 use super::execution_target::ExecutionTarget;
 use super::output_collector::{CollectedStream, Collector};
+use crate::program_runner::ExecutedFiles;
 
 /// How long an unused shell is kept.
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -54,6 +55,8 @@ pub(crate) struct CommandOutput {
     pub(crate) ended: u32,
     /// Hosts refused since the last command.
     pub(crate) refused: Vec<RefusedHost>,
+    /// What it left that other programs execute, as sentences.
+    pub(crate) executed_files_note: Option<String>,
     pub(crate) level: Level,
     /// Run time.
     pub(crate) duration: Duration,
@@ -86,12 +89,11 @@ pub(super) struct Session {
     stderr: Output,
     /// Output that arrived between commands.
     pending: [Capture; 2],
-    /// The last process that a command left in the background (`$!`).
-    left: Vec<u8>,
     /// Number of refused hosts already reported.
     told: usize,
     /// Whether resource limits are monitored at the low idle rate.
     rests: bool,
+    executed_files: ExecutedFiles,
 }
 
 /// State of the running command.
@@ -114,13 +116,26 @@ enum ReadEnd {
 impl Session {
     /// A shell that runs the [driver](super::command_framing::Language::driver) of its language;
     /// `None` if it has no input.
-    pub(super) fn new(mut process: Process, place: ExecutionTarget) -> Option<Self> {
+    pub(super) fn new(
+        mut process: Process,
+        place: ExecutionTarget,
+        executed_files: ExecutedFiles,
+    ) -> Option<Self> {
         let stdin = process.stdin.take()?;
         let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
         let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
         let pending = [Capture::new(place.output_limit()), Capture::new(place.output_limit())];
-        let left = Vec::new();
-        Some(Self { place, process, stdin, stdout, stderr, pending, left, told: 0, rests: false })
+        Some(Self {
+            place,
+            process,
+            stdin,
+            stdout,
+            stderr,
+            pending,
+            told: 0,
+            rests: false,
+            executed_files,
+        })
     }
 
     /// Serves commands until all senders are gone or the shell ends.
@@ -172,6 +187,7 @@ impl Session {
 
     /// Runs a command and sends its result; returns whether the shell continues.
     async fn run(&mut self, ask: CommandRequest) -> bool {
+        self.executed_files.begin_again().await;
         let begun = Instant::now();
         let CommandRequest { command, time, call, mut answer } = ask;
         let nonce = command_framing::nonce();
@@ -207,10 +223,8 @@ impl Session {
         };
         let how = match over {
             ReadEnd::Marked => {
-                let (status, left, folder) = running.fields();
-                let leaves = left != self.left;
-                self.left = left;
-                return self.answer(running, answer, (begun, status, folder, leaves)).await;
+                let (status, folder) = running.fields();
+                return self.answer(running, answer, (begun, status, folder)).await;
             }
             ReadEnd::Closed => None,
             ReadEnd::Late => Some(CommandEnd::TimedOut),
@@ -221,6 +235,7 @@ impl Session {
             how.unwrap_or(CommandEnd::WithShell { status: ended.status, stopped: ended.stopped });
         let RunningCommand { out, err, .. } = running.closed();
         let refused = ended.refused.get(self.told..).unwrap_or_default().to_vec();
+        let executed_files_note = self.executed_files.check().await;
         // The caller may be gone.
         let _ = answer.send(CommandOutput {
             how,
@@ -229,19 +244,20 @@ impl Session {
             folder: None,
             ended: 0,
             refused,
+            executed_files_note,
             level: ended.level,
             duration: begun.elapsed(),
         });
         false
     }
 
-    /// Sends the result of a command that ended by itself, and ends its leftover processes; returns
+    /// Ends the leftover processes of a command that ended by itself, and sends its result; returns
     /// whether the shell continues.
     async fn answer(
         &mut self,
         running: RunningCommand,
         answer: oneshot::Sender<CommandOutput>,
-        (begun, status, folder, leaves): (Instant, i32, String, bool),
+        (begun, status, folder): (Instant, i32, String),
     ) -> bool {
         let RunningCommand { out, err, after, .. } = running;
         for (pending, after) in self.pending.iter_mut().zip(&after) {
@@ -257,14 +273,10 @@ impl Session {
             folder: Some(folder),
             ended: 0,
             refused,
+            executed_files_note: None,
             level: self.process.level,
             duration: begun.elapsed(),
         };
-        // The result waits for the count only if something is known to be left.
-        let mut answer = Some(answer);
-        if !leaves && let Some(answer) = answer.take() {
-            let _ = answer.send(said.clone());
-        }
         let swept = match self.rests && self.process.is_alone() {
             true => Ok(KillChildrenResult::Killed(0)),
             false => self.process.kill_children().await,
@@ -279,9 +291,9 @@ impl Session {
             self.process.kill();
             let _ = tokio::time::timeout(LAST, self.process.wait()).await;
         }
-        if let Some(answer) = answer {
-            let _ = answer.send(said);
-        }
+        // Nothing of the command can change a file any more.
+        said.executed_files_note = self.executed_files.check().await;
+        let _ = answer.send(said);
         goes_on
     }
 
@@ -389,12 +401,12 @@ impl RunningCommand {
         self.scans[which].feed(piece, &mut |bytes| collector.push(bytes), &mut self.after[which]);
     }
 
-    /// The exit status, the last background process, and the folder.
-    fn fields(&self) -> (i32, Vec<u8>, String) {
+    /// The exit status and the folder.
+    fn fields(&self) -> (i32, String) {
         let mut fields = self.scans[1].fields().skip(1);
         let mut text = || String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned();
-        let (status, left, folder) = (text(), text(), text());
-        (status.parse().unwrap_or(1), left.into_bytes(), folder)
+        let (status, folder) = (text(), text());
+        (status.parse().unwrap_or(1), folder)
     }
 
     /// Adds what was held back for a mark that never came.

@@ -14,6 +14,7 @@ use toolcrib_core::{
 use super::find_files::{NOT_SEARCHED, Pattern};
 use super::{aliases, blocking, count_noun, examples, file_spec, on_file};
 use crate::content_search::{FileMatches, FileSearcher, Query, SearchResults, matcher};
+use crate::fs::call_denials::hidden_note;
 use crate::fs::parallel_walk::{FileVisitor as _, SkipRules, WalkSummary, walk_parallel};
 use crate::fs::walk::Limits;
 use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_read};
@@ -116,7 +117,7 @@ impl Tool for CodeSearch {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || search(&workspace, &args, &cancel)).await
     }
 }
@@ -215,7 +216,8 @@ fn render(args: &Args, start: &str, found: &SearchResults, swept: &WalkSummary) 
     }
     let notes = notes(found, swept);
     text.extend(notes.iter().map(|note| format!("\n({note})")));
-    let complete = shown == total && swept.stopped.is_none() && found.unread == 0;
+    let complete =
+        shown == total && swept.stopped.is_none() && found.unread == 0 && swept.denied == 0;
     ToolOutput::text(text).with_structured(structured(start, found, complete))
 }
 
@@ -267,6 +269,7 @@ fn notes(found: &SearchResults, swept: &WalkSummary) -> Vec<String> {
             notes.push(format!("{count} {what}."));
         }
     }
+    notes.extend(hidden_note(swept.denied));
     if found.matches == 0 && (swept.ignored > 0 || swept.skipped > 0) {
         notes.push(format!(
             "Passed: {} files and folders that ignore files name (search them with include_ignored), {} folders such as .git or node_modules (give one as path).",

@@ -56,7 +56,7 @@ impl Tool for DeleteFile {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let changed = workspace.delete(&args.path, args.recursive.unwrap_or(false), &cancel)?;
             let text = match changed.entries {

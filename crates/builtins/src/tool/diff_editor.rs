@@ -13,10 +13,11 @@ use toolcrib_core::{
 };
 
 use super::{
-    aliases, blocking, examples, file_spec, lock, path_aliases, text_output, with_undo_note,
+    aliases, blocking, examples, file_spec, lock, lock_changed, path_aliases, text_output,
+    with_undo_note,
 };
 use crate::fs::Workspace;
-use crate::git::{Git, GitCommand};
+use crate::git::{Git, GitCommand, NameListing};
 use crate::patch::{self, Applied, FilePatch, HunkMismatch, syntax_check};
 
 /// Most bytes of all files of one diff; more than `edit_file` takes for one.
@@ -126,9 +127,9 @@ impl Tool for DiffEditor {
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let action = args.action.unwrap_or_default();
         let files = args.files()?;
-        let (verb, access) = match action {
-            Action::Apply => ("change by a diff", Access::Exclusive),
-            Action::Create => ("show what changed in", Access::Shared),
+        let verb = match action {
+            Action::Apply => "change by a diff",
+            Action::Create => "show what changed in",
         };
         let mut assessment =
             Assessment::from_spec(spec).with_summary(format!("{verb} {}", files.join(", ")));
@@ -137,14 +138,17 @@ impl Tool for DiffEditor {
             assessment.effect = Effect::Read;
         }
         let roots = self.workspace.roots();
-        Ok(files.iter().fold(assessment, |all, path| lock(all, roots, path, access)))
+        files.iter().try_fold(assessment, |all, path| match action {
+            Action::Apply => lock_changed(all, roots, path),
+            Action::Create => Ok(lock(all, roots, path, Access::Shared)),
+        })
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         if args.action == Some(Action::Create) {
             return self.create(ctx, &args).await;
         }
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || apply(&workspace, &args, &cancel)).await
     }
 }
@@ -174,7 +178,7 @@ async fn since_commit(git: &Git, ctx: &CallCtx, path: &str) -> Result<String, To
     let folder = whole.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.and_then(Path::to_str).unwrap_or(".");
     let name = whole.file_name().and_then(|name| name.to_str()).unwrap_or(".");
-    let about = |args: &[&str]| GitCommand::read_only(folder, args).with_args(["--", name]);
+    let about = |args: &[&str]| GitCommand::read_only(folder, args).about([name]);
     let known = git.run_checked(ctx, about(&["ls-files", "--cached"])).await?;
     if known.stdout.total == 0 {
         return Ok(format!(
@@ -182,8 +186,11 @@ async fn since_commit(git: &Git, ctx: &CallCtx, path: &str) -> Result<String, To
         ));
     }
     let diff = ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "HEAD"];
-    let finished = git.run_checked(ctx, about(&diff)).await?;
-    Ok(String::from_utf8_lossy(&finished.stdout.head).into_owned())
+    let diff = git.without_denied(ctx, about(&diff), NameListing::Names).await?;
+    let finished = git.run_checked(ctx, diff.command).await?;
+    let mut text = String::from_utf8_lossy(&finished.stdout.head).into_owned();
+    text.extend(diff.note.map(|note| format!("({note})\n")));
+    Ok(text)
 }
 
 /// The result for one file.

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
+use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
-    aliases, blocking, examples, file_spec, on_file, path_aliases, text_output, with_undo_note,
-    with_warning,
+    aliases, blocking, examples, file_spec, on_changed_file, path_aliases, text_output,
+    with_undo_note, with_warning,
 };
 use crate::fs::Workspace;
 use crate::patch::syntax_check;
@@ -74,11 +74,11 @@ impl Tool for EditFile {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let summary = format!("edit {}", args.path);
-        Ok(on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary))
+        on_changed_file(spec, self.workspace.roots(), &args.path, summary)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let path = args.path.as_str();
             let (changed, (lines, warning)) = workspace.edit(path, MAX_BYTES, &cancel, |old| {

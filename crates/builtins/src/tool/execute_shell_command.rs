@@ -20,8 +20,8 @@ use crate::program_runner::{ProgramPolicy, blocked_hosts_note};
 use crate::shell::background::{BackgroundProcess, State};
 use crate::shell::execution_target::ExecutionTarget;
 use crate::shell::{
-    CollectedStream, CommandEnd, CommandOutput, CommandResult, Owner, ShellCommand, Shells,
-    env_names, risk,
+    CollectedStream, CommandEnd, CommandOutput, CommandResult, Owner, ShellCommand, ShellState,
+    Shells, env_names, risk,
 };
 
 /// Default time limit in seconds. The maximum is that of the [execution
@@ -126,7 +126,9 @@ impl Tool for ExecuteShellCommand {
         }
         // In a closed sandbox a program can send nothing out and change nothing outside the
         // workspace.
-        assessment.reach.exec = !self.is_closed(self.shells.execution_target());
+        let target = self.shells.execution_target();
+        assessment.reach.exec = !self.is_closed(target);
+        assessment.unconfined = target.target == ShellTarget::Native;
         for host in self.hosts(args)? {
             assessment.permissions.push(Permission::Host(host.to_string()));
             assessment.reach = Reach { exec: true, outbound: true, ..assessment.reach };
@@ -157,7 +159,12 @@ impl Tool for ExecuteShellCommand {
         let time = wanted.time;
         let ran = self.shells.run(ctx, wanted).await?;
         let trust = self.trust(ran.place);
-        render(&ran, time.min(ran.place.max_timeout()))
+        let masked = if ran.start == ShellState::Known && ran.lasts {
+            None
+        } else {
+            ran.masks.note(self.shells.runner().program_policy().folder())
+        };
+        render(&ran, time.min(ran.place.max_timeout()), masked)
             .map(|output| output.with_origin(trust, "shell"))
     }
 }
@@ -229,8 +236,8 @@ impl ExecuteShellCommand {
         };
         let folder = folder.or_else(|| self.shells.folder(&owner));
         let env = args.env.unwrap_or_default();
-        let started =
-            self.shells.start(owner, &args.command, folder.as_deref(), &env, hosts).await?;
+        let (folder, denials) = (folder.as_deref(), &ctx.path_denials);
+        let started = self.shells.start(owner, &args.command, folder, &env, hosts, denials).await?;
         let state = started.wait_briefly(AT_ONCE).await;
         Ok(render_started(&started, state)
             .with_origin(self.trust(self.shells.execution_target()), "shell"))
@@ -274,9 +281,22 @@ fn summary(args: &Args) -> String {
 
 /// Renders the result: how the command ended, its output, and changes of the shell that the model
 /// must know.
-fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> {
-    let CommandOutput { how, stdout, stderr, folder, ended, refused, level, duration } =
-        &ran.answer;
+fn render(
+    ran: &CommandResult,
+    time: Duration,
+    masked: Option<String>,
+) -> Result<ToolOutput, ToolError> {
+    let CommandOutput {
+        how,
+        stdout,
+        stderr,
+        folder,
+        ended,
+        refused,
+        executed_files_note,
+        level,
+        duration,
+    } = &ran.answer;
     let shell_died = folder.is_none() && ran.lasts;
     let (code, end) = match how {
         CommandEnd::Ended(code) => (Some(*code), format!("exit code {code}")),
@@ -300,9 +320,17 @@ fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> 
     }
     head.push(']');
     let mut notes = Vec::new();
-    if ran.is_new_after_end {
-        notes.push("The shell of this conversation had ended since the last command, so this was a new one: variables, functions and folder were gone.".to_owned());
+    let gone = "so this was a new one: variables, functions and folder were gone.";
+    match ran.start {
+        ShellState::Known | ShellState::New => {}
+        ShellState::NewAfterEnd => notes.push(format!(
+            "The shell of this conversation had ended since the last command, {gone}"
+        )),
+        ShellState::NewForRules => notes.push(format!(
+            "The shell of this conversation was ended, because rules hide more from programs than at its start, {gone}"
+        )),
     }
+    notes.extend(masked);
     if timed_out {
         notes.push("It and all that it had started were ended. If it needs longer, raise `timeout` or use background=true.".to_owned());
     }
@@ -313,6 +341,7 @@ fn render(ran: &CommandResult, time: Duration) -> Result<ToolOutput, ToolError> 
         notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
     }
     notes.extend(blocked_hosts_note(refused));
+    notes.extend(executed_files_note.clone());
     let unlisted: Vec<String> = refused
         .iter()
         .filter(|one| one.rule == NOT_LISTED)

@@ -45,8 +45,8 @@ impl Tool for FileInfo {
         Ok(on_file(spec, self.workspace.roots(), &args.path, Access::Shared, summary))
     }
 
-    async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let workspace = Arc::clone(&self.workspace);
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let workspace = self.workspace.for_call(ctx);
         blocking(move || Ok(info(&workspace, &args.path)?)).await
     }
 }

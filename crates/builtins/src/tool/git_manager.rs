@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::{aliases, examples, file_spec};
-use crate::git::{Git, GitCommand};
+use crate::git::{FilteredCommand, Git, GitCommand, NameListing};
 use crate::program_runner::ProgramOutput;
 
 /// Time limit of a command; a push waits for the network.
@@ -193,9 +193,9 @@ impl Tool for GitManager {
             Action::Commit => self.commit(ctx, &args).await,
             Action::Push => self.push(ctx, &args).await,
             _ => {
-                let command = command(&args)?;
+                let FilteredCommand { command, note } = self.filtered(ctx, &args).await?;
                 let finished = self.git.run_checked(ctx, command).await?;
-                Ok(output(&args, &finished, quiet(args.action)))
+                Ok(output(&args, &finished, quiet(args.action), note))
             }
         }
     }
@@ -216,17 +216,13 @@ fn quiet(action: Action) -> &'static str {
 fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
     let folder = args.folder();
     let paths = paths(args)?;
-    let limited = || {
-        let mark = if paths.is_empty() { None } else { Some("--".to_owned()) };
-        mark.into_iter().chain(paths.iter().cloned())
-    };
     let revision = || args.revision.as_deref().map(revision).transpose();
     Ok(match args.action {
         Action::Init => GitCommand::read_write(folder, &["init", "--template="]),
         Action::Add if paths.is_empty() => {
-            GitCommand::read_write(folder, &["add", "--all", "--", "."])
+            GitCommand::read_write(folder, &["add", "--all"]).about(["."])
         }
-        Action::Add => GitCommand::read_write(folder, &["add", "--"]).with_args(paths.clone()),
+        Action::Add => GitCommand::read_write(folder, &["add"]).about(paths),
         Action::Status => GitCommand::read_only(
             folder,
             &[
@@ -245,7 +241,7 @@ fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
             )
             .with_args(["--format=%h - %s (%an, %ad)".to_owned(), format!("--max-count={count}")])
             .with_args(revision()?)
-            .with_args(limited())
+            .about(paths)
         }
         Action::Diff => GitCommand::read_only(
             folder,
@@ -253,7 +249,7 @@ fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
         )
         .with_args(Args::is_set(args.staged).then_some("--cached"))
         .with_args(revision()?)
-        .with_args(limited()),
+        .about(paths),
         Action::Show => {
             let revision = revision()?.unwrap_or_else(|| "HEAD".to_owned());
             GitCommand::read_only(
@@ -261,7 +257,7 @@ fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
                 &["show", "--no-ext-diff", "--no-textconv", "--no-show-signature", "--no-color"],
             )
             .with_args([revision])
-            .with_args(limited())
+            .about(paths)
         }
         Action::Branch | Action::Commit | Action::Push => {
             GitCommand::read_only(folder, &["branch", "--list", "--all", "--no-color", "--verbose"])
@@ -306,6 +302,29 @@ fn name(text: &str) -> Result<&str, ToolError> {
 }
 
 impl GitManager {
+    /// The git command of an action that needs a single one, without what rules keep from the call.
+    async fn filtered<'a>(
+        &self,
+        ctx: &CallCtx,
+        args: &'a Args,
+    ) -> Result<FilteredCommand<'a>, ToolError> {
+        let command = command(args)?;
+        let listing = match args.action {
+            Action::Diff | Action::Show => {
+                let revision = args.revision.as_deref().unwrap_or("HEAD");
+                let is_shown = args.action == Action::Show;
+                let folder = args.folder();
+                if !self.git.check_revision(ctx, folder, revision, is_shown).await? {
+                    return Ok(FilteredCommand { command, note: None });
+                }
+                NameListing::Names
+            }
+            Action::Add | Action::Status => NameListing::Changed,
+            _ => return Ok(FilteredCommand { command, note: None }),
+        };
+        self.git.without_denied(ctx, command, listing).await
+    }
+
     async fn commit(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
         let message = args.message.as_deref().unwrap_or_default().trim();
         if message.is_empty() {
@@ -317,12 +336,21 @@ impl GitManager {
                 "The message is the text of an error, so nothing was committed. Say in a line what changed.",
             ));
         }
+        let mut note = None;
+        let adds_some = Args::is_set(args.all) && !ctx.path_denials.is_empty();
+        if adds_some {
+            // The same as `commit --all`, which takes no paths to leave out.
+            let add = GitCommand::read_write(args.folder(), &["add", "--update"]);
+            let add = self.git.without_denied(ctx, add, NameListing::Changed).await?;
+            note = add.note;
+            self.git.run_checked(ctx, add.command).await?;
+        }
         let command =
             GitCommand::read_write(args.folder(), &["commit", "--no-verify", "--no-gpg-sign"])
-                .with_args(Args::is_set(args.all).then_some("--all"))
+                .with_args((Args::is_set(args.all) && !adds_some).then_some("--all"))
                 .with_args([format!("--message={message}"), "--cleanup=whitespace".to_owned()]);
         let finished = self.git.run_checked(ctx, command).await?;
-        Ok(output(args, &finished, "Done."))
+        Ok(output(args, &finished, "Done.", note))
     }
 
     /// Switches to a branch; creates it if it is missing.
@@ -332,11 +360,14 @@ impl GitManager {
         let there = GitCommand::read_only(folder, &["show-ref", "--verify", "--quiet"])
             .with_args([format!("refs/heads/{branch}")]);
         let is_there = self.git.run(ctx, there).await?.succeeded();
+        if is_there {
+            self.git.check_switch(ctx, folder, branch).await?;
+        }
         let command = GitCommand::read_write(folder, &["switch", "--no-recurse-submodules"])
             .with_args((!is_there).then_some("--create"))
             .with_args([branch]);
         let finished = self.git.run_checked(ctx, command).await?;
-        Ok(output(args, &finished, "Done."))
+        Ok(output(args, &finished, "Done.", None))
     }
 
     async fn push(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
@@ -352,12 +383,12 @@ impl GitManager {
         .with_args(["--receive-pack=git-receive-pack", remote, branch.as_str()]);
         command.network = true;
         let finished = self.git.run_checked(ctx, command).await?;
-        Ok(output(args, &finished, "Pushed."))
+        Ok(output(args, &finished, "Pushed.", None))
     }
 }
 
 /// The output of git, and its messages.
-fn output(args: &Args, finished: &ProgramOutput, quiet: &str) -> ToolOutput {
+fn output(args: &Args, finished: &ProgramOutput, quiet: &str, note: Option<String>) -> ToolOutput {
     let out = &finished.stdout;
     let mut text = String::from_utf8_lossy(&out.head).into_owned();
     let dropped = out.total - (out.head.len() + out.tail.len()) as u64;
@@ -373,6 +404,9 @@ fn output(args: &Args, finished: &ProgramOutput, quiet: &str) -> ToolOutput {
     }
     if text.trim().is_empty() {
         text = quiet.to_owned();
+    }
+    for note in [note.as_ref(), finished.executed_files_note.as_ref()].into_iter().flatten() {
+        text = format!("{}\n({note})", text.trim_end());
     }
     ToolOutput::text(text.trim_end())
         .with_structured(

@@ -59,7 +59,7 @@ impl Tool for ListDir {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let path = args.path.unwrap_or_else(|| ".".to_owned());
             Ok(list(&workspace, &path, &cancel)?)

@@ -91,7 +91,8 @@ impl Tool for LspManager {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         check(&args)?;
-        let roots = self.workspace.roots();
+        let workspace = self.workspace.for_call(ctx);
+        let roots = workspace.roots();
         let about = args.file.as_deref().or(args.project_root.as_deref()).unwrap_or(".").to_owned();
         let text = if args.action == Action::RuffCheck {
             ruff::check(ctx, self.servers.workbench(), roots, &about).await?

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
+use toolcrib_core::{Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{aliases, blocking, examples, file_spec, on_file, text_output};
+use super::{aliases, blocking, examples, file_spec, on_changed_file, text_output};
 use crate::fs::Workspace;
 
 /// Handler of `make_dir`.
@@ -43,11 +43,11 @@ impl Tool for MakeDir {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         let summary = format!("make folder {}", args.path);
-        Ok(on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary))
+        on_changed_file(spec, self.workspace.roots(), &args.path, summary)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let changed = workspace.make_dir(&args.path, &cancel)?;
             Ok(text_output(match changed.entries {

@@ -34,6 +34,7 @@ use toolcrib_core::{
     ToolSpec, Trust, defaults, remote_name, schema,
 };
 
+use crate::executed_files;
 use crate::fs::Roots;
 
 /// The base definition of a built-in tool: system tier, schema of `A`, safe by default.
@@ -100,6 +101,31 @@ fn lock(assessment: Assessment, roots: &Roots, path: &str, access: Access) -> As
         // An invalid path is refused when the tool runs.
         None => assessment,
     }
+}
+
+/// [`on_file`] of a call that changes the file.
+///
+/// # Errors
+/// A refusal if no tool may change it.
+fn on_changed_file(
+    spec: &ToolSpec,
+    roots: &Roots,
+    path: &str,
+    summary: String,
+) -> Result<Assessment, ToolError> {
+    lock_changed(Assessment::from_spec(spec).with_summary(summary), roots, path)
+}
+
+/// Adds the lock on a path that the call changes, and the question if another program executes it.
+///
+/// # Errors
+/// A refusal if no tool may change it.
+fn lock_changed(
+    assessment: Assessment,
+    roots: &Roots,
+    path: &str,
+) -> Result<Assessment, ToolError> {
+    executed_files::assess_change(lock(assessment, roots, path, Access::Exclusive), roots, path)
 }
 
 /// Runs blocking file operations off the async threads; propagates panics.

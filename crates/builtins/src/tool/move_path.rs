@@ -8,7 +8,7 @@ use serde_json::json;
 use toolcrib_core::{Access, Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::copy_path::two_path_aliases;
-use super::{blocking, examples, file_spec, lock, on_file, text_output, with_undo_note};
+use super::{blocking, examples, file_spec, lock_changed, on_file, text_output, with_undo_note};
 use crate::fs::Workspace;
 
 /// Handler of `move_path`.
@@ -48,11 +48,11 @@ impl Tool for MovePath {
         let summary = format!("move {} to {}", args.from, args.to);
         let roots = self.workspace.roots();
         let from = on_file(spec, roots, &args.from, Access::Exclusive, summary);
-        Ok(lock(from, roots, &args.to, Access::Exclusive))
+        lock_changed(from, roots, &args.to)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let Args { from, to, overwrite } = args;
             let changed = workspace.rename(&from, &to, overwrite.unwrap_or(false), &cancel)?;

@@ -9,11 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Assessment, CallCtx, Effect, ErrorType, Permission, Risk, Tool, ToolError, ToolOutput,
-    ToolSpec, Trust, defaults,
+    Assessment, CallCtx, Effect, ErrorType, PathAccess, Permission, Risk, Tool, ToolError,
+    ToolOutput, ToolSpec, Trust, defaults,
 };
 
 use super::{base_spec, examples, text_output};
+use crate::fs::FsErrorKind;
 use crate::program_runner::ProgramRunner;
 
 /// Extensions that may be opened: viewable files only, nothing that a desktop would execute.
@@ -75,7 +76,7 @@ impl Tool for OpenFile {
         Ok(Assessment::from_spec(spec).with_summary(format!("open {} on the desktop", args.path)))
     }
 
-    async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let relative = plain(&args.path)?;
         let confines = self.bench.program_policy();
         let bases = confines.roots.iter().take(1).chain(&confines.home);
@@ -86,6 +87,10 @@ impl Tool for OpenFile {
                 format!("File not found: {}. Name a file of the workspace.", args.path),
             )
         })?;
+        let denials = &ctx.path_denials;
+        if let Some(rule) = denials.denying_rule(PathAccess::Read, &path) {
+            return Err(FsErrorKind::Denied(rule.named()).at(args.path).into());
+        }
         self.open(&path).await?;
         Ok(text_output(format!("{} was opened on the user's desktop.", args.path)))
     }

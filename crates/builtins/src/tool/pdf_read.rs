@@ -61,7 +61,7 @@ impl Tool for PdfRead {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let pages = pages(&args)?;
-        let (workspace, path) = (Arc::clone(&self.workspace), args.path.clone());
+        let (workspace, path) = (self.workspace.for_call(ctx), args.path.clone());
         let bytes = blocking(move || bytes(&workspace, &path)).await?;
         let document = self.documents.read(ctx, &args.path, bytes, pages.clone()).await?;
         Ok(render(&args.path, &document, &pages)?.with_origin(Trust::Workspace, args.path))

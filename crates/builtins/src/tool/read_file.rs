@@ -72,7 +72,7 @@ impl Tool for ReadFile {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || run(&workspace, &args, &cancel)).await
     }
 }

@@ -125,7 +125,7 @@ impl Tool for TestRunner {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         args.check()?;
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         let (args, runner, command, folder) = blocking(move || {
             let spot = workspace.roots().resolve(args.folder(), LinkPolicy::Follow)?;
             match spot.node {
@@ -247,6 +247,7 @@ fn render(
         n => format!("Output ({n} characters before it are left out):\n{tail}"),
     });
     said.extend(finished.blocked_hosts_note());
+    said.extend(finished.executed_files_note.clone());
     ToolOutput::text(said.join("\n\n"))
         .with_structured(json!({
             "success": success,

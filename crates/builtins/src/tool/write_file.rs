@@ -5,10 +5,10 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{Access, Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
+use toolcrib_core::{Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{
-    blocking, examples, file_manager, file_spec, on_file, path_aliases, text_output,
+    blocking, examples, file_manager, file_spec, on_changed_file, path_aliases, text_output,
     with_undo_note, with_warning,
 };
 use crate::fs::Workspace;
@@ -67,8 +67,7 @@ impl Tool for WriteFile {
         let append = args.mode == Some(Mode::Append);
         let verb = if append { "append to" } else { "write" };
         let summary = format!("{verb} {} ({} bytes)", args.path, args.content.len());
-        let mut assessment =
-            on_file(spec, self.workspace.roots(), &args.path, Access::Exclusive, summary);
+        let mut assessment = on_changed_file(spec, self.workspace.roots(), &args.path, summary)?;
         if !append {
             // Writing the same content twice has the same effect as once.
             assessment.effect = Effect::Idempotent;
@@ -77,7 +76,7 @@ impl Tool for WriteFile {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let (workspace, cancel) = (Arc::clone(&self.workspace), ctx.cancel.clone());
+        let (workspace, cancel) = (self.workspace.for_call(ctx), ctx.cancel.clone());
         blocking(move || {
             let Args { path, content, mode } = args;
             let is_whole = mode != Some(Mode::Append);

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
-use toolcrib_builtins::program_runner::{Needs, Program, ProgramPolicy, WorkspaceAccess};
+use toolcrib_builtins::program_runner::{
+    Needs, PathMasks, Program, ProgramPolicy, WorkspaceAccess,
+};
 use toolcrib_core::ErrorType;
 use toolcrib_sandbox::process::End;
 use toolcrib_sandbox::userland::{ShellTarget, Userland};
@@ -104,7 +106,7 @@ async fn a_program_that_lives_is_talked_to_and_ends_when_it_is_dropped() {
     let mark = format!("86398.{}", std::process::id());
     let mut process = bench
         .workbench
-        .start(&sh("sed -u s/a/b/; exec sleep $1").args(["sh", &mark]))
+        .start(&sh("sed -u s/a/b/; exec sleep $1").args(["sh", &mark]), &PathMasks::default())
         .await
         .unwrap();
     let mut stdin = process.stdin.take().unwrap();

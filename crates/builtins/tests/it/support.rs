@@ -83,6 +83,7 @@ pub(crate) fn call_of(conversation: &str) -> CallCtx {
         cancel: CancellationToken::new(),
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(Kept),
+        path_denials: toolcrib_core::NoPathDenials::shared(),
     }
 }
 

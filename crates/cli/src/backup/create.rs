@@ -12,6 +12,7 @@ use toolcrib_app::store::{Inspection, copy};
 
 use super::archive::{self, Writer};
 use super::manifest::{FORMAT, Manifest};
+use super::members::{self, ARTIFACTS, DATABASE, EXTRA_FILES, FOLDERS, KEY_FILES, SEALED};
 use crate::bootstrap;
 use crate::command::config::is_secret;
 use crate::config::{self, ConfigPaths, Env, KeyPath};
@@ -19,17 +20,6 @@ use crate::output::Failure;
 
 /// Folders in folders that are looked into.
 const DEPTH: usize = 16;
-/// Name of the database in the state folder.
-const DATABASE: &str = "toolcrib.db";
-/// What of the state folder is kept, beside the database and its artifacts.
-const FOLDERS: [&str; 1] = ["undo"];
-/// The same, of single files. The anchors come before the database: they must not be ahead of its records.
-const EXTRA_FILES: [&str; 4] =
-    ["audit/anchors.jsonl", "audit/audit-key.pub", "audit/former-keys.pub", "STOP"];
-/// Sealed: nobody reads them without the key.
-const SEALED: &str = "vault/secrets.json";
-/// Keys.
-const KEY_FILES: [&str; 3] = ["vault/secrets.key", "audit/audit-key.pk8", "daemon/token"];
 
 /// A backup that was taken.
 pub(crate) struct BackupReport {
@@ -54,7 +44,7 @@ pub(crate) fn create(path: &Path, keys: bool, replace: bool) -> Result<BackupRep
     name.push(".partial");
     let partial = PathBuf::from(name);
     let taken = write(&partial, keys).and_then(|taken| {
-        // Read as whoever needs it one day will read it.
+        // Read back in the way that `restore` reads it.
         let read = archive::read(&partial, None);
         let read = read
             .map_err(|error| Failure::run(format!("the backup cannot be read again: {error}")))?;
@@ -124,7 +114,7 @@ fn database(
         return Ok(None);
     }
     let failed = |error: io::Error| Failure::run(format!("the backup failed: {error}"));
-    // Beside the original, where there is room for the like of it, and nobody else may read.
+    // Beside the original, where there is room for a copy of that size, and no other user may read.
     let staged = tempfile::Builder::new().prefix(".backup-").tempdir_in(state).map_err(failed)?;
     let copied = staged.path().join(DATABASE);
     let store = |error: toolcrib_app::store::OpenError| Failure::run(error.to_string());
@@ -136,10 +126,9 @@ fn database(
         )));
     }
     writer.add(&copied, &format!("state/{DATABASE}")).map_err(failed)?;
-    let artifacts = format!("{DATABASE}.artifacts");
-    let to = format!("state/{artifacts}");
+    let to = format!("state/{ARTIFACTS}");
     let is_whole = |name: &str| !name.starts_with("partial-");
-    add_folder(writer, &state.join(artifacts), &to, &is_whole).map_err(failed)?;
+    add_folder(writer, &state.join(ARTIFACTS), &to, &is_whole).map_err(failed)?;
     Ok(Some(survey.version))
 }
 
@@ -178,9 +167,7 @@ fn configuration(
         let path = entry.path();
         let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
         let is_other = same(&path, state) || user.as_deref().is_some_and(|user| same(&path, user));
-        let is_kept = ["tools", "agents", "skills", "kits", "guides"].contains(&name.as_str())
-            || name.ends_with(".toml")
-            || name.ends_with(".md");
+        let is_kept = members::is_config_name(&name);
         if is_other || name == "config.toml" {
             continue;
         }
@@ -205,7 +192,7 @@ fn configuration(
 }
 
 /// The text of a configuration without the values that are keys.
-fn without_keys(text: &str, left_out: &mut Vec<String>) -> String {
+pub(super) fn without_keys(text: &str, left_out: &mut Vec<String>) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else {
         // What cannot be read may hold anything.
         left_out.push("everything: the file is no TOML".to_owned());

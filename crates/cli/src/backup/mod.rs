@@ -9,6 +9,7 @@
 mod archive;
 mod create;
 mod manifest;
+mod members;
 mod restore;
 
 pub(crate) use create::{BackupReport, create};

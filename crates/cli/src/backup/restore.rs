@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use toolcrib_app::store::{ExclusiveLock, Inspection, OpenError};
 
-use super::archive;
 use super::manifest::Manifest;
+use super::{archive, create, members};
 use crate::bootstrap;
 use crate::output::Failure;
 
@@ -40,6 +40,7 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure
     let staged = tempfile::Builder::new().prefix(".restore-").tempdir_in(parent).map_err(failed)?;
     let manifest = archive::read(path, Some(staged.path()))
         .map_err(|error| Failure::configuration(format!("{}: {error}", path.display())))?;
+    check_members(path, &manifest, staged.path())?;
     let places = RestorePaths { state, config, staged: staged.path().to_owned() };
     places.check(&manifest)?;
     if !force {
@@ -55,6 +56,29 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure
     }
     let aside = places.install().map_err(failed)?;
     Ok(RestoreReport { manifest, aside, remarks })
+}
+
+/// The archive has nothing but what its manifest announces.
+fn check_members(path: &Path, manifest: &Manifest, staged: &Path) -> Result<(), Failure> {
+    let refuse = |what: &str| {
+        let path = path.display();
+        Err(Failure::configuration(format!("{path}: {what}; nothing was put back")))
+    };
+    if let Some(name) = members::foreign_member(manifest) {
+        return refuse(&format!("it holds {name}, which its manifest does not announce"));
+    }
+    let config = staged.join("config/config.toml");
+    if manifest.keys || !config.exists() {
+        return Ok(());
+    }
+    let mut keys = Vec::new();
+    create::without_keys(&fs::read_to_string(config)?, &mut keys);
+    match keys.first() {
+        None => Ok(()),
+        Some(key) => refuse(&format!(
+            "its configuration has the key {key}, and its manifest says that it has no keys"
+        )),
+    }
 }
 
 /// No daemon works on the database, and none begins to.

@@ -56,7 +56,7 @@ impl Spans {
         }
     }
 
-    /// Whoever reads should see where a link leads, unless its words say it.
+    /// Shows the target of a link, unless its text is the target.
     fn end_link(&mut self) {
         let Some((target, from)) = self.links.pop() else { return };
         let words: String = self.done.iter().skip(from).map(|span| span.text.as_str()).collect();

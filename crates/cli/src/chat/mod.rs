@@ -2,7 +2,7 @@
 //!
 //! Invariants
 //! - At a terminal there is one writer, the console; what a model, a tool or a file says is made visible before it gets there.
-//! - A turn that is stopped keeps what was said; whoever leaves while it works loses nothing that was stored.
+//! - A turn that is stopped keeps its text; leaving during a turn loses nothing that was stored.
 //! - Over a pipe there is no prompt and nothing moves: a line in, a turn, the answer out. Approvals are as in `toolcrib run`.
 //!
 //! What is typed while a turn works is read here, key by key, and given to the run at its next boundary; rustyline reads at the prompt only.
@@ -34,7 +34,7 @@ use run_command::CommandOutcome;
 use slash_command::{Command, Line};
 use token_usage::TokenUsage;
 
-/// Exit code of whoever leaves with Ctrl-C (DESIGN 7).
+/// Exit code after Ctrl-C: 128 + SIGINT, as shells report it.
 const INTERRUPTED: u8 = 130;
 
 /// A chat.
@@ -103,7 +103,7 @@ async fn conversation(
 }
 
 impl Chat {
-    /// Whether a turn may begin: none, of whatever process, is in the middle of the conversation.
+    /// Whether a turn may begin: no process has an unfinished turn in the conversation.
     async fn is_free(&self) -> Result<(), Failure> {
         let store = self.session.runner.store();
         let known = store.conversation(self.conversation).await;

@@ -91,7 +91,7 @@ impl Chat {
         match info.scripted {
             true => {
                 format!(
-                    "{} (scripted: replays a file, nobody thinks here)",
+                    "{} (scripted: replays a file, no model is asked)",
                     escape_to_line(&info.model)
                 )
             }
@@ -108,7 +108,7 @@ impl Chat {
     }
 
     fn start_new_conversation(&mut self) -> String {
-        // Nobody says anything in the old one from here on.
+        // No message is added to the old one from here on.
         self.session.toolcrib.end_conversation("", &self.conversation.to_string());
         self.conversation = ConversationId::fresh();
         *lock(&self.record) = super::ChatRecord::default();

@@ -86,7 +86,7 @@ pub(super) async fn run_turn(chat: &mut Chat, text: &str) -> TurnEnd {
         Ok(finished) => {
             let left_over = finished.left_over.into_iter().chain(late).map(|message| message.text);
             if control.is_stopped() {
-                // Whoever stopped it decides anew what is said.
+                // The person who stopped it writes the next message.
                 let lines: Vec<String> = left_over.chain([ended.typed]).collect();
                 ended.typed = lines.join("\n").trim().to_owned();
             } else {

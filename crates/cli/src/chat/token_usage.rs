@@ -1,4 +1,4 @@
-//! Tokens and money of a chat, as far as anybody tells.
+//! Tokens and cost of a chat, as far as providers report them.
 
 use toolcrib_app::agent::context::Money;
 use toolcrib_app::agent::events::Event;
@@ -7,9 +7,9 @@ use toolcrib_app::agent::events::Event;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TokenUsage {
     answers: u64,
-    /// Answers whose tokens nobody told.
+    /// Answers without reported tokens.
     untold: u64,
-    /// Answers whose price nobody knows.
+    /// Answers of models without a known price.
     unpriced: u64,
     input: u64,
     output: u64,
@@ -38,7 +38,7 @@ impl TokenUsage {
         }
     }
 
-    /// In words; what nobody knows is not called nothing.
+    /// As text; an unknown figure is not shown as zero.
     pub(crate) fn summary(&self) -> String {
         if self.answers == 0 {
             return "no answer yet".to_owned();

@@ -149,7 +149,7 @@ impl State {
             }
             Event::Fallback { from, to, why } => {
                 self.end_text();
-                let to = to.as_deref().unwrap_or("nobody left to ask");
+                let to = to.as_deref().unwrap_or("no other model");
                 self.note(&format!("{from}: {why}; next: {to}"));
             }
             Event::Answer { text, provider, model, fallback, stop, .. } => {
@@ -178,7 +178,7 @@ impl State {
             Event::QuestionAnswered { said, .. } => self.note(&match said {
                 QuestionAnswer::Answered { text } => format!("your answer: {text}"),
                 QuestionAnswer::Skipped => "the question was skipped".to_owned(),
-                QuestionAnswer::Expired => "nobody answered in time".to_owned(),
+                QuestionAnswer::Expired => "not answered in time".to_owned(),
             }),
             // What the person typed stands there already.
             Event::Message { kind: UserKind::Guard, text } => {

@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use toolcrib_app::core::GrantScope;
 
 const LIST_HELP: &str = "\
-Questions whose time is over stay in the list, marked as expired, until somebody tries to decide about them.";
+Questions whose time is over stay in the list, marked as expired, until a decision about them is tried.";
 
 const DECIDE_HELP: &str = "\
 A call outside a run whose process is gone is carried out here, in the surroundings it was asked in, and its result is printed. A call of a \

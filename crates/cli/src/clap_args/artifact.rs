@@ -21,7 +21,7 @@ pub(crate) enum Artifact {
         #[arg(long)]
         content: bool,
     },
-    /// Remove a stored result: whatever refers to it cannot read it any more.
+    /// Remove a stored result. References to it can no longer be read.
     Rm {
         /// The stored result; a beginning of its name that no other has is enough.
         id: String,

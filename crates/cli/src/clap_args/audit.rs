@@ -17,8 +17,10 @@ const EXPORT_HELP: &str = "\
 Examples:
   toolcrib audit export -o audit.jsonl
   toolcrib audit export --since 2026-11-01 | jq -c 'select(.type == \"record\") | .text | fromjson'
+  toolcrib audit export --bundle audit.tar
 
-An export holds the checkpoints too: `toolcrib audit verify --file audit.jsonl` proves it without the database.";
+An export holds the checkpoints too: `toolcrib audit verify --file audit.jsonl` proves it without the database. A bundle \
+also holds public keys, anchors, the rules and tool definitions in force, and verify.py, which proves it without Toolcrib.";
 
 const VERIFY_HELP: &str = "\
 Examples:
@@ -26,6 +28,7 @@ Examples:
   toolcrib audit verify --calls --json
   toolcrib audit verify --key /mnt/elsewhere/audit-key.pub --anchors /mnt/elsewhere/anchors.jsonl
   toolcrib audit verify --file audit.jsonl --key audit-key.pub
+  toolcrib audit verify --bundle audit.tar --key audit-key.pub
 
 What each finding means, and what a verification can and cannot prove: docs/audit.md.
 
@@ -45,7 +48,7 @@ pub(crate) enum Audit {
     /// Print the records with their hashes and checkpoints, as JSON lines.
     #[command(after_help = EXPORT_HELP)]
     Export(AuditExportArgs),
-    /// Prove that nobody edited, took out, added, moved or cut off records.
+    /// Prove that no records were edited, removed, added, moved or cut off.
     #[command(after_help = VERIFY_HELP)]
     Verify(AuditVerifyArgs),
 }
@@ -71,6 +74,17 @@ pub(crate) struct AuditExportArgs {
     /// Write it into this file instead.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a bundle that an auditor verifies without Toolcrib: a tar archive of the whole audit,
+    /// keys, rules and tool definitions.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "output", "format"])]
+    pub(crate) bundle: Option<PathBuf>,
+    /// File with further public keys for the bundle, one per line: those of other daemons that
+    /// write this store.
+    #[arg(long, value_name = "FILE", requires = "bundle")]
+    pub(crate) key: Option<PathBuf>,
+    /// Workspace whose rules and tools are in the bundle. Default: the current folder.
+    #[arg(long, value_name = "DIR", requires = "bundle")]
+    pub(crate) workspace: Option<PathBuf>,
 }
 
 /// Forms of an export.
@@ -92,17 +106,22 @@ pub(crate) enum ExportStart {
 #[derive(Debug, Args)]
 pub(crate) struct AuditVerifyArgs {
     /// Hold every call, its outcome, and every decision against its record too.
-    #[arg(long, conflicts_with = "file")]
+    #[arg(long, conflicts_with_all = ["file", "bundle"])]
     pub(crate) calls: bool,
-    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of the state folder.
+    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of
+    /// the state folder; with --bundle the keys in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state folder; with --file none.
+    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state
+    /// folder; with --file none, with --bundle those in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) anchors: Option<PathBuf>,
     /// Verify an export instead of the database; `-` reads it from standard input.
     #[arg(long, value_name = "EXPORT")]
     pub(crate) file: Option<PathBuf>,
+    /// Verify a bundle instead of the database.
+    #[arg(long, value_name = "FILE", conflicts_with = "file")]
+    pub(crate) bundle: Option<PathBuf>,
 }
 
 fn parse_export_start(text: &str) -> Result<ExportStart, String> {

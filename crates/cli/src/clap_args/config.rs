@@ -15,7 +15,7 @@ Examples:
   toolcrib config check
 
 Flags go before variables, these before the file of a trusted workspace, that before your own file, that before the defaults; what \
-/etc/toolcrib/config.toml pins nobody loosens (docs/config.md).";
+/etc/toolcrib/config.toml pins cannot be loosened (docs/config.md).";
 
 pub(crate) const TRUST_HELP: &str = "\
 Examples:
@@ -23,7 +23,7 @@ Examples:
   toolcrib trust ~/projects/mine --yes
   toolcrib trust --list
 
-What the workspace brings along is shown first. Exit codes: 0 it is trusted, 2 nobody could be asked and --yes is not given, 3 its files \
+What the workspace brings along is shown first. Exit codes: 0 it is trusted, 2 no terminal to ask on and --yes is not given, 3 its files \
 are broken, 5 the answer was no.";
 
 #[derive(Debug, Subcommand)]

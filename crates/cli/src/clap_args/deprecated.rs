@@ -37,7 +37,7 @@ pub(super) fn replace_old_options(args: &mut [OsString]) -> Vec<String> {
     };
     let mut warnings = Vec::new();
     for renamed in RENAMED.iter().filter(is_of) {
-        // What follows `--` are values, whatever they look like.
+        // Everything after `--` is a value, even if it looks like an option.
         for arg in args.iter_mut().take_while(|arg| *arg != "--") {
             let Some(text) = arg.to_str() else { continue };
             let Some(rest) = text.strip_prefix(renamed.old) else { continue };

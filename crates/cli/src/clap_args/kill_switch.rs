@@ -13,7 +13,7 @@ It stays until `toolcrib start-tools`.";
 
 #[derive(Debug, Args)]
 pub(crate) struct StopTools {
-    /// Why, for whoever finds it.
+    /// Reason, shown to everyone whose call is refused.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
     /// Let calls that are at work run to their end.

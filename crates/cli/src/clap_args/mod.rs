@@ -7,6 +7,7 @@ mod backup;
 mod config;
 mod conversation;
 mod daemon;
+mod db;
 mod deprecated;
 mod doctor;
 mod grant;
@@ -51,6 +52,7 @@ pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
+pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
@@ -99,7 +101,7 @@ The answer goes to standard output, what happens on the way to standard error; w
 output (docs/events.md).
 
 Exit codes: 0 answered, 1 no model answered or it refused, 2 usage, 3 set-up wrong (no provider, wrong key, unknown model), 5 answered, but \
-calls were denied because nobody could be asked, 6 waits for a person or nobody decided in time, 7 budget exceeded, 130 stopped.";
+calls were denied because there was no approver, 6 waits for a person or was not decided in time, 7 budget exceeded, 130 stopped.";
 
 const CHAT_HELP: &str = "\
 Examples:
@@ -144,7 +146,7 @@ general-assistant`.";
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
     after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
-6 approval needed or expired, 7 budget exceeded, 124 timed out, 125 outcome unknown, 130 interrupted."
+6 approval needed or expired, 7 budget exceeded, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Print for machines: one JSON document, or JSON lines, instead of text.
@@ -291,7 +293,7 @@ pub(crate) enum Command {
     /// Look at stored results: what was too long to be shown.
     #[command(subcommand)]
     Artifact(Artifact),
-    /// Look at the audit, take it out, prove that nobody edited it.
+    /// Show the audit, export it, prove that it was not edited.
     #[command(subcommand)]
     Audit(Audit),
     /// Let the system start the daemon.
@@ -300,6 +302,9 @@ pub(crate) enum Command {
     /// Say what is wrong here, and what to do about it.
     #[command(after_help = doctor::DOCTOR_HELP)]
     Doctor(DoctorArgs),
+    /// Look after the database.
+    #[command(subcommand)]
+    Db(Db),
     /// Write everything that is kept of you into one file, while a daemon works.
     #[command(after_help = backup::BACKUP_HELP)]
     Backup(Backup),
@@ -640,7 +645,7 @@ pub(crate) struct ToolCall {
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Run nothing: say what policy makes of the call. Nothing is recorded and nobody is asked. Exit code 0 = it would run, 5 = it would
+    /// Run nothing: say what policy makes of the call. Nothing is recorded and no approver is asked. Exit code 0 = it would run, 5 = it would
     /// be denied, 6 = a person would be asked; else that of its error.
     #[arg(long, conflicts_with_all = ["idempotency_key", "lines"])]
     pub(crate) dry_run: bool,
@@ -694,7 +699,7 @@ pub(crate) struct Sanitize {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Net {
     /// Would our HTTP tools connect to this URL, to which address, and which rule says no?
-    #[command(after_help = "Exit codes: 0 allow, 5 deny; with --lines 0 whatever the verdicts.")]
+    #[command(after_help = "Exit codes: 0 allow, 5 deny; with --lines 0 for any verdicts.")]
     Check(NetCheck),
 }
 

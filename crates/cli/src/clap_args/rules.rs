@@ -25,7 +25,7 @@ With --lines every line of the input is a question of its own: `{\"id\", \"rules
 answered by `{\"id\", \"verdict\", \"rule\", \"segments\"}`, or by `{\"id\", \"error\"}` when it cannot be read. The rules of a line are judged \
 with even where they are dangerous. No rule file is read then.
 
-Exit codes: 0 answered, whatever the verdict is, and with --lines whatever the lines are; 2 usage; 3 the rules cannot be used.";
+Exit codes: 0 answered, with any verdict, and with --lines for any lines; 2 usage; 3 the rules cannot be used.";
 
 const LINT_HELP: &str = "\
 Exit codes: 0 nothing is wrong with them, 3 something is: until it is corrected no call runs.";

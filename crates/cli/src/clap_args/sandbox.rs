@@ -105,7 +105,7 @@ pub(crate) struct SandboxExec {
 
 impl SandboxExec {
     /// Reads the words after `sandbox exec` without the many other commands, which takes longer than the sandbox itself. `None` = the words
-    /// are not all its own, or wrong: whoever knows all commands says more about them.
+    /// are not all its own, or wrong: the caller, which knows all commands, reports more about them.
     pub(super) fn parse_fast_path(words: &[OsString]) -> Option<Cli> {
         // What every command has: the version stops here as a mistake does, and the long way prints it.
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue);

@@ -21,7 +21,7 @@ Exit codes: 0 answered, also when nothing fits; 1 a file cannot be read; 2 usage
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
-    /// What somebody needs, in plain words, or the name of a tool.
+    /// A need in plain words, or the name of a tool.
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
     pub(crate) need: Option<String>,
     /// Most tools of an answer.

@@ -25,7 +25,7 @@ pub(crate) struct ToolList {
 pub(crate) struct ToolWhy {
     /// The tool.
     pub(crate) name: String,
-    /// The agent that it is to be offered to. Default: nobody in particular.
+    /// The agent that it is to be offered to. Default: no particular agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
     #[command(flatten)]

@@ -292,7 +292,7 @@ pub(super) fn write_checked(
         std::fs::rename(&staged, path)?;
         Ok(())
     })();
-    // What is left of it is of no use to anybody.
+    // The remainder is of no use.
     let _ = std::fs::remove_dir_all(&staging);
     done
 }

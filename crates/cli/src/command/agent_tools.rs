@@ -183,7 +183,7 @@ fn replace_in_toml(text: &str, list: &[String]) -> Option<String> {
 }
 
 /// Replaces the key `tools` between the two `---` lines with one line, or adds it as the last one. What the key takes up is told by
-/// indentation; whoever calls reads the outcome again.
+/// indentation; the caller reads the outcome again.
 fn replace_in_front_matter(text: &str, list: &[String]) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 1 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;

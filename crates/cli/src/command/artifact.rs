@@ -131,5 +131,5 @@ async fn remove(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
 }
 
 fn missing_artifact(artifact: &ArtifactRef) -> Failure {
-    Failure::not_found(format!("{artifact} was removed just now by somebody else"))
+    Failure::not_found(format!("{artifact} was removed just now by another process"))
 }

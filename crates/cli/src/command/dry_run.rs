@@ -117,7 +117,7 @@ fn predicted_text(forecast: &DryRunReply) -> &'static str {
         Prediction::Run if asks => "run, because it was approved before",
         Prediction::Run => "run",
         Prediction::Ask => "wait for a person",
-        Prediction::Deny if asks => "be denied, because nobody could approve it",
+        Prediction::Deny if asks => "be denied, because there is no approver",
         Prediction::Deny => "be denied",
         Prediction::Fail => "fail before it runs",
     }

@@ -31,9 +31,9 @@ struct CallDetails {
 enum CallPhase {
     /// It has ended.
     Ended(OutcomeKind),
-    /// Somebody runs it.
+    /// A process runs it.
     Running(String),
-    /// Whoever ran it is gone.
+    /// The process that ran it has ended.
     Abandoned { repeatable: bool },
     /// It waits for a person.
     Waiting,
@@ -102,7 +102,7 @@ impl CallDetails {
     fn advice(&self) -> Option<String> {
         let text = match self.phase() {
             CallPhase::Ended(OutcomeKind::Unknown) => {
-                "It was started, and nobody knows whether it took effect: its process ended, or it was cut off, in between. It was not run again, and it \
+                "It was started, and it is unknown whether it took effect: its process ended, or it was cut off, in between. It was not run again, and it \
                  will not be. Look at what it was to change (the arguments say what), and call it again only if that has not happened."
                     .to_owned()
             }
@@ -113,7 +113,7 @@ impl CallDetails {
                 format!("{who} runs it now. Its outcome is recorded when it ends; look again then.")
             }
             CallPhase::Abandoned { repeatable: true } => {
-                "The process that ran it is gone. It changes nothing, so whoever goes on with its run or its key runs it again; else it ends as cancelled."
+                "The process that ran it is gone. It changes nothing, so resuming its run, or repeating its key, runs it again; else it ends as cancelled."
                     .to_owned()
             }
             CallPhase::Abandoned { repeatable: false } => {
@@ -157,7 +157,7 @@ impl CallDetails {
             return String::new();
         };
         let what = match record.is_expiry() {
-            true => "Nobody decided in time",
+            true => "It was not decided in time",
             false => "It was decided about and has not gone on yet",
         };
         match &self.resume_target {
@@ -166,11 +166,11 @@ impl CallDetails {
                 format!("{what}: `toolcrib resume {}` goes on with its run.", run.id)
             }
             Some(ResumeTarget::NoProcess) if may_run(&record.decision) => format!(
-                "{what}, and whoever asked has ended: `toolcrib approve yes {}` carries it out.",
+                "{what}, and the process that asked has ended: `toolcrib approve yes {}` carries it out.",
                 waiting.request.id
             ),
             Some(ResumeTarget::NoProcess) => {
-                "It was not run, and nobody waits for it any more.".to_owned()
+                "It was not run, and no process waits for it any more.".to_owned()
             }
             Some(ResumeTarget::RunEnded) | None => {
                 "It was not run, and its run is over.".to_owned()
@@ -203,7 +203,7 @@ impl CallDetails {
             Some(ResumeTarget::NoProcess) | None => String::new(),
         };
         if request.is_expired(SystemClock.now_ms()) {
-            return "Nobody decided in time, so it is not run.".to_owned();
+            return "It was not decided in time, so it does not run.".to_owned();
         }
         match &request.question {
             Some(question) => format!(

@@ -12,6 +12,7 @@ mod completions_and_man;
 pub(crate) mod config;
 mod conversation;
 mod daemon;
+mod db;
 mod doctor;
 mod dry_run;
 mod exec;
@@ -132,6 +133,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Audit(command) => audit::run(&command, json),
         Command::Service(command) => service::run(&command, json),
         Command::Doctor(command) => doctor::run(&command, json),
+        Command::Db(command) => db::run(&command, json),
         Command::Backup(command) => backup::take(&command, json),
         Command::Restore(command) => backup::restore(&command, json),
         Command::Errors => errors(json),

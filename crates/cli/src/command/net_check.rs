@@ -1,6 +1,6 @@
 //! `toolcrib net check`: would our HTTP tools connect?
 //!
-//! Exit codes: 0 = allow; 5 = deny; with --lines 0 whatever the verdicts.
+//! Exit codes: 0 = allow; 5 = deny; with --lines 0 for any verdicts.
 
 use serde_json::json;
 use toolcrib_app::net::{

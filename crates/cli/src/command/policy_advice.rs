@@ -39,7 +39,7 @@ pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Opt
             "Approving it for longer (`toolcrib approve always`) lets {operation} use the permission without asking, and `granted` in the section [permissions] of the configuration lets every tool."
         ),
         (_, Decider::Taint, _) => format!(
-            "Whatever rules allow, such calls ask in a run that has read this. `taint = false` in [tools.{tool}] of the configuration is for tools that you trust with anything."
+            "Such calls ask in a run that has read this, even if a rule allows them. `taint = false` in [tools.{tool}] of the configuration is for tools that you trust with anything."
         ),
         (_, Decider::Tool, _) => {
             format!("`ask = true` in [tools.{tool}] of the configuration decided.")

@@ -57,14 +57,14 @@ fn store_failure(error: toolcrib_app::core::StoreError) -> Failure {
     Failure::run(error.to_string())
 }
 
-/// Runs that somebody may go on with: those that wait, and those that a process has left in the middle.
+/// Runs that can be resumed: those that wait, and those whose process ended in the middle.
 async fn open_runs(stores: &Stores) -> Result<Vec<StoredRun>, Failure> {
     let mut open =
         stores.runs.runs("", Some(RunStatus::Paused), LIST_LIMIT).await.map_err(store_failure)?;
     for run in
         stores.runs.runs("", Some(RunStatus::Running), LIST_LIMIT).await.map_err(store_failure)?
     {
-        // One that cannot be read is nobody's to take up.
+        // A run that cannot be read cannot be resumed.
         if matches!(session::has_live_worker(&run, stores).await, Ok(false)) {
             open.push(run);
         }
@@ -118,7 +118,7 @@ fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> 
 fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     match (waiting.pop(), waiting.len()) {
         (Some(run), 0) => Ok(run),
-        (None, _) => Err(Failure::not_found("no run waits for anybody")),
+        (None, _) => Err(Failure::not_found("no run waits for a person")),
         (Some(_), more) => Err(Failure::usage(format!(
             "{} runs wait; name one of those that `toolcrib resume --list` shows",
             more + 1
@@ -157,7 +157,7 @@ fn pending(run: &StoredRun) -> Vec<Pending> {
     serde_json::from_value(pending).unwrap_or_default()
 }
 
-/// What nobody has decided about since.
+/// The questions that are still open.
 async fn undecided_calls(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
     let mut open = Vec::new();
     for wait in pending(run) {
@@ -188,7 +188,7 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if waiting.is_empty() {
-        output::eprint_line("toolcrib: no run waits for anybody");
+        output::eprint_line("toolcrib: no run waits for a person");
     }
     for run in waiting {
         let left = match run.status {
@@ -214,7 +214,7 @@ async fn decide_for_active_run(
     let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
     if open.is_empty() {
         return Err(Failure::usage(format!(
-            "the run {} is being worked on and waits for nobody",
+            "the run {} is being worked on and waits for no person",
             run.id
         )));
     }
@@ -253,7 +253,7 @@ async fn decide_for_active_run(
                 json,
             ),
             Err(DecideError::Expired) => {
-                output::warn(&format!("nobody decided about {} in time", request.tool), json);
+                output::warn(&format!("{} was not decided in time", request.tool), json);
             }
             Err(error) => return Err(Failure::run(error.to_string())),
         }
@@ -279,12 +279,12 @@ fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option
     })
 }
 
-/// Goes on with a run by what was decided about it elsewhere; whatever else it waits for is asked here, where somebody can be asked.
+/// Resumes a run with the decisions made elsewhere; its other questions are asked here, if there is a terminal.
 pub(super) async fn resume_decided(run: StoredRun, json: bool) -> Result<u8, Failure> {
     let person = TerminalPerson::new(Console::default(), None);
     let prepared =
         CommandLineDecision { person, call: None, question_answer: None, decision: None };
-    // What it asks further waits in the inbox too, where nobody is here.
+    // Without a terminal its further questions wait in the inbox, too.
     resume_run(run, prepared, Some(OnAsk::Fail).filter(|_| !Console::default().has_person()), json)
         .await
 }

@@ -15,7 +15,7 @@ use crate::bootstrap;
 use crate::clap_args::{Sandbox, SandboxExec, SandboxNet};
 use crate::output::{self, Failure};
 
-/// Exit code of a program whose time was over (DESIGN 7).
+/// Exit code of a program that timed out, as `timeout(1)` reports it.
 const EXIT_TIMED_OUT: u8 = 124;
 
 const MEBIBYTE: u64 = 1 << 20;
@@ -74,13 +74,14 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
         writable,
         read_only: kept,
         denied,
+        masked: Vec::new(),
         network,
         resources,
         minimum: command.level,
     })
 }
 
-/// Our configuration, secrets and state: never inside, whatever is named. What is not there yet could be made by the program where it may
+/// Our configuration, secrets and state: never inside, even if an option names them. What is not there yet could be made by the program where it may
 /// write, so it is made first.
 fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
     let own: Vec<PathBuf> =

@@ -53,7 +53,7 @@ fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
     output::print_line(&kept.path.display().to_string())?;
     let mut words = format!("toolcrib: try it: toolcrib tool call {} --args '{{…}}'", kept.name);
     if of_anybody {
-        words += "\ntoolcrib: scripts of a workspace are asked about before they run, whatever they say of themselves; \
+        words += "\ntoolcrib: scripts of a workspace ask before they run, whatever risk they declare; \
                   `toolcrib trust` lifts that for a workspace that is yours";
     }
     output::eprint_line(&words);

@@ -75,7 +75,7 @@ fn uninstall(manager: ServiceManager, json: bool) -> Result<u8, Failure> {
             path.display()
         )));
     }
-    // Its file goes too when there is nobody any more who would stop it.
+    // Its file is removed, too, when no service manager is left that would stop it.
     let stopped = manager.uninstall();
     fs::remove_file(&path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     stopped?;

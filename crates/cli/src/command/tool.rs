@@ -2,11 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolcrib_app::Toolcrib;
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, Entry, ErrorType, Origin, Outcome, RawArgs, Status, SwitchState,
-    ToolInfo, ToolSpec, ViewRequest,
+    Answer, ApprovalRequest, Entry, ErrorType, ModelResult, Origin, Outcome, RawArgs, Status,
+    SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
 };
+use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_ops::tools;
 
 use super::{dry_run, remote};
@@ -29,7 +29,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     }
     let mut text = LIST_HEADER.to_owned() + "WHAT IT DOES\n";
     for info in &infos {
-        // Of a broken one the reason is what somebody has to know.
+        // Of a broken tool, the reason is shown.
         let about = match &info.status {
             Status::Error { reason } => reason.as_str(),
             _ => first_sentence(&info.description),
@@ -40,7 +40,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Every tool, and what keeps those away that nobody is offered.
+/// Every tool, and why some are not offered.
 fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
     let reasons = tools::exclusions(toolcrib, &ViewRequest::default());
     let reason_of = |name: &str| {
@@ -234,8 +234,17 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         let answer =
             run_one(&toolcrib, name, RawArgs::Text(args), command.idempotency_key.as_deref()).await;
         bootstrap::flush_hooks(&toolcrib).await;
-        answer
+        Ok::<_, Failure>(answer)
     })?;
+    let answer = match answer {
+        Ok(answer) => answer,
+        Err(refusal) => {
+            if json {
+                output::print_json(&Value::Object(refusal.to_json()), true)?;
+            }
+            return Err(refusal.into());
+        }
+    };
     if command.explain {
         stage_trace::print(&answer, None, json);
     }
@@ -273,18 +282,59 @@ async fn run_one(
     name: &str,
     args: RawArgs,
     key: Option<&str>,
-) -> Result<Answer, Failure> {
+) -> Result<Answer, CallRefusal> {
     let answer = match key {
         Some(key) => toolcrib.call_with_key(name, args, Origin::Cli, key).await?,
         None => toolcrib.call(name, args, Origin::Cli).await,
     };
-    answer.ok_or_else(|| Failure::run("the door gave no answer"))
+    let error_type = ErrorType::ExecutionError;
+    answer
+        .ok_or_else(|| CallRefusal { error_type, failure: Failure::run("the call has no answer") })
+}
+
+/// A call that was not accepted, such as one under a key of other calls.
+struct CallRefusal {
+    error_type: ErrorType,
+    failure: Failure,
+}
+
+impl From<SubmitError> for CallRefusal {
+    fn from(error: SubmitError) -> Self {
+        Self { error_type: error.error_type(), failure: error.into() }
+    }
+}
+
+impl From<CallRefusal> for Failure {
+    fn from(refusal: CallRefusal) -> Self {
+        refusal.failure
+    }
+}
+
+impl CallRefusal {
+    /// The form of a call that has ended.
+    fn to_json(&self) -> Map<String, Value> {
+        let mut reply = refused(self.error_type);
+        reply.insert("result".to_owned(), json!(self.failure.message));
+        reply
+    }
+}
+
+/// How a call ends that was not accepted.
+fn refused(error_type: ErrorType) -> Map<String, Value> {
+    jsonl::into_object(json!({"outcome": error_type.outcome(), "error_type": error_type}))
 }
 
 /// The result on standard output, everything else on standard error.
 fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     outcome.notes.iter().for_each(|note| output::eprint_line(&format!("toolcrib: {note}")));
-    match &outcome.result {
+    if let Some(end) = &outcome.unrecorded {
+        print_result(&end.result)?;
+    }
+    print_result(&outcome.result)
+}
+
+fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> {
+    match result {
         Ok(result) => {
             match &result.result {
                 Value::String(text) => output::print_line(text)?,
@@ -341,6 +391,9 @@ fn answer_json(answer: &Answer) -> Map<String, Value> {
             reply.insert("result".to_owned(), json!(error.message));
         }
     }
+    if let Some(end) = &outcome.unrecorded {
+        reply.insert("unrecorded".to_owned(), end.to_wire());
+    }
     if !outcome.notes.is_empty() {
         reply.insert("notes".to_owned(), json!(outcome.notes));
     }
@@ -362,7 +415,9 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         let watching = toolcrib.watch_switches(|_| ());
         Ok::<_, Failure>((toolcrib, watching))
     })?;
-    let code = jsonl::run_filter(|line: CallRequest| {
+    let mut code = 0;
+    let unreadable = refused(ErrorType::ValidationError);
+    let read = jsonl::run_filter_with(unreadable, |line: CallRequest| {
         // A text is read as a model would have written it; a value is taken as it is.
         let args = match line.args {
             Value::String(text) => RawArgs::Text(text),
@@ -370,12 +425,23 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
             value => RawArgs::Value(value),
         };
         let call = run_one(&toolcrib, &line.tool, args, line.key.as_deref());
-        let answer = runtime.block_on(call).map_err(|failure| failure.message)?;
+        let answer = match runtime.block_on(call) {
+            Ok(answer) => answer,
+            Err(refusal) => {
+                code = 2;
+                let error = json!(refusal.failure.message);
+                return Ok([("error".to_owned(), error)]
+                    .into_iter()
+                    .chain(refusal.to_json())
+                    .collect());
+            }
+        };
         if command.explain {
             stage_trace::print(&answer, None, json);
         }
         Ok(answer_json(&answer))
     });
+    let code = read.map(|read| read.max(code));
     runtime.block_on(bootstrap::flush_hooks(&toolcrib));
     runtime.shutdown_background();
     code

@@ -37,7 +37,7 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
     words += &format!("toolcrib: in a run:    toolcrib run{there} \"Greet Ada with {name}\"\n");
     words += "toolcrib: then change tool.toml and run.sh; docs/own-tools.md has every key";
     if command.project {
-        words += "\ntoolcrib: tools of a workspace are asked about before they run, whatever they say of themselves; \
+        words += "\ntoolcrib: tools of a workspace ask before they run, whatever risk they declare; \
                   trusted_workspaces in the configuration lifts that for workspaces that are yours";
     }
     output::eprint_line(&words);

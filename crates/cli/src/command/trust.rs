@@ -63,7 +63,7 @@ fn user_config_file(own: &Config) -> Result<PathBuf, Failure> {
 fn confirm(json: bool) -> Result<bool, Failure> {
     if json || !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return Err(Failure::usage(
-            "nobody can be asked here; look at what is listed and say --yes to trust it",
+            "there is no terminal to ask on; check the list and pass --yes to trust it",
         ));
     }
     output::eprint_line("Trust it? [y/N]");

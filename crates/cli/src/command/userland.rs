@@ -216,7 +216,7 @@ pub(super) fn status_text(status: &Status) -> String {
     if let State::Ready(ready) = &status.state {
         text += &format!("  root           {}\n", status.root.display());
         text += &format!("  home           {}\n", status.home.display());
-        let signed = ready.signed_by.as_deref().unwrap_or("nobody was asked for");
+        let signed = ready.signed_by.as_deref().unwrap_or("no signature was required");
         text += &format!("  from           {}\n  signed by      {signed}\n", ready.mirror);
         let packages = ready.repositories.as_deref().unwrap_or("no mirror was reachable yet");
         text += &format!("  packages from  {packages}\n");

@@ -10,7 +10,7 @@ use toolcrib_app::providers::quirks::Quirks;
 
 use crate::config::duration_and_money;
 
-/// A value that is not for anybody's eyes: a key, a header, a setting of a tool.
+/// A value that is never shown: a key, a header, a setting of a tool.
 #[derive(Clone, PartialEq, Eq, serde::Deserialize)]
 #[serde(transparent)]
 pub(crate) struct MaskedText(pub(crate) String);

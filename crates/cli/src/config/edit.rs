@@ -11,7 +11,7 @@ use crate::config::key_path::KeyPath;
 use crate::config::loader;
 use crate::output::Failure;
 
-/// A file that is being changed, and by nobody else meanwhile.
+/// A file that is being changed, locked against other writers.
 pub(crate) struct ConfigEditor {
     path: PathBuf,
     file: LockedFile,
@@ -19,7 +19,7 @@ pub(crate) struct ConfigEditor {
 }
 
 impl ConfigEditor {
-    /// Opens a file when nobody else changes it; one that is not there is empty. A link stays a link.
+    /// Opens a file and locks it against other writers; one that is not there is empty. A link stays a link.
     ///
     /// # Errors
     /// One that cannot be locked or read, or is no TOML.

@@ -1,4 +1,4 @@
-//! Names of flags that give tools to roles (SPEC 3.2): `[flags]`.
+//! Names of flags that give tools to roles: `[flags]`.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! Layers put over each other (DESIGN 7): what stands in a stronger one replaces what a weaker one says, key by key, and every value
+//! Layers put over each other: what stands in a stronger one replaces what a weaker one says, key by key, and every value
 //! knows where it came from. Some layers may only make things stricter.
 
 use std::cmp::Ordering;
@@ -21,19 +21,19 @@ use crate::output::Failure;
 /// Whose word a value is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Layer {
-    /// Of whoever runs the machine.
+    /// Of the operator of the machine.
     Managed,
     /// The person's own file.
     User,
     /// The file of a workspace that the person trusts.
     Project,
-    /// The file of a workspace that nobody has vouched for.
+    /// The file of an untrusted workspace.
     Untrusted,
     /// A variable of the environment.
     Environment,
     /// A word of the command line.
     Flag,
-    /// Nobody has said anything.
+    /// Not set.
     Default,
 }
 
@@ -84,7 +84,7 @@ pub(crate) struct LayeredConfig {
     pub(crate) hooks: Vec<ConfigValue>,
     /// Where each table is opened.
     tables: BTreeMap<KeyPath, String>,
-    /// What may only be made stricter below, as whoever runs the machine has it.
+    /// Values that other layers may only make stricter, as the operator of the machine has it.
     pins: Vec<(KeyPath, ConfigValue)>,
     /// Permissions that only tighten those of all others.
     pub(super) tighteners: Vec<PermissionsSection>,
@@ -121,7 +121,7 @@ impl LayeredConfig {
         rest
     }
 
-    /// Puts what nobody may loosen over all that is there, and remembers it.
+    /// Puts the pinned values over all layers, and remembers them.
     pub(super) fn pin(&mut self, source: &Source) {
         self.tighteners.push(permissions_of(source));
         for leaf in &source.leaves {
@@ -188,7 +188,7 @@ impl LayeredConfig {
         }
     }
 
-    /// Puts one value in the place of whatever stands at its key.
+    /// Replaces the value of one key.
     pub(super) fn set(&mut self, layer: Layer, leaf: &Leaf) {
         let is_empty = leaf.value.as_table().is_some_and(Table::is_empty);
         let is_open = self.values.keys().any(|key| key.is_under(&leaf.key));
@@ -308,7 +308,7 @@ impl Config {
         Some(format!("the preset {flag} is not used: {place} sets {floor}, and nothing loosens it"))
     }
 
-    /// The loosest preset that whoever runs the machine lets anybody have.
+    /// The loosest preset that the operator of the machine allows.
     fn pinned_preset(&self) -> Option<(Preset, &str)> {
         let key = KeyPath(vec!["policy".to_owned()]);
         let pins = self.layered.pinned_values(&key);
@@ -318,7 +318,7 @@ impl Config {
         presets.max_by_key(|(preset, _)| *preset as u8)
     }
 
-    /// What happens to a call that must be approved when nobody is there, when the command line says `flag`.
+    /// What happens to a call that must be approved when no approver is there, when the command line says `flag`.
     pub(crate) fn effective_on_ask(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
         let key = KeyPath(vec!["on_ask".to_owned()]);
         let is_pinned = self.layered.pinned_values(&key).next().is_some();
@@ -329,7 +329,7 @@ impl Config {
         }
     }
 
-    /// Where a value is written; `None` = nobody has said anything.
+    /// Where a value is written; `None` = it is not set.
     pub(crate) fn origin(&self, key: &KeyPath) -> Option<&Origin> {
         self.layered.values.get(key).map(|held| &held.origin)
     }
@@ -345,7 +345,7 @@ impl Config {
         table.or_else(first).unwrap_or_default()
     }
 
-    /// Whether whoever runs the machine has switched this tool off.
+    /// Whether the operator of the machine has switched this tool off.
     pub(super) fn is_off_for_good(&self, tool: &str) -> bool {
         let key = KeyPath(["tools", tool, "enabled"].map(str::to_owned).to_vec());
         self.layered.pinned_values(&key).next().is_some()

@@ -17,7 +17,7 @@ use crate::output::Failure;
 /// Largest file, in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The file of whoever runs the machine.
+/// The file of the operator of the machine.
 const MANAGED: &str = "/etc/toolcrib/config.toml";
 
 /// Reads the configuration of all layers. A file that is not there is an empty one, unless a variable names it. Without a workspace there
@@ -60,7 +60,7 @@ pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failur
 /// Where the files are looked for, whether they are there or not.
 #[derive(Debug)]
 pub(crate) struct ConfigPaths {
-    /// Of whoever runs the machine, the weightiest first.
+    /// Of the operator of the machine, the weightiest first.
     pub(crate) managed: Vec<PathBuf>,
     /// The person's own: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration folder of the XDG convention.
     pub(crate) user: Option<PathBuf>,
@@ -127,7 +127,7 @@ pub(super) fn load_layer(
     }
 }
 
-/// The text of a file of a person; whatever is no plain file of a sensible size is refused.
+/// The text of a file of a person; anything but a plain file of a sensible size is refused.
 pub(crate) fn read_file(path: &Path) -> io::Result<String> {
     // Looked at before it is opened: a pipe would be waited for.
     if !fs::metadata(path)?.is_file() {

@@ -1,5 +1,5 @@
 //! The configuration: flags, then the environment, then the project's file, then the person's, then the defaults; and above all of them
-//! what whoever runs the machine pins.
+//! what the operator of the machine pins.
 //!
 //! Invariants
 //! - A key of a file is taken or refused with its line; nothing is ignored, nothing half of a file is used. The one exception says so: what

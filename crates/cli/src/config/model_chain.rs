@@ -90,7 +90,7 @@ pub(crate) fn resolve_model_chain(
         }
     }
     if matches!(models.first(), Some(ModelChoice::Scripted(_))) {
-        // A script that ends must not go on with a real model, which costs money that nobody expects.
+        // A script that ends must not go on with a real model, which would cost money unexpectedly.
         models.retain(|choice| matches!(choice, ModelChoice::Scripted(_)));
     }
     Ok(ModelChain { models, stream, warnings })

@@ -1,4 +1,4 @@
-//! What happens to a call that must be approved when nobody is there (`--on-ask`).
+//! What happens to a call that must be approved when no approver is there (`--on-ask`).
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -7,13 +7,13 @@ use serde::{Deserialize, Deserializer, de};
 
 use crate::config::duration_and_money;
 
-/// What happens to a call that must be approved when nobody is there.
+/// What happens to a call that must be approved when no approver is there.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnAsk {
     /// It is denied at once; the run goes on.
     #[default]
     Deny,
-    /// The run is put aside until somebody decides: `toolcrib resume` goes on with it.
+    /// The run is suspended until a decision: `toolcrib resume` continues it.
     Fail,
     /// The run waits for an answer from elsewhere, this long.
     Wait(Duration),

@@ -28,7 +28,7 @@ const WELL_KNOWN: [ProviderKind; 4] = [
 ];
 
 /// The providers that are set up: those of the file in the order of their ids, then the well-known ones whose key the environment holds
-/// and of whose kind the file has none. No key is read yet, so that a broken one hinders nobody who does not use it.
+/// and of whose kind the file has none. No key is read yet, so that a broken one affects only its own use.
 pub(crate) fn list_providers(config: &Config, env: &Env) -> Result<Vec<ProviderEntry>, Failure> {
     let mut entries = Vec::new();
     for (id, section) in &config.providers {

@@ -49,7 +49,7 @@ pub(crate) struct Config {
     /// What the owner says of tools, by their canonical names.
     tools: BTreeMap<String, ToolSection>,
     pub(crate) agent: AgentSection,
-    /// What happens to a call that must be approved when nobody is there.
+    /// What happens to a call that must be approved when no approver is there.
     pub(crate) on_ask: Option<OnAsk>,
     /// What runs without asking.
     pub(crate) policy: Option<Preset>,
@@ -143,7 +143,7 @@ impl TryFrom<ModelOverrideFields> for ModelOverrides {
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Rounds, 1 to 100 (DESIGN 9, Repeat guard).
+    /// Rounds, 1 to 100.
     pub(crate) rounds: Option<Rounds>,
     /// Calls of tools.
     pub(crate) calls: Option<u64>,
@@ -372,12 +372,12 @@ impl Config {
         files.collect()
     }
 
-    /// Whether a workspace is one of those whose tools are taken at their word: the same folder, whatever way leads to it.
+    /// Whether a workspace is trusted: the same folder, by any path to it.
     pub(crate) fn is_trusted_workspace(&self, workspace: &Path, env: &Env) -> bool {
         self.trusted_workspaces.iter().any(|path| self.is_same_folder(path, workspace, env))
     }
 
-    /// Whether a path of the file is this folder, whatever way leads to it.
+    /// Whether a path of the file is this folder, by any path to it.
     pub(crate) fn is_same_folder(&self, path: &Path, folder: &Path, env: &Env) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
         provider_key::resolve_config_path(path, self, env)

@@ -42,7 +42,8 @@ pub(crate) struct ServerSection {
     pub(crate) runs_at_once: Option<usize>,
     /// Runs of one client among them.
     pub(crate) runs_of_client: Option<usize>,
-    /// Whether nobody may decide about what was asked for with the own token.
+    /// Whether another person has to decide than the one who asked: the owner is one person on all surfaces, each token is another. It
+    /// holds for the daemon and for `toolcrib approve`.
     pub(crate) four_eyes: Option<bool>,
     /// Requests of one client in a minute.
     pub(crate) requests_per_minute: Option<u32>,

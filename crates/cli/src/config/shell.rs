@@ -13,7 +13,7 @@ use super::deserialize;
 pub(crate) struct ShellSection {
     /// Where commands run; left out: in the Linux userland once it is installed, before that in a sandbox with the system of the host.
     pub(crate) target: Option<ShellTarget>,
-    /// How long a program in the background runs when nobody uses the shell of its conversation.
+    /// How long a background program runs while the shell of its conversation is unused.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) background_idle: Option<Duration>,
 }

@@ -610,7 +610,7 @@ proptest! {
         let _ = parse(Path::new("c.toml"), &text);
     }
 
-    /// Whatever is mistyped around a key, what is said about it never repeats it.
+    /// The error about a mistyped key never repeats the key.
     #[test]
     fn no_slip_of_the_pen_prints_a_secret(
         at in 0..SECRETS.len(),

@@ -94,7 +94,7 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The answer as JSON, whatever its status.
+    /// The answer as JSON, with any status.
     ///
     /// # Errors
     /// Exit code 1 for what is no JSON.
@@ -167,7 +167,7 @@ impl Client {
         Self::connect_own().await
     }
 
-    /// The daemon of this person on this machine, whatever was named; `None` = none runs.
+    /// The user's daemon on this machine, ignoring configured addresses; `None` = none runs.
     ///
     /// # Errors
     /// As those of [`find`](Self::find).

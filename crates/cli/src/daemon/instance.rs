@@ -1,5 +1,5 @@
-//! The id of this daemon across its restarts, in a file of its folder: in a shared database, the next
-//! daemon of the folder takes up at once what a crashed one left behind.
+//! The id of this daemon across its restarts, in a file of its folder: in a shared database, the
+//! next daemon of the folder takes up at once what a crashed one left behind.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;

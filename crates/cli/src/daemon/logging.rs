@@ -1,6 +1,6 @@
 //! The log of a daemon: one line per event, on standard error and in a file if one is wanted.
 //!
-//! Every line is masked before anybody sees it, by a thread of its own: a reader that does not read holds up nothing but the log, whose lines
+//! Every line is masked before it is written, by a thread of its own: a reader that does not read blocks nothing but the log, whose lines
 //! are then counted and dropped.
 
 use std::fs::{self, File, OpenOptions};
@@ -23,7 +23,7 @@ use crate::output::Failure;
 
 /// Lines that wait to be written; more are dropped.
 const QUEUE_LINES: usize = 8_192;
-/// How long lines gather before they are written together. Meanwhile nobody who logs has to wake the thread that writes them, which would cost
+/// How long lines gather before they are written together. Meanwhile no logging thread has to wake the writer, which would cost
 /// each request more than its lines do.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 /// Bytes of a file before it is replaced.
@@ -159,7 +159,7 @@ impl<W: Write> Outputs<W> {
             .get()
             .map(|secrets| secrets.mask(String::from_utf8_lossy(line).into_owned()).into_bytes());
         let line = masked.as_deref().unwrap_or(line);
-        // Nobody is there to be told that it did not work.
+        // A failure here cannot be reported.
         let _ = self.error.write_all(line);
         if let Some(file) = &mut self.file {
             let _ = file.write(line);
@@ -181,8 +181,7 @@ fn write_all<W: Write>(lines: &Receiver<Message>, lost: &AtomicU64, mut outputs:
         let lost = lost.swap(0, Ordering::Relaxed);
         if lost > 0 {
             outputs.line(
-                format!("{lost} lines of the log were lost: nobody read them fast enough\n")
-                    .as_bytes(),
+                format!("{lost} lines of the log were lost: its reader was too slow\n").as_bytes(),
             );
         }
     }

@@ -34,7 +34,7 @@ impl DaemonPaths {
         self.folder.clone()
     }
 
-    /// The socket, where nobody has named another.
+    /// The default socket.
     pub(crate) fn socket_path(&self) -> PathBuf {
         self.folder.join("socket")
     }

@@ -90,7 +90,7 @@ fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::run(format!("{error}; `toolcrib status` asks it")))
 }
 
-/// Settings of the tools and their policy, for a daemon: whoever has to be asked is asked in the inbox, for as long as it takes.
+/// Settings of the tools and their policy, for a daemon: questions wait in the inbox without a time limit.
 pub(super) fn daemon_tool_settings(
     world: &WorkspaceArgs,
     config: &Config,

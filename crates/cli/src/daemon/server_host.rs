@@ -118,7 +118,7 @@ impl CliHost {
         })
     }
 
-    /// A script is a file of this machine: whoever sends requests does not choose files.
+    /// A script is a file of this machine: clients do not choose files.
     fn is_configured(&self, model: &str) -> Result<(), Failure> {
         let is_file = model.trim_start().starts_with("scripted:");
         if is_file && !self.models().iter().any(|known| known == model) {

@@ -1,4 +1,4 @@
-//! What systemd is told of a daemon that it started (`Type=notify`, `WatchdogSec=`); nothing where nobody has asked.
+//! Notifications to systemd (`Type=notify`, `WatchdogSec=`); none without `NOTIFY_SOCKET`.
 
 use sd_notify::NotifyState;
 use tokio::task::JoinHandle;
@@ -30,6 +30,6 @@ pub(super) fn watchdog(toolcrib: &Toolcrib) -> Option<JoinHandle<()>> {
 }
 
 fn notify(state: NotifyState<'_>) {
-    // Whoever started it may have gone; the daemon works on.
+    // The service manager may have gone; the daemon continues.
     let _ = sd_notify::notify(&[state]);
 }

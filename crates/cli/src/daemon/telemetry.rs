@@ -38,7 +38,7 @@ impl TelemetryExport {
         Ok(Self { observe, secrets, otlp: Some(otlp) })
     }
 
-    /// Whatever it knows of keys is masked from here on.
+    /// All keys that it knows are masked from here on.
     pub(crate) fn register_secrets(&self, toolcrib: &Toolcrib) {
         let secrets = &toolcrib.engine().sealing().secrets;
         secrets.add(self.secrets.iter().map(String::as_str));

@@ -46,7 +46,7 @@ fn stale_files(place: &DaemonPaths, fix: bool) -> Vec<Finding> {
     let socket = match place.last_address() {
         Ok(None) => return Vec::new(),
         Ok(Some(address)) => address.unix,
-        // What cannot be read helps nobody either.
+        // A file that cannot be read is treated as missing.
         Err(_) => None,
     };
     let files = [Some(place.address_file()), socket];

@@ -1,7 +1,7 @@
 //! The database, the secrets, the audit and what was left in the middle.
 
 use toolcrib_app::core::RunStatus;
-use toolcrib_app::store::Inspection;
+use toolcrib_app::store::{Inspection, OpenError};
 use toolcrib_app::{KillSwitchFile, Stores};
 
 use super::Finding;
@@ -41,10 +41,7 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     }
     let survey = match Inspection::read(&path) {
         Ok(survey) => survey,
-        Err(error) => {
-            let backup = "put a backup in its place: `toolcrib restore FILE --force`";
-            return Ok(vec![Finding::fail(NAME, error.to_string()).with_fix(backup)]);
-        }
+        Err(error) => return Ok(vec![unreadable(&error)]),
     };
     if let Some(problem) = survey.problems.first() {
         let words = format!("{} is damaged: {problem}", path.display());
@@ -88,6 +85,26 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
+/// A database that could not be looked at. Only one that is damaged is worth replacing.
+fn unreadable(error: &OpenError) -> Finding {
+    let fix = match error {
+        OpenError::Damaged { .. }
+        | OpenError::NotADatabase { .. }
+        | OpenError::OtherApplication { .. } => {
+            "keep a copy of it, then put a backup in its place: `toolcrib restore FILE --force`"
+        }
+        OpenError::Full { .. } => "free some space; the database itself is not damaged",
+        OpenError::Newer { .. } => "use a newer Toolcrib; the database itself is not damaged",
+        OpenError::ReadOnly { .. }
+        | OpenError::Io { .. }
+        | OpenError::InUse { .. }
+        | OpenError::Failed { .. } => {
+            "nothing says that the database is damaged: keep it, and make its file, folder and disk readable and writable"
+        }
+    };
+    Finding::fail(NAME, error.to_string()).with_fix(fix)
+}
+
 /// Runs whose process is gone.
 async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
     let running = stores.runs.runs("", Some(RunStatus::Running), MAX_ROWS).await;
@@ -124,7 +141,7 @@ fn secrets() -> Result<Finding, Failure> {
 fn kill_switch() -> Result<Option<Finding>, Failure> {
     let stop = KillSwitchFile::in_folder(&bootstrap::state_folder()?).read();
     Ok(stop.map(|stop| {
-        let by = if stop.by.is_empty() { "somebody".to_owned() } else { stop.by };
+        let by = if stop.by.is_empty() { "a person".to_owned() } else { stop.by };
         let why = if stop.why.is_empty() { String::new() } else { format!(": {}", stop.why) };
         Finding::warn("tools", format!("every tool is stopped by {by}{why}"))
             .with_fix("toolcrib start-tools")

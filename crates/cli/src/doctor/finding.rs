@@ -8,7 +8,7 @@ use serde::Serialize;
 pub(crate) enum FindingState {
     /// As it should be.
     Ok,
-    /// It works, and somebody should know.
+    /// It works, and the owner should know.
     Warn,
     /// It does not work.
     Fail,

@@ -34,7 +34,7 @@ pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
     found
 }
 
-/// Whether anything answers there, whatever it says: no key is sent.
+/// Whether the address answers at all: no key is sent.
 async fn check_reachable(id: &str, url: &str) -> Finding {
     let shown = url.split('@').next_back().unwrap_or_default();
     let policy = authority(url).and_then(|target| AddressPolicy::with_allowed([target]).ok());

@@ -16,12 +16,12 @@ use crate::config::OnAsk;
 use crate::os_user;
 use crate::terminal::{self, Console, TerminalApprover};
 
-/// The person at the terminal; nobody where there is none.
+/// The person at the terminal, if there is one.
 #[derive(Clone)]
 pub(crate) struct TerminalPerson {
     console: Console,
     name: String,
-    /// How long somebody elsewhere is waited for.
+    /// How long the run waits for a decision elsewhere.
     patience: Option<Duration>,
 }
 
@@ -66,7 +66,7 @@ impl HumanInput for TerminalPerson {
     }
 }
 
-/// Who is asked: what was said, else the person at the terminal, else nobody. Where somebody is asked here, a decision of another process
+/// The approver: the one that the caller chose, else the person at the terminal, else none. While a person is asked here, a decision of another process
 /// counts as well.
 pub(crate) fn select_approver(
     on_ask: Option<OnAsk>,
@@ -158,7 +158,7 @@ impl HumanInput for CommandLineDecision {
     }
 }
 
-/// The time is set by whoever stores it.
+/// The store sets the time.
 fn decision_record(decision: Decision) -> DecisionRecord {
     DecisionRecord { decision, decided_by: os_user::current_user(), decided_at: 0 }
 }

@@ -1,4 +1,4 @@
-//! The calls of a run as people see them: one line each, numbered, with arguments and result kept for whoever asks.
+//! The calls of a run as people see them: one line each, numbered, with arguments and result kept for later display.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

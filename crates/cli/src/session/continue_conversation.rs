@@ -24,7 +24,7 @@ pub(crate) async fn check_continuable(
     for status in [RunStatus::Running, RunStatus::Paused] {
         let runs = stores.runs.runs("", Some(status), MAX_RUNS).await.map_err(store)?;
         for run in runs.iter().filter(|run| run.conversation == id) {
-            // One whose process died without a trace is in nobody's way.
+            // A claim of a dead process is ignored.
             if status == RunStatus::Running && !has_live_worker(run, stores).await? {
                 continue;
             }

@@ -77,15 +77,13 @@ impl PrinterState {
             }
             Event::Tool(tool) => self.print_tool(tool),
             Event::RunStart { model, scripted: true, .. } => {
-                self.note(&format!(
-                    "the scripted model {model} replays a file; nobody thinks here"
-                ));
+                self.note(&format!("the scripted model {model} replays a file; no model is asked"));
             }
             Event::Retry { attempt, wait_seconds, why } => {
                 self.note(&format!("attempt {attempt} in {wait_seconds:.1} s: {why}"));
             }
             Event::Fallback { from, to, why } => {
-                let to = to.as_deref().unwrap_or("nobody left to ask");
+                let to = to.as_deref().unwrap_or("no other model");
                 self.note(&format!("{from}: {why}; next: {to}"));
             }
             Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),

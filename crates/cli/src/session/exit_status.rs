@@ -9,9 +9,10 @@ use toolcrib_app::core::{CallId, ErrorType};
 /// Counts what a run's end does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunTally {
-    /// Calls that were denied although somebody could have allowed them; those that a person denied or skipped are not among them.
+    /// Calls that were denied because no approver could be asked, those of scripts too; those that a person denied or skipped are not
+    /// among them.
     pub(crate) unapproved: u32,
-    /// Calls that nobody decided about in time.
+    /// Calls that were not decided in time.
     pub(crate) expired: u32,
     /// Calls that a person decided about.
     decided: HashSet<CallId>,
@@ -21,6 +22,8 @@ impl RunTally {
     /// Looks at one event.
     pub(crate) fn record(&mut self, event: &Event) {
         let Event::Tool(tool) = event else { return };
+        // Calls of a script have no events of their own.
+        self.unapproved += tool.report.as_ref().map_or(0, |report| report.unapproved_children);
         match &tool.state {
             ToolState::ApprovalResponded { .. } => self.decided.extend(tool.call),
             ToolState::OutputDenied { error_type: Some(ErrorType::ApprovalExpired), .. } => {
@@ -35,7 +38,7 @@ impl RunTally {
         }
     }
 
-    /// The exit code of the command. An answer that was given without a call that nobody could approve is not what was asked for.
+    /// The exit code of the command. An answer without a call that had no approver is not a success.
     pub(crate) fn exit_code(&self, driven: &DriveOutcome) -> u8 {
         match driven {
             DriveOutcome::Paused(_) => 6,

@@ -11,6 +11,7 @@ use toolcrib_app::providers::http_provider::{
 };
 use toolcrib_app::providers::model::Model;
 use toolcrib_app::providers::scripted::ScriptedModel;
+use toolcrib_app::runner::Runner;
 
 use crate::config::ModelChoice;
 use crate::output::Failure;
@@ -30,10 +31,11 @@ impl ModelConnections {
         Self { endpoints: Mutex::default(), memory }
     }
 
-    /// Makes the models.
+    /// Makes the models. The runner knows the windows that the owner configured.
     pub(crate) async fn connect(
         &self,
         choices: Vec<ModelChoice>,
+        runner: &Runner,
         warnings: &mut Vec<String>,
     ) -> Result<Vec<Arc<dyn Model>>, Failure> {
         let mut models: Vec<Arc<dyn Model>> = Vec::new();
@@ -48,8 +50,10 @@ impl ModelConnections {
                     let now = SystemClock.now_ms();
                     warnings.extend(self.memory.recall(&provider, &model, now).await);
                     warnings.extend(readable_key(&provider));
+                    let window = runner.configured_window(&provider.id, &model);
                     let endpoint = self.endpoint(*provider)?;
-                    models.push(Arc::new(endpoint.model(&model, ModelOptions::default())));
+                    let options = ModelOptions { window, ..ModelOptions::default() };
+                    models.push(Arc::new(endpoint.model(&model, options)));
                 }
             }
         }
@@ -71,14 +75,14 @@ impl ModelConnections {
     }
 }
 
-/// Says that a key travels where anybody on the way can read it.
+/// Warns that a key travels where others on the network can read it.
 fn readable_key(provider: &ProviderSettings) -> Option<String> {
     let base_url = provider.base_url.as_deref().filter(|_| provider.key.is_some())?;
     let rest = base_url.strip_prefix("http://")?;
     let host = rest.split(['/', ':']).next().unwrap_or_default();
     let is_here = host == "localhost" || host.starts_with("127.") || host.starts_with('[');
     (!is_here).then(|| {
-        format!("the key of {} goes to {host} over plain http: anybody on the way can read it; use https", provider.id)
+        format!("the key of {} goes to {host} over plain http: others on the network can read it; use https", provider.id)
     })
 }
 

@@ -42,12 +42,13 @@ impl RunEnvironment {
         stores: Stores,
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<Self, Failure> {
-        // Whoever lays the ground stays for long, and needs little of the code that each part of the start ran through.
+        // The process stays for long, and needs little of the code that the start ran through.
         release_code_pages();
         let mut builder = Toolcrib::builder(settings)
             .for_agents()
             .stores(stores.clone())
             .run_setup(setup.to_value())
+            .environment(setup.tool_environment())
             .secrets(config::known_keys(config, &Env::from_process()));
         if let Some(approver) = approver {
             builder = builder.approver(approver);
@@ -63,6 +64,10 @@ impl RunEnvironment {
         let runner = Runner::new(toolcrib.clone(), runner_settings(config, workspace)?)?;
         let mut warnings: Vec<String> =
             runner.library().problems.iter().map(ToString::to_string).collect();
+        warnings.extend(setup.missing_tool_folders().map(|folder| {
+            format!("did not load: there is no folder {}, which --tools names", folder.display())
+        }));
+        warnings.extend(toolcrib.broken_tools().iter().map(|why| format!("did not load: {why}")));
         warnings.extend(instructions_notice(setup.workspace().as_deref()));
         release_code_pages();
         Ok(Self { toolcrib, runner, stores, setup, warnings })
@@ -80,7 +85,7 @@ pub(crate) struct AgentAndModels {
 }
 
 impl AgentAndModels {
-    /// Whoever these words and the configuration name. `models` are those that are connected already, and whether they stream.
+    /// The agent and models that the options and the configuration name. `models` are those that are connected already, and whether they stream.
     ///
     /// # Errors
     /// Exit code 2, 3 or 4, with what to do.
@@ -101,7 +106,7 @@ impl AgentAndModels {
                 let chosen = choose_models(brain, &agent, config, &Env::from_process())?;
                 let ModelChain { models, stream, warnings: more } = chosen;
                 warnings.extend(more);
-                (connections.connect(models, &mut warnings).await?, stream)
+                (connections.connect(models, runner, &mut warnings).await?, stream)
             }
         };
         let limits = run_limits(brain, &agent, config)?;
@@ -183,7 +188,7 @@ pub(crate) fn find_agent(
     })
 }
 
-/// The agent's preset. What the person said for this run wins; an agent of the workspace, which may be anybody's, can only be stricter.
+/// The agent's preset. What the person said for this run wins; an agent of the workspace, whose author is unknown, can only be stricter.
 pub(super) fn apply_agent_preset(
     toolcrib: &Toolcrib,
     agent: &Agent,

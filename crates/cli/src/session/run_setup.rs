@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use toolcrib_app::Preset;
+use toolcrib_app::core::canonical_json;
 
 use crate::bootstrap;
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
@@ -29,9 +30,9 @@ pub(crate) struct RunSetup {
     max_cost: Option<u64>,
     /// The agent.
     pub(crate) agent: String,
-    /// Whether whoever asks waits for a decision of another process.
+    /// Whether the caller waits for a decision of another process.
     pub(crate) waits: bool,
-    /// Number of whoever works on the run, as the store knows it (`CallStore::claim`).
+    /// Number of the worker of the run in the store (`CallStore::claim`).
     pub(crate) worker: Option<u64>,
 }
 
@@ -132,11 +133,18 @@ impl RunSetup {
 
     /// Whether its tools see and may what those of the other do.
     pub(crate) fn same_tool_environment(&self, other: &Self) -> bool {
-        let world = |setup: &Self| {
-            let Self { roots, policy, allow_net, tools, .. } = setup.clone();
-            (roots, policy, allow_net, tools)
-        };
-        world(self) == world(other)
+        self.tool_environment() == other.tool_environment()
+    }
+
+    /// Identity of what its tools see and may: folders, policy, network and folders of tools.
+    pub(crate) fn tool_environment(&self) -> String {
+        let Self { roots, policy, allow_net, tools, .. } = self;
+        canonical_json::sha256(&json!([roots, policy, allow_net, tools]))
+    }
+
+    /// The folders of `--tools` that are not there.
+    pub(crate) fn missing_tool_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        self.tools.iter().filter(|folder| !folder.is_dir())
     }
 
     /// The same on another workspace.

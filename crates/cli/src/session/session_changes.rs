@@ -22,8 +22,8 @@ impl Session {
             let ModelChain { models, stream, warnings: more } =
                 choose_models(&self.setup.model_args(), &new, &config, &env)?;
             warnings.extend(more);
-            self.models =
-                ModelConnections::new(&self.stores).connect(models, &mut warnings).await?;
+            let connections = ModelConnections::new(&self.stores);
+            self.models = connections.connect(models, &self.runner, &mut warnings).await?;
             self.stream = stream;
         }
         let said = config.effective_preset(self.setup.workspace_args().policy);
@@ -44,7 +44,8 @@ impl Session {
         setup.use_model(name);
         let ModelChain { models, stream, mut warnings } =
             choose_models(&setup.model_args(), &self.agent, &config, &env)?;
-        self.models = ModelConnections::new(&self.stores).connect(models, &mut warnings).await?;
+        let connections = ModelConnections::new(&self.stores);
+        self.models = connections.connect(models, &self.runner, &mut warnings).await?;
         (self.setup, self.stream) = (setup, stream);
         Ok(warnings)
     }

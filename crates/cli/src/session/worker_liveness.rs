@@ -1,4 +1,4 @@
-//! Whether somebody works on a run: whoever has the claim on the store that it was started under.
+//! Whether a worker drives a run: the holder of the claim under which it was started.
 
 use toolcrib_app::Stores;
 use toolcrib_app::core::{StoredRun, WorkerState};
@@ -6,7 +6,7 @@ use toolcrib_app::core::{StoredRun, WorkerState};
 use super::RunSetup;
 use crate::output::Failure;
 
-/// Whether whoever took the run still works; one that has died left it in the middle, and it can be taken up.
+/// Whether the worker of the run is alive; a run of a dead worker can be resumed.
 ///
 /// # Errors
 /// Exit code 1 when the store or the run cannot be read.

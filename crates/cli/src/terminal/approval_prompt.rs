@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{ApprovalReason, ApprovalRequest, Risk};
 
 use super::call_preview::preview_call;
-use super::escape::{escape_controls, escape_to_line};
 use super::style::{Style, Styler};
+use super::{escape_controls, escape_to_line};
 
 /// The card; where a preview shows an argument, `full` shows it as JSON too.
 pub(super) fn render_approval(request: &ApprovalRequest, paint: Styler, full: bool) -> String {

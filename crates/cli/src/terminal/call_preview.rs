@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
-use super::escape::escape_controls;
+use super::escape_controls;
 use super::style::{Style, Styler};
 
 /// Lines of a change that are shown; the rest is counted.
@@ -66,7 +66,7 @@ pub(crate) fn preview_call(
     }
 }
 
-/// A diff as it was written. Where it fits is found when it is applied, so more than that nobody knows yet.
+/// A diff as it was written. Its position is only found when it is applied.
 fn style_diff(diff: &str, paint: Styler) -> String {
     let style = |line: &str| match line.chars().next() {
         Some('+') => Some(Style::GREEN),
@@ -130,7 +130,7 @@ fn diff(path: &str, old: Option<&str>, new: &str, paint: Styler) -> String {
         Some(_) if lines.is_empty() => "no change",
         Some(_) => "changes",
     };
-    let head = format!("{what}: {} (+{added} -{removed})", super::escape::escape_to_line(path));
+    let head = format!("{what}: {} (+{added} -{removed})", super::escape_to_line(path));
     let rest = lines.len().saturating_sub(LINES);
     lines.truncate(LINES);
     if rest > 0 {

@@ -12,7 +12,7 @@ use super::modal::Modal;
 use super::style::{Styler, is_dumb_terminal};
 use super::text_wrap;
 
-/// Somebody who typed this short a time ago is still typing: the next keys are not meant for a card that comes up.
+/// A person who pressed a key this recently is still typing: the next keys are not meant for a card that comes up.
 const TYPING_PAUSE: Duration = Duration::from_millis(1000);
 /// Size of a terminal that does not tell.
 const SIZE: (usize, usize) = (80, 24);
@@ -98,7 +98,7 @@ impl Console {
         matches!(self.screen().out, ConsoleOutput::Chat(_))
     }
 
-    /// Whether somebody would see a card and could answer it.
+    /// Whether a person can see and answer a prompt.
     pub(crate) fn has_person(&self) -> bool {
         self.is_chat() || io::stderr().is_terminal()
     }
@@ -135,7 +135,7 @@ impl Console {
         self.inner.keyboard.listen()
     }
 
-    /// Somebody typed just now.
+    /// A key was pressed just now.
     pub(crate) fn record_keypress(&self) {
         *self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -145,7 +145,7 @@ impl Console {
         Arc::clone(&self.inner.seat).lock_owned().await
     }
 
-    /// Takes the terminal for a card; whoever calls has the [seat](Self::seat).
+    /// Takes the terminal for a card; the caller has the [seat](Self::seat).
     pub(crate) fn open_modal(&self) -> io::Result<Modal> {
         let keys = self.inner.keyboard.listen()?;
         let mut screen = self.screen();

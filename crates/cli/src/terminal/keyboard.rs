@@ -1,4 +1,4 @@
-//! Reads keys while somebody listens, and only then: the newest listener gets them. A listener that is dropped has left the terminal; nothing
+//! Reads keys while there is a listener, and only then: the newest listener gets them. A listener that is dropped has left the terminal; nothing
 //! keeps waiting in a blocking read.
 
 use std::fs::File;
@@ -68,7 +68,7 @@ impl Keys {
         }
     }
 
-    /// Gives the terminal to somebody else, such as an editor, until this returns.
+    /// Gives the terminal to another program, such as an editor, until this returns.
     pub(crate) async fn suspend_during<T>(&self, work: impl Future<Output = T>) -> T {
         self.keyboard.stop();
         let result = work.await;
@@ -85,7 +85,7 @@ impl Drop for Keys {
 }
 
 impl Keyboard {
-    /// Listens, in place of whoever listens now, until the keys are dropped.
+    /// Listens, in place of the current listener, until the keys are dropped.
     pub(crate) fn listen(&self) -> io::Result<Keys> {
         let mut state = self.lock();
         state.start(self)?;
@@ -100,7 +100,7 @@ impl Keyboard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the reading, after what was typed before, and waits for its end, so that not one key is taken from whoever reads next.
+    /// Ends the reading, after what was typed before, and waits for its end, so that no key is taken from the next reader.
     fn stop(&self) {
         let reader = self.lock().reader.take();
         if let Some(Reader { wake, thread }) = reader {
@@ -186,14 +186,14 @@ fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
     }
 }
 
-/// Ctrl-C is the signal that it always is; whoever does not handle it dies with the terminal as it was.
+/// Ctrl-C is still a signal; without a handler the process dies with the terminal restored.
 fn interrupt(tty: &File) -> io::Result<()> {
     restore();
     kill_process(getpid(), Signal::INT)?;
     RawMode::enter_again(tty)
 }
 
-/// How the terminal was before somebody listened.
+/// The mode of the terminal before the first listener.
 static SAVED_MODES: Mutex<SavedModes> = Mutex::new(SavedModes { modes: None, is_leaving: false });
 
 struct SavedModes {

@@ -3,14 +3,13 @@
 //!
 //! Invariants
 //! - One card at a time; while it is shown nothing else is written, and what was to be written comes after it.
-//! - Whoever stops waiting for a key has left the terminal, in the mode in which it was found.
-//! - Nothing of a model, a tool or a file reaches the terminal before [`visible`] has seen it.
+//! - A listener that is dropped restores the mode of the terminal.
+//! - Nothing of a model, a tool or a file reaches the terminal before [`escape_controls`] has seen it.
 
 mod approval_prompt;
 pub(crate) mod args_editor;
 mod call_preview;
 mod console;
-mod escape;
 mod key_decoder;
 mod keyboard;
 mod modal;
@@ -22,7 +21,6 @@ mod text_wrap;
 pub(crate) use approval_prompt::{describe_reason, render_args};
 pub(crate) use call_preview::preview_call;
 pub(crate) use console::{Console, terminal_size};
-pub(crate) use escape::{escape_controls, escape_to_line};
 pub(crate) use key_decoder::Key;
 pub(crate) use keyboard::{Keys, restore_terminal};
 pub(crate) use modal::apply_key;
@@ -30,3 +28,4 @@ pub(crate) use question_prompt::ask_question;
 pub(crate) use style::{Style, Styler, is_dumb_terminal};
 pub(crate) use terminal_approver::{TerminalApprover, ask_decision};
 pub(crate) use text_wrap::{Span, encode, tail_of_width, truncate_to_width, width, wrap};
+pub(crate) use toolcrib_app::core::display_text::{escape_controls, escape_to_line};

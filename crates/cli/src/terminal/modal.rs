@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::time::Duration;
 
 use super::console::{Console, terminal_size};
-use super::escape::escape_to_line;
+use super::escape_to_line;
 use super::key_decoder::Key;
 use super::keyboard::Keys;
 use super::style::Styler;
@@ -15,7 +15,7 @@ const QUIET_TIME: Duration = Duration::from_millis(400);
 /// An Enter so soon after a key belongs to it.
 const ENTER_TIME: Duration = Duration::from_millis(30);
 
-/// The terminal in the hands of one card. Dropping it gives the terminal back, whatever it was doing.
+/// The terminal in the hands of one card. Dropping it gives the terminal back at any point.
 pub(crate) struct Modal {
     console: Console,
     keys: Keys,
@@ -53,7 +53,7 @@ impl Modal {
     /// # Errors
     /// When the terminal is gone.
     pub(crate) async fn read_key(&mut self) -> io::Result<Key> {
-        // Words that somebody was typing are no decision.
+        // Text that was being typed is no decision.
         while std::mem::take(&mut self.is_typing) {
             let key = tokio::time::timeout(QUIET_TIME, self.keys.next()).await;
             self.is_typing = matches!(key, Ok(Some(_)));
@@ -61,7 +61,7 @@ impl Modal {
         self.keys.next().await.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// Leaves an Enter out that follows a decision at once, as whoever is used to it types.
+    /// Leaves an Enter out that follows a decision at once, as people type it by habit.
     pub(crate) async fn skip_enter(&mut self) -> Option<Key> {
         let key = tokio::time::timeout(ENTER_TIME, self.keys.next()).await.ok().flatten();
         key.filter(|key| *key != Key::Enter)

@@ -5,10 +5,10 @@ use std::io;
 use toolcrib_app::agent::machine::{Question, QuestionAnswer};
 
 use super::console::Console;
-use super::escape::{escape_controls, escape_to_line};
 use super::style::{Style, Styler};
+use super::{escape_controls, escape_to_line};
 
-/// Shows a question and reads the answer: a number, free text, or nothing to skip it. Whoever calls has the console's seat.
+/// Shows a question and reads the answer: a number, free text, or nothing to skip it. The caller has the console's seat.
 pub(crate) async fn ask_question(
     console: &Console,
     question: &Question,

@@ -41,7 +41,7 @@ impl Approver for TerminalApprover {
 
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
         Box::pin(async move {
-            // Without somebody who sees the question there is nobody to answer it.
+            // Without a terminal there is no person to answer.
             if !self.console.has_person() {
                 return ApproverReply::Unavailable;
             }
@@ -53,7 +53,7 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Shows a call and reads what becomes of it; whoever calls has the console's seat.
+/// Shows a call and reads what becomes of it; the caller has the console's seat.
 pub(crate) async fn ask_decision(
     console: &Console,
     request: &ApprovalRequest,

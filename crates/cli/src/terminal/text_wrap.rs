@@ -81,7 +81,7 @@ pub(crate) fn encode(rows: &[Vec<Span>], paint: Styler) -> Vec<String> {
     rows.iter().map(row).collect()
 }
 
-/// Without blanks at its end, whatever their style.
+/// Without blanks at its end, in any style.
 fn trimmed(mut row: Vec<Span>) -> Vec<Span> {
     while let Some(last) = row.last_mut() {
         last.text.truncate(last.text.trim_end().len());
@@ -97,7 +97,7 @@ fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
 }
 
-/// What is not broken: a run of blanks, or letters up to the next blank, in whatever styles.
+/// What is not broken: a run of blanks, or letters up to the next blank, in any styles.
 struct Word {
     spans: Vec<Span>,
     is_blank: bool,

@@ -1,12 +1,12 @@
 //! `toolcrib approve` and `toolcrib grant`: the inbox over all runs and single calls, from one process to another.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::process::Child;
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{self, TestEnv, ask, body, end, of_type};
+use crate::support::{self, SlowTool, TestEnv, ask, body, end, of_type};
 
 const DELETE: &str = r#"{"path": "notes.md"}"#;
 
@@ -85,7 +85,10 @@ fn ends(mut child: Child) -> (i32, String) {
 #[test]
 fn an_empty_inbox_says_so() {
     let env = TestEnv::new();
-    assert_eq!(env.run(&["approve", "list"]).code(0).says(&["nobody is asked"]).stdout, "");
+    assert_eq!(
+        env.run(&["approve", "list"]).code(0).says(&["no approvals are waiting"]).stdout,
+        ""
+    );
     assert_eq!(env.inbox(&["--all"]), Vec::<Value>::new());
     env.run(&["grant", "list"]).code(0).says(&["nothing is remembered"]);
     for word in ["show", "yes", "no", "skip"] {
@@ -183,6 +186,57 @@ fn a_single_call_is_carried_out_where_it_was_asked() {
     let edit = ["approve", "edit", &id, "--args", r#"{"path": "x"}"#];
     env.run(&edit).code(5).says(&["was decided before"]);
     assert!(env.read("notes.md").is_some(), "it ran once");
+}
+
+/// Found in review: in one race of twenty the second `yes` took the call of the first for its own, and said that its outcome is unknown.
+#[test]
+fn of_two_yes_at_once_one_carries_the_call_out_and_the_other_names_the_first_decision() {
+    let env = TestEnv::new();
+    for round in 0..6 {
+        env.write("notes.md", "here\n");
+        let id = env.asks("delete_file", DELETE, &[]);
+        let both = [0, 1].map(|_| {
+            let mut command = env.command(&["approve", "yes", &id]);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null());
+            command.spawn().unwrap()
+        });
+        let mut ended = both.map(ends);
+        ended.sort_by_key(|(code, _)| *code);
+        let [(won, _), (lost, said)] = &ended;
+        assert_eq!((*won, *lost), (0, 5), "round {round}: {ended:?}");
+        assert!(said.contains("was decided before"), "{said}");
+        assert!(!said.contains("carried out now") && env.read("notes.md").is_none(), "{said}");
+    }
+}
+
+/// The approving process died while the tool ran.
+#[test]
+fn a_second_yes_after_the_approver_died_says_what_became_of_the_call() {
+    let env = TestEnv::new();
+    let tool = SlowTool::new(&env);
+    let id = env.asks("slow", "{}", &["--tools", "mine", "--policy", "ask-all"]);
+    let mut first = env.command(&["approve", "yes", &id]).stdin(Stdio::null()).spawn().unwrap();
+    tool.started();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    let again = env.run(&["approve", "yes", &id]).code(5);
+    again.says(&["was decided before", "unknown whether the call took effect"]);
+    assert_eq!(tool.runs(), 1);
+    // Its program may live on, and is not left waiting.
+    drop(tool.go_on());
+}
+
+/// Found in review: a call inside a script was denied because no approver could be asked, and `run` ended with 0.
+#[test]
+fn a_run_whose_script_had_a_call_denied_without_an_approver_ends_with_5() {
+    let env = TestEnv::new();
+    let turns = r#"
+  - calls: [{tool: tool_chain, args: {code: "try:\n    await delete_file(path='notes.md')\nexcept PermissionError as error:\n    print(error)\n1"}}]
+  - {say: I could not.}
+"#;
+    let ended = env.play(turns, &["--on-ask", "deny"]);
+    assert!(env.read("notes.md").is_some());
+    assert_eq!(ended.code, 5, "{ended:?}");
 }
 
 #[test]
@@ -572,8 +626,8 @@ fn after_its_deadline_a_decision_comes_too_late() {
     env.until(|rows| rows[0]["expired"] == true);
     let list = env.run(&["approve", "list"]).code(0).stdout;
     assert!(list.contains("expired"), "{list}");
-    env.run(&["approve", "yes", &id]).code(6).says(&["nobody decided about", "in time"]);
-    env.run(&["approve", "yes", &id]).code(5).says(&["nobody decided in time"]);
+    env.run(&["approve", "yes", &id]).code(6).says(&["was not decided in time"]);
+    env.run(&["approve", "yes", &id]).code(5).says(&["not decided in time"]);
     assert!(env.read("notes.md").is_some());
 }
 
@@ -585,8 +639,10 @@ fn a_tool_that_changed_since_is_not_run() {
     let file = env.outside().join("home/tools/greet/tool.toml");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replacen("description = \"", "description = \"Now. ", 1)).unwrap();
-    env.run(&["approve", "yes", &id]).code(5).says(&["has changed since it was approved"]);
-    env.run(&["approve", "yes", &id]).code(5);
+    for _ in 0..2 {
+        env.run(&["approve", "yes", &id]).code(3).says(&["has another definition"]);
+    }
+    env.run(&["approve", "no", &id]).code(0);
 }
 
 #[test]

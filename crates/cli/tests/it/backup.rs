@@ -149,6 +149,35 @@ fn keys_are_in_a_backup_only_when_they_are_asked_for() {
     at_home(&env, &other, &["audit", "verify"]).code(0);
 }
 
+/// Found in review: an archive whose manifest says that it has no keys brought keys of its own.
+#[test]
+fn files_that_the_manifest_does_not_announce_are_not_put_back() {
+    let env = TestEnv::new();
+    env.feed(&["secret", "set", "MAIL"], "hunter2-hunter2").code(0);
+    env.run(&["tool", "call", "read_file", "--args", NOTES]).code(0);
+    let backup = env.outside().join("backup.tar.gz");
+    env.run(&["backup", backup.to_str().unwrap(), "--with-keys"]).code(0);
+    let unpacked = env.outside().join("unpacked");
+    fs::create_dir(&unpacked).unwrap();
+    let tar = |args: &[&std::ffi::OsStr]| {
+        assert!(Command::new("tar").args(args).status().unwrap().success());
+    };
+    tar(&["-xzf".as_ref(), backup.as_ref(), "-C".as_ref(), unpacked.as_ref()]);
+    let manifest = unpacked.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"keys\": true", "\"keys\": false")).unwrap();
+    let forged = env.outside().join("forged.tar.gz");
+    let order = names(&backup);
+    let mut args = vec!["-czf".as_ref(), forged.as_os_str(), "-C".as_ref(), unpacked.as_os_str()];
+    args.extend(order.iter().map(std::ffi::OsStr::new));
+    tar(&args);
+    let other = env.outside().join("other");
+    let ended = at_home(&env, &other, &["restore", forged.to_str().unwrap()]);
+    ended.code(3).says(&["vault/secrets.key", "does not announce", "nothing was put back"]);
+    assert!(!other.join("state/vault").exists() && !other.join("state/toolcrib.db").exists());
+    at_home(&env, &other, &["restore", backup.to_str().unwrap()]).code(0);
+}
+
 #[test]
 fn what_is_no_sound_backup_changes_nothing() {
     let env = TestEnv::new();

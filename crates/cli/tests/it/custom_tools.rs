@@ -110,7 +110,10 @@ fn broken_tools_are_rows_with_the_reason() {
     let args = ["tool", "call", "bad", "--tools", "mine"];
     env.run(&args).code(5).says(&["Tool bad is"]);
     let turns = "\n  - expect: {tools_include: [good], tools_exclude: [bad]}\n    say: Hello.\n";
-    env.play(turns, &["--tools", "mine"]).code(0);
+    let said = env.play(turns, &["--tools", "mine"]).code(0);
+    said.says(&["did not load: tool bad:", "descripton", "did not load: tool empty:"]);
+    let hello = "\n  - say: Hello.\n";
+    env.play(hello, &["--tools", "nowhere"]).code(0).says(&["there is no folder", "nowhere"]);
 }
 
 /// Whoever wrote the workspace wrote its tools: they are asked about, unless the owner trusts the place.

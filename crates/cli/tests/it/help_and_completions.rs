@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::support::{self, TestEnv};
 
 /// The error types of DESIGN 9, with the exit codes of DESIGN 7.
-const ERRORS: [(&str, &str, i64); 24] = [
+const ERRORS: [(&str, &str, i64); 25] = [
     ("tools_disabled", "denied", 5),
     ("tool_disabled", "denied", 5),
     ("tool_not_found", "failed", 4),
@@ -32,6 +32,7 @@ const ERRORS: [(&str, &str, i64); 24] = [
     ("execution_error", "failed", 1),
     ("store_failed", "failed", 1),
     ("unknown_outcome", "unknown", 125),
+    ("not_recorded", "unknown", 74),
 ];
 
 #[test]

@@ -337,7 +337,7 @@ fn explain_says_who_runs_a_call_and_what_a_crash_means() {
         (&json!("unknown"), &json!("unknown_outcome"))
     );
     assert!(
-        text.contains("nobody knows whether it took effect")
+        text.contains("it is unknown whether it took effect")
             && text.contains("call it again only if"),
         "{text}"
     );

@@ -58,6 +58,11 @@ fn other_calls_under_the_same_key_are_refused() {
         .run(&["tool", "call", "read_file", "--args", "{}", "--idempotency-key", "k", "--json"])
         .code(2);
     assert_eq!(support::json(&json.stderr)["exit_code"], 2);
+    let refused = support::json(&json.stdout);
+    assert_eq!(
+        (&refused["outcome"], &refused["error_type"]),
+        (&Value::from("failed"), &Value::from("validation_error"))
+    );
     env.run(&["tool", "call", "--lines", "--idempotency-key", "k"]).code(2);
 }
 

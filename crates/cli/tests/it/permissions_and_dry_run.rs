@@ -220,7 +220,7 @@ fn a_dry_run_says_what_would_happen_and_leaves_nothing() {
     let text =
         env.run(&["tool", "call", "delete_file", "--args", gone, "--dry-run"]).code(5).stdout;
     for words in
-        ["it would be denied, because nobody could approve it", "policy        ask, by the preset"]
+        ["it would be denied, because there is no approver", "policy        ask, by the preset"]
     {
         assert!(text.contains(words), "{text}");
     }

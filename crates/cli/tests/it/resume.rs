@@ -103,10 +103,10 @@ fn an_answer_goes_to_the_model() {
 #[test]
 fn the_list_shows_what_waits() {
     let env = TestEnv::new();
-    let ended = env.run(&["resume", "--list"]).code(0).says(&["no run waits for anybody"]);
+    let ended = env.run(&["resume", "--list"]).code(0).says(&["no run waits for a person"]);
     assert_eq!(ended.stdout, "");
     assert_eq!(env.run(&["resume", "--list", "--json"]).code(0).stdout, "[]\n");
-    env.run(&["resume"]).code(4).says(&["no run waits for anybody"]);
+    env.run(&["resume"]).code(4).says(&["no run waits for a person"]);
     let first = pause(&env, &asks(DELETED));
     let second = pause(&env, QUESTION);
     let text = env.run(&["resume", "--list"]).code(0).stdout;
@@ -132,7 +132,7 @@ fn a_run_is_taken_up_once() {
     let run = pause(&env, &asks(DELETED));
     env.run(&["resume", &run, "--approve"]).code(0);
     let ended = env.run(&["resume", &run, "--approve"]).code(2);
-    ended.says(&[&run, "does not wait for anybody"]);
+    ended.says(&[&run, "does not wait for a person"]);
     env.run(&["resume", "run_00000000000000000000000000000000"]).code(4).says(&["there is no run"]);
     env.run(&["resume", "nonsense"]).code(4).says(&["there is no run nonsense", &run]);
 }

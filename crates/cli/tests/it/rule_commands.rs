@@ -105,7 +105,7 @@ fn the_workspace_has_a_file_of_its_own() {
     assert_eq!((&row["layer"], &row["counts"]), (&json!("untrusted"), &json!(true)));
     let ended =
         env.run(&["rules", "add", "allow", "WebFetch(domain:example.com)", "--project"]).code(0);
-    assert!(ended.stderr.contains("counts for nothing yet"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("has no effect yet"), "{}", ended.stderr);
     env.run(&["rules", "rm", "Edit"]).code(4).says(&["there is no rule Edit"]);
     env.run(&["rules", "rm", "Edit", "--project"]).code(0);
     let elsewhere = env.outside().join("elsewhere");
@@ -248,7 +248,7 @@ fn managed_rules_are_added_to_and_not_edited() {
     let layers: Vec<_> =
         rows.as_array().unwrap().iter().map(|row| row["layer"].as_str().unwrap()).collect();
     assert_eq!(layers, ["managed", "user"]);
-    run(&["rules", "rm", "1"]).code(5).says(&["whoever runs this machine"]);
+    run(&["rules", "rm", "1"]).code(5).says(&["the operator of this machine"]);
     assert!(fs::read_to_string(&path).unwrap().contains("WebSearch"));
 }
 

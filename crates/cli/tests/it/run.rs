@@ -289,3 +289,23 @@ fn the_tour_is_played_by_whoever_has_the_file() {
     assert!(ended.stdout.contains("oats, apples and bread"), "{}", ended.stdout);
     assert_eq!(env.read("tour/shopping.md").unwrap(), "# Shopping\n\n- oats\n- apples\n- bread\n");
 }
+
+/// Toolcrib counted with 128,000 tokens while Ollama kept 16,384 and dropped the beginning.
+#[test]
+fn ollama_keeps_the_window_that_is_configured() {
+    let answer = json!({"message": {"role": "assistant", "content": "Yes."}, "done": true, "done_reason": "stop"});
+    for (models, window) in [("", 16_384), ("[models.\"box/*\"]\nwindow = 9000\n", 9_000)] {
+        let provider = Provider::start(vec![Reply::json(200, &answer)], Value::Null);
+        let env = TestEnv::new();
+        let url = provider.url();
+        let url = url.trim_end_matches("/v1");
+        let section = format!("[providers.box]\nkind = \"ollama\"\nbase_url = \"{url}\"\n");
+        env.own("config.toml", &format!("{section}{models}"));
+        let args = ["run", "--provider", "box", "--model", "m", "--no-stream", "--json", "Well?"];
+        let ended = env.run(&args).code(0);
+        assert_eq!(support::lines(&ended.stdout).last().unwrap()["text"], "Yes.");
+        let asked = provider.asked();
+        assert_eq!(asked[0].path, "/api/chat");
+        assert_eq!(asked[0].body["options"]["num_ctx"], window, "{models}");
+    }
+}

@@ -176,7 +176,7 @@ fn a_secret_is_typed_unseen() {
     terminal.sees("nothing was kept");
     assert_eq!(terminal.ends(), 130);
     let listed = env.run(&["secret", "list"]).code(0).stdout;
-    assert!(listed.contains("typed") && listed.contains("nobody uses it"), "{listed}");
+    assert!(listed.contains("typed") && listed.contains("unused"), "{listed}");
 }
 
 /// A workspace that came from elsewhere is given nothing, whatever its tools are called.

@@ -323,11 +323,12 @@ fn lines_are_answered_in_order() {
         [
             &json!("tool_not_found"),
             &json!("approval_denied"),
-            &null,
+            &json!("validation_error"),
             &json!("validation_error"),
             &null
         ]
     );
+    assert_eq!(replies[5]["outcome"], "failed", "{}", replies[5]);
     assert!(replies[5]["error"].as_str().unwrap().contains("line 6"), "{}", replies[5]);
     assert_eq!(env.read("a").as_deref(), Some("1"));
 }

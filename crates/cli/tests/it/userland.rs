@@ -151,7 +151,10 @@ fn what_goes_wrong_says_what_to_do() {
     // Without leave nobody reaches an address that is not public.
     scene.env.run(&["sandbox", "install", "--release", "release.json"]).code(1);
     scene.env.write("wrong.json", "{}");
-    scene.sandbox(&["install", "--release", "wrong.json"]).code(2).says(&["not a release description"]);
+    scene
+        .sandbox(&["install", "--release", "wrong.json"])
+        .code(2)
+        .says(&["not a release description"]);
     scene.sandbox(&["install", "--release", "gone.json"]).code(2).says(&["gone.json"]);
     scene.mirror.behave(Way::Good);
     scene.install().code(0);

@@ -28,7 +28,13 @@ pub(super) fn reply(ctx: &CallCtx, tool: &str, outcome: Outcome) -> Reply {
                 }
                 ErrorType::Timeout => (ErrorKind::TimedOut, format!("Tool '{tool}': {message}")),
                 ErrorType::ValidationError => (ErrorKind::Arguments, message.clone()),
-                _ => (ErrorKind::Error, message.clone()),
+                _ => match &outcome.unrecorded {
+                    None => (ErrorKind::Error, message.clone()),
+                    Some(end) => {
+                        let text = format!("{message} `unrecorded`: {}", end.to_wire());
+                        (ErrorKind::Error, text)
+                    }
+                },
             };
             Reply::Raise { kind, text }
         }

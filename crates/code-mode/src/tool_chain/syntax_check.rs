@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use tokio::time::timeout;
+use toolcrib_core::NoPathDenials;
 use toolcrib_sandbox::{Input, Output};
 
 use super::chain_files::ChainError;
@@ -76,7 +77,7 @@ async fn check_with_cpython(
     if !setup.full {
         return Err(ChainError::Definition("the level full is switched off here".to_owned()));
     }
-    let started = KernelLauncher::new(setup.clone()).start().await;
+    let started = KernelLauncher::new(setup.clone()).start(&NoPathDenials::shared()).await;
     let kernel = started.map_err(|error| ChainError::Unchecked(error.message))?;
     let (_files, mut worker) = kernel.into_script_worker();
     let raised = ask(&mut worker.to, &mut worker.from, code).await;

@@ -198,7 +198,7 @@ impl ScriptRunner {
                 .with_args(job.args.cloned())
         };
         if job.wants == ChainLevel::Full {
-            return self.full(begin).await;
+            return self.full(ctx, begin).await;
         }
         // The semaphore is never closed, so this only waits.
         let place = self.places.acquire().await;
@@ -224,7 +224,7 @@ impl ScriptRunner {
             if job.wants == ChainLevel::Auto && chain.book.lines.is_empty() {
                 // The script has made no call yet, so its state can be discarded.
                 drop((chain, place));
-                return self.full(begin).await;
+                return self.full(ctx, begin).await;
             }
             chain.advice = Some(FULL_LEVEL_HINT);
         }
@@ -245,6 +245,7 @@ impl ScriptRunner {
     /// Runs a script in CPython. It cannot be suspended, so it waits for people in place.
     async fn full<'a>(
         &self,
+        ctx: &CallCtx,
         begin: impl FnOnce() -> ScriptRun<'a>,
     ) -> Result<ParentOutcome, ToolError> {
         let Some(pythons) = &self.pythons else {
@@ -255,7 +256,7 @@ impl ScriptRunner {
         // The semaphore is never closed, so this only waits.
         let _place = self.full_places.acquire().await;
         let mut chain = begin().without_suspend();
-        let (folder, mut worker) = pythons.start().await?.into_script_worker();
+        let (folder, mut worker) = pythons.start(&ctx.path_denials).await?.into_script_worker();
         let order = chain.start_command(&worker);
         let end = chain.run(&mut worker, order).await;
         let made = match &end {

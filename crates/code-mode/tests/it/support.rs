@@ -68,6 +68,17 @@ pub(crate) fn env() -> Vec<(OsString, OsString)> {
     ["PATH", "HOME"].iter().filter_map(|name| named(name)).collect()
 }
 
+struct NoMasks;
+
+impl toolcrib_code_mode::MaskFinder for NoMasks {
+    fn masked<'a>(
+        &'a self,
+        _: &'a Arc<dyn toolcrib_core::PathDenials>,
+    ) -> toolcrib_core::BoxFuture<'a, Result<Vec<PathBuf>, toolcrib_core::ToolError>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
 impl World {
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
@@ -86,6 +97,7 @@ impl World {
             suspended: folder.path().join("suspended"),
             search: Arc::new(toolcrib_code_mode::KeywordSearch),
             denied: Vec::new(),
+            masks: Arc::new(NoMasks),
             minimum: Level::Reduced,
             memory: 1 << 30,
             workers: toolcrib_code_mode::SharedWorkerPool::default(),
@@ -107,6 +119,7 @@ impl World {
             cancel: CancellationToken::new(),
             deadline: Instant::now() + Duration::from_secs(180),
             streams: Arc::new(self.kept.clone()),
+            path_denials: toolcrib_core::NoPathDenials::shared(),
         }
     }
 

@@ -26,8 +26,8 @@ const CUT_OFF: &str = "Outcome unknown: the program ended while this call was ru
 const INTERRUPTED: &str =
     "The program ended while this call was running. It changes nothing, so it can be called again.";
 
-/// What a model reads about a call of this process that could not be recorded, because the store was
-/// away for longer than the process counts as alive.
+/// What a model reads about a call of this process that could not be recorded, because the store
+/// was away for longer than the claim of the process held.
 const CUT_OFF_BY_OUTAGE: &str = "Outcome unknown: the database was away while this call was running, so its end is not recorded, and it may have taken effect. Do not repeat it without checking what it did.";
 /// The same for a call that changes nothing.
 const INTERRUPTED_BY_OUTAGE: &str = "The database was away while this call was running. It changes nothing, so it can be called again.";
@@ -206,6 +206,7 @@ impl Settlement {
                 approved_by: facts.approved_by.clone(),
                 ..Report::default()
             },
+            unrecorded: None,
         };
         let end = CallEnd {
             outcome: kind,
@@ -339,6 +340,10 @@ pub trait CallStore: Send + Sync {
     /// process was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
+    /// Unfinished accepted batches whose process is dead, oldest first. A process that has the
+    /// environment of one takes it with [`take_batch`](Self::take_batch).
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>>;
+
     /// The unfinished accepted batch of a call: a call is known from its acceptance on, before it
     /// starts.
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>>;
@@ -354,8 +359,9 @@ pub trait CallStore: Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Records that a call starts. A call without an intent record must not run. Durable when this
-    /// returns, if the call may change something.
+    /// Records that a call starts. A call without an intent record must not run, unless it only
+    /// reads and the error is [`StoreError::Full`]. Durable when this returns, if the call may
+    /// change something.
     ///
     /// An existing call is a [`StoreError::Conflict`], unless it is open, changes nothing and its
     /// process is dead: then this is its next attempt. A claim that was taken over is

@@ -7,6 +7,7 @@ mod call_history;
 mod call_metrics;
 mod calls;
 mod grants;
+mod monitor;
 mod switches;
 mod tokens;
 mod usage;
@@ -22,6 +23,7 @@ pub use calls::{
     StoredCall, WorkerState,
 };
 pub use grants::GrantStore;
+pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
 pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};

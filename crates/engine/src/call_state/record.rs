@@ -123,6 +123,7 @@ impl CallState {
             result,
             notes: std::mem::take(&mut self.notes),
             report,
+            unrecorded: None,
         }
     }
 
@@ -140,6 +141,7 @@ impl CallState {
             effect: assessed.map(|a| a.effect),
             reach: assessed.map(|a| a.reach),
             approved_by: facts.approved_by.clone(),
+            unapproved_children: self.attempts.unapproved_children,
             ruling: facts.ruling.clone().map(|ruling| mask_ruling(secrets, ruling)),
             labels: facts.labels.as_deref().cloned().unwrap_or_default(),
             stages,

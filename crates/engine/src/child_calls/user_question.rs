@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_core::display_text::escape_to_line;
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, Batch, Context, Decision, DecisionRecord, Effect,
@@ -11,7 +12,7 @@ use toolcrib_core::{
 
 use crate::engine_inner::EngineInner;
 
-/// The tool that asks. Its own run only checks the question; whoever asked goes on with that.
+/// The tool that asks. Its own run only checks the question; the caller continues with the result.
 const ASK_USER: &str = "ask_user";
 
 /// Questions of one script.
@@ -44,7 +45,8 @@ pub(super) async fn answer(
     match stored {
         Ok(request) => Answer::Suspended(Box::new(request)),
         Err(error) => {
-            let text = format!("The question could not be stored ({error}), so nobody was asked.");
+            let text =
+                format!("The question could not be stored ({error}), so the user was not asked.");
             failed_answer(outcome, ToolError::new(ErrorType::StoreFailed, text))
         }
     }
@@ -67,8 +69,11 @@ async fn ask(
 ) -> Result<(), String> {
     // The script may hold a secret.
     let parent = engine.sealing().seal_batch(&within.parent).map_err(|error| error.to_string())?;
+    let environment = engine.environment.clone();
+    let parent = Batch { environment: environment.clone(), ..parent };
     let within = ParentCall { parent: Arc::new(parent), ..within };
-    let batch = Batch { calls: Vec::new(), parent_call: Some(Box::new(within)), ..batch };
+    let parent_call = Some(Box::new(within));
+    let batch = Batch { calls: Vec::new(), environment, parent_call, ..batch };
     let setup = engine.setup.clone();
     let asked = engine.approvals.ask(PendingApproval { request, batch, setup }).await;
     asked.map_err(|error| error.to_string())
@@ -95,7 +100,7 @@ fn request(
         risk: Risk::Safe,
         effect: Effect::Pure,
         reach: Reach::default(),
-        summary: question.question.clone(),
+        summary: escape_to_line(&question.question),
         reasons: Vec::new(),
         origin: batch.origin,
         context: Context::clone(&batch.context),

@@ -16,6 +16,7 @@ use crate::child_calls::parent::ParentLocks;
 use crate::concurrency_locks::ConcurrencyLocks;
 use crate::engine_inner::{EngineInner, Reentry};
 use crate::invoke;
+use crate::late_records::LateRecords;
 use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::policy::{ActivePolicy, Policy};
@@ -43,6 +44,7 @@ pub struct EngineBuilder {
     clock: Arc<dyn Clock>,
     sealing: Sealing,
     setup: serde_json::Value,
+    environment: String,
 }
 
 impl Default for EngineBuilder {
@@ -61,6 +63,7 @@ impl Default for EngineBuilder {
             clock: Arc::new(SystemClock),
             sealing: Sealing::default(),
             setup: serde_json::Value::Null,
+            environment: String::new(),
         }
     }
 }
@@ -100,6 +103,9 @@ impl EngineBuilder {
         /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
         /// `worker` beside: this engine's number in the call store.
         setup in self: serde_json::Value;
+        /// Identity of workspace, policy and tools. It is stored with calls that another process may carry out, and such a call is carried
+        /// out only by an engine of the same identity.
+        environment in self: String;
     }
 
     /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
@@ -135,7 +141,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Who is asked; nobody by default, which denies.
+    /// The approver; none by default, which denies.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
@@ -196,8 +202,10 @@ impl EngineBuilder {
                 clock: self.clock,
                 shutdown: CancellationToken::new(),
                 setup: self.setup,
+                environment: self.environment,
                 active_batches: ActiveBatches::default(),
                 sealing: self.sealing,
+                late_records: LateRecords::default(),
                 secrets,
                 epoch: AtomicU64::new(0),
                 claiming: tokio::sync::Mutex::default(),

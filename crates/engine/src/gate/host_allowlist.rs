@@ -1,4 +1,4 @@
-//! Hosts that a call would reach beyond those that the owner allows: a person is asked, whatever rules allow.
+//! Hosts that a call would reach beyond those that the owner allows: the approver is asked, even where a rule allows the call.
 
 use toolcrib_core::{Decider, Gate, GateInput, Permission, ReasonKind, Vote};
 

@@ -1,11 +1,13 @@
 //! The gates of stage 7, one file each. What rules say is judged in `rules`.
 
+mod executed_files;
 mod host_allowlist;
 mod permission;
 mod preset;
 mod rules;
 mod taint;
 
+pub(crate) use executed_files::ExecutedFilesGate;
 pub(crate) use host_allowlist::HostAllowlistGate;
 pub use permission::{GrantedPermissions, PermissionGate};
 pub use preset::Preset;

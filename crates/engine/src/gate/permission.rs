@@ -8,7 +8,7 @@ use toolcrib_core::{
     ReasonKind, Vote,
 };
 
-/// Denies what the host denies, asks for what nobody has decided.
+/// Denies what the host denies, asks for permissions that are undecided.
 pub struct PermissionGate {
     permissions: Arc<dyn Permissions>,
 }
@@ -33,8 +33,8 @@ impl Gate for PermissionGate {
     fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         let mut undecided = Vec::new();
         for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
-            // Each host is asked about for itself, by a gate of its own.
-            if matches!(permission, Permission::Host(_)) {
+            // These are asked about for themselves, by gates of their own.
+            if matches!(permission, Permission::Host(_) | Permission::ExecutedFile(_)) {
                 continue;
             }
             match self.permissions.state(permission, proposal.context) {
@@ -56,7 +56,7 @@ impl Gate for PermissionGate {
     }
 }
 
-/// The text of seed 001, with what the model should do.
+/// The text for the model: the refusal and the next step.
 fn denied(permission: &Permission, hint: &str) -> Vote {
     Vote::Deny {
         error_type: ErrorType::PermissionDenied,

@@ -49,7 +49,7 @@ impl Preset {
         }
     }
 
-    /// Why a call runs that nobody else spoke about.
+    /// Why a call runs that no rule or gate decided.
     pub(crate) fn lets_run(self) -> &'static str {
         match self {
             Self::Auto => "no rule speaks, and the preset auto lets this risk run",

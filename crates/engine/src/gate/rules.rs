@@ -1,10 +1,11 @@
-//! Rules that people write, as a gate.
+//! Rules that people write, and what always asks, as a gate.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, Verdict, Vote, effective_channel,
+    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, RuleRef, Verdict, Vote,
+    effective_channel,
 };
 
 use crate::rules::{Evaluation, RuleQuery, RuleSet};
@@ -12,7 +13,7 @@ use crate::rules::{Evaluation, RuleQuery, RuleSet};
 /// Allow rules that a refusal names.
 const NAMED: usize = 3;
 
-/// Says what the rules say. Where there are none it says nothing.
+/// Says what the rules say, and asks about what is on the floor where there are none.
 pub(crate) struct RulesGate {
     rules: RuleSet,
     clock: Arc<dyn Clock>,
@@ -33,6 +34,21 @@ impl RulesGate {
             workspace: &proposal.context.workspace,
             now_ms: self.clock.now_ms(),
         }
+    }
+
+    /// The question about a program that runs without a sandbox while a rule denies a path, which
+    /// only a sandbox keeps from it; `None` if no rule does.
+    fn ask_unconfined(&self, asked: &RuleQuery<'_>) -> Option<Vote> {
+        let denied = self.rules.denied_paths(asked);
+        let rule = denied.scopes().first().map(|(rule, _)| RuleRef::clone(rule))?;
+        Some(Vote::Ask {
+            kind: ReasonKind::Rule,
+            reason: format!(
+                "it runs without a sandbox, so it can read and change what the rule {} denies",
+                rule.named()
+            ),
+            rule: Some(rule),
+        })
     }
 
     /// Words for the model: what was refused, by what, and what would be allowed.
@@ -77,11 +93,19 @@ impl Gate for RulesGate {
     }
 
     fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
-        if self.rules.is_empty() {
-            return Ok(Vote::Abstain);
-        }
         let asked = self.asked(proposal);
         let judgement = self.rules.evaluate_tool(&asked, proposal.spec);
+        if proposal.unconfined
+            && judgement.verdict != Some(Verdict::Deny)
+            && !judgement.always_asks
+            && let Some(vote) = self.ask_unconfined(&asked)
+        {
+            return Ok(vote);
+        }
+        // Without rules the preset decides about everything above the floor.
+        if self.rules.is_empty() && !judgement.always_asks {
+            return Ok(Vote::Abstain);
+        }
         Ok(match (judgement.verdict, &judgement.rule) {
             (None, _) => Vote::Abstain,
             (Some(Verdict::Deny), _) => Vote::Deny {
@@ -91,7 +115,7 @@ impl Gate for RulesGate {
             },
             (Some(Verdict::Allow), Some(rule)) => Vote::Allow { rule: rule.clone() },
             (Some(Verdict::Ask | Verdict::Allow), rule) => Vote::Ask {
-                kind: ReasonKind::Rule,
+                kind: if judgement.always_asks { ReasonKind::Floor } else { ReasonKind::Rule },
                 reason: match rule {
                     Some(rule) => format!("{}: {}", judgement.reason, rule),
                     None => judgement.reason,

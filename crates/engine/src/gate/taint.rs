@@ -1,6 +1,6 @@
-//! What a run that has read text from outside must ask about, whatever rules allow.
+//! Calls that a run must ask about after it has read text from outside, even where rules allow them.
 //!
-//! Nobody can tell an order from data in the words of a page with certainty, so nothing here looks at words: what counts is where they came
+//! No check can tell an order from data in the words of a page with certainty, so this gate ignores words: what counts is where they came
 //! from, and what the next call could do with them.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use toolcrib_core::{Decider, Effect, Gate, GateInput, Label, Labels, Reach, Reas
 
 use crate::settings::ToolSettings;
 
-/// What a call could do with what somebody outside wrote.
+/// What a call could do with text from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Harm {
     /// Nothing that leaves the workspace or cannot be undone: it reads, searches, or writes where every change is journaled.
@@ -126,7 +126,7 @@ mod tests {
     const BOTH: Reach = Reach { outbound: true, exec: true, private_read: false };
     const NOWHERE: Reach = Reach { outbound: false, exec: false, private_read: false };
 
-    /// DESIGN 9, Taint, cell by cell: what a call of this effect and reach could do.
+    /// What a call of this effect and reach could do.
     #[rustfmt::skip]
     const TABLE: [(Effect, Reach, Harm); 20] = [
         (Effect::Pure,        NOWHERE,  Harm::None),
@@ -179,6 +179,7 @@ mod tests {
         let name = ToolName::local("work").unwrap();
         let spec = ToolSpec::new(name, "A tool.", json!({"type": "object"}));
         gate.evaluate(&GateInput {
+            unconfined: false,
             call: CallId::fresh(),
             run: None,
             origin: Origin::Model,

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
-    Answer, ApprovalId, Batch, BoxFuture, Call, DecisionRecord, RawArgs, SealError,
+    Answer, ApprovalId, Batch, BoxFuture, Call, Decision, DecisionRecord, RawArgs, SealError,
 };
 
-use super::decisions::store_error;
+use super::decisions::{real_args, store_error};
+use super::environment;
 use super::expired::settle_expired;
 use super::pending_approvals::Handoff;
 use super::recorded::recorded_answer;
@@ -30,6 +30,9 @@ pub(crate) async fn decide(
     id: ApprovalId,
     record: DecisionRecord,
 ) -> Result<Option<Answer>, DecideError> {
+    if may_run(&record.decision) {
+        check_environment(&engine, id).await?;
+    }
     let recorded = engine.decisions().record(id, record).await;
     let (waiting, decided) =
         engine.approvals.get(id).await.map_err(store_error)?.ok_or(DecideError::NotFound)?;
@@ -60,6 +63,23 @@ pub(crate) async fn resume(
     run_decided(engine, waiting, record, in_parent).await
 }
 
+fn may_run(decision: &Decision) -> bool {
+    matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
+}
+
+/// An approval is not used up by a process that cannot carry the call out.
+async fn check_environment(engine: &EngineInner, id: ApprovalId) -> Result<(), DecideError> {
+    let found = engine.approvals.get(id).await.map_err(store_error)?;
+    let (waiting, decided) = found.ok_or(DecideError::NotFound)?;
+    let is_driven = waiting.batch.run.is_some_and(|run| engine.runs.get(run).is_some());
+    match environment::decision_obstacle(engine, &waiting)
+        .filter(|_| decided.is_none() && !is_driven)
+    {
+        Some(why) => Err(DecideError::OtherEnvironment(why)),
+        None => Ok(()),
+    }
+}
+
 async fn run_decided(
     engine: Arc<EngineInner>,
     waiting: PendingApproval,
@@ -86,8 +106,17 @@ async fn run_decided(
     {
         return Ok(Some(answer));
     }
+    // A run that works here goes on without a tool that it lacks; its model is told so.
+    let is_driven = waiting.batch.run.is_some_and(|run| engine.runs.get(run).is_some());
+    if may_run(&record.decision)
+        && !is_driven
+        && let Some(why) = environment::obstacle(&engine, &waiting)
+    {
+        return Err(DecideError::OtherEnvironment(why));
+    }
     if record.is_expiry() {
-        let real = real_args(&engine, &waiting).unwrap_or_else(|_| waiting.request.args.clone());
+        let real =
+            real_args(engine.sealing(), &waiting).unwrap_or_else(|_| waiting.request.args.clone());
         return Ok(Some(settle_expired(&engine, &waiting, &real).await));
     }
     run_again(engine, waiting, record).await
@@ -116,15 +145,6 @@ fn resume_with_parent(
     })
 }
 
-/// The arguments that the question is about, with the secrets that are masked in it.
-fn real_args(engine: &EngineInner, waiting: &PendingApproval) -> Result<Value, SealError> {
-    let call = waiting.batch.calls.first().map(|call| call.args.clone());
-    match call.map(|args| engine.sealing().open_args(args)).transpose()? {
-        Some(RawArgs::Value(args)) => Ok(args),
-        _ => Ok(waiting.request.args.clone()),
-    }
-}
-
 /// The call enters the pipeline again at stage 0, with the decision.
 async fn run_again(
     engine: Arc<EngineInner>,
@@ -133,7 +153,7 @@ async fn run_again(
 ) -> Result<Option<Answer>, DecideError> {
     let sealed =
         |error: SealError| DecideError::Store(format!("its arguments cannot be opened: {error}"));
-    let real = real_args(&engine, &waiting).map_err(sealed)?;
+    let real = real_args(engine.sealing(), &waiting).map_err(sealed)?;
     let resumed = ResumedCall { request: waiting.request, record };
     let args = resumed.args(engine.sealing(), real).map_err(sealed)?;
     let mut batch = waiting.batch;

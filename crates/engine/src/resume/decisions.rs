@@ -1,14 +1,16 @@
 //! Records a decision: once, in time, and with the grant that follows from it. The invoker does this
 //! before it resumes a call; a surface that leaves the resuming to another process does it alone.
 
+use serde_json::Value;
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::permission::HOSTS_ARGUMENT;
+use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, Clock, Decision, DecisionRecord, Grant, GrantId,
-    GrantScope, GrantStore, ReasonKind, StoreError, canonical_json,
+    GrantScope, GrantStore, RawArgs, ReasonKind, SealError, StoreError, canonical_json,
 };
 
-use crate::secrets::Sealing;
+use crate::secrets::{Sealing, keeps_mask};
 
 /// Records decisions in these stores.
 #[derive(Clone, Copy)]
@@ -21,6 +23,19 @@ pub struct Decisions<'a> {
     pub clock: &'a dyn Clock,
     /// Keeps secrets out of what is stored.
     pub sealing: &'a Sealing,
+    /// Whether the person who decides may read the secrets of the arguments.
+    pub secret_access: SecretAccess,
+}
+
+/// Whether the person who edits arguments may read the secrets that are masked in them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SecretAccess {
+    /// The person has the key of the secrets: the user of this machine, the owner of the daemon. An
+    /// edit may keep a mask beside other changes.
+    MayRead,
+    /// The person sees the mask only. An edit that keeps it and changes something else is refused,
+    /// because a new `url` or `path` would take the secret there.
+    MayNotRead,
 }
 
 impl Decisions<'_> {
@@ -44,6 +59,7 @@ impl Decisions<'_> {
         if !record.decision.matches_kind(request) {
             return Err(DecideError::WrongKind);
         }
+        self.check_masks(&waiting, &record.decision)?;
         let record = self.sealing.seal_decision(record);
         let record = record.map_err(|error| DecideError::Store(error.to_string()))?;
         let record = DecisionRecord { decided_at: self.clock.now_ms(), ..record };
@@ -61,6 +77,24 @@ impl Decisions<'_> {
         }
     }
 
+    fn check_masks(
+        &self,
+        waiting: &PendingApproval,
+        decision: &Decision,
+    ) -> Result<(), DecideError> {
+        let Decision::Edit { args } = decision else { return Ok(()) };
+        if self.secret_access == SecretAccess::MayRead {
+            return Ok(());
+        }
+        let unreadable = |error: SealError| DecideError::Store(error.to_string());
+        let written = self.sealing.open_edit(args).map_err(unreadable)?;
+        let real = real_args(self.sealing, waiting).map_err(unreadable)?;
+        match keeps_mask(&written, &waiting.request.args, &real) {
+            true => Err(DecideError::KeepsMask),
+            false => Ok(()),
+        }
+    }
+
     /// A decision with a scope becomes a grant. This happens once, where the decision is stored: a
     /// grant that was revoked since must not come back when the call is resumed. If the grant cannot
     /// be stored, the next call asks again.
@@ -71,15 +105,27 @@ impl Decisions<'_> {
     }
 }
 
+/// The arguments that a question is about, with the secrets that are masked in it.
+pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<Value, SealError> {
+    let call = waiting.batch.calls.first().map(|call| call.args.clone());
+    match call.map(|args| sealing.open_args(args)).transpose()? {
+        Some(RawArgs::Value(args)) => Ok(args),
+        _ => Ok(waiting.request.args.clone()),
+    }
+}
+
 /// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, and for hosts only those that were asked about. `None` = the decision is about
+/// decision says so, for hosts only those that were asked about, and never for what always asks. `None` = the decision is about
 /// this one call.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
+    let is_granted = |kind: &ReasonKind| match kind {
+        ReasonKind::Taint => *taint,
+        kind => !kind.always_asks(),
+    };
     let kinds = request.reasons.iter().map(|reason| reason.kind);
-    let reasons: Vec<ReasonKind> =
-        kinds.filter(|kind| *taint || *kind != ReasonKind::Taint).collect();
+    let reasons: Vec<ReasonKind> = kinds.filter(is_granted).collect();
     if *scope == GrantScope::Once || reasons.is_empty() {
         return None;
     }
@@ -106,6 +152,9 @@ pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -
     })
 }
 
+/// Author of the denial when no approver could be asked, as named in records.
+pub(crate) const NO_APPROVER: &str = "nobody";
+
 /// A denial by the engine itself: the question is closed.
 pub(crate) fn denied_by(by: &str, at: i64) -> DecisionRecord {
     DecisionRecord {
@@ -122,7 +171,6 @@ pub(crate) fn store_error(error: StoreError) -> DecideError {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_core::store::PendingApproval;
     use toolcrib_core::{ApprovalReason, UserQuestion};
     use toolcrib_testkit::FakeClock;
     use toolcrib_testkit::conformance::question;
@@ -153,7 +201,8 @@ mod tests {
         ) -> Result<DecisionRecord, DecideError> {
             let Self { approvals, grants, clock, sealing } = self;
             let record = DecisionRecord { decision, decided_by: "ann".into(), decided_at: -1 };
-            Decisions { approvals, grants, clock, sealing }.record(id, record).await
+            let secret_access = SecretAccess::MayNotRead;
+            Decisions { approvals, grants, clock, sealing, secret_access }.record(id, record).await
         }
 
         async fn grants(&self) -> Vec<Grant> {
@@ -229,5 +278,7 @@ mod tests {
         check(&[taint], false, None).await;
         check(&[taint], true, Some(&[taint])).await;
         check(&[risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor, risk], true, Some(&[risk])).await;
+        check(&[ReasonKind::Floor], true, None).await;
     }
 }

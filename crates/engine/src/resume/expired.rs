@@ -63,8 +63,9 @@ pub(super) async fn settle_expired(
         result: Err(error),
         notes: Vec::new(),
         report: Report::default(),
+        unrecorded: None,
     };
-    // If this write fails, the next request for the call writes it: the stored decision stands.
+    // If this write fails, the next request for the call writes it: the stored decision holds.
     if let Ok(epoch) = engine.claim().await {
         let record = CallRecord { facts, started_at: None, epoch, end };
         let mut settlement = Settlement { record, outcome: None };

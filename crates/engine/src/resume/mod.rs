@@ -5,6 +5,8 @@
 //! - `pending_approvals`: the calls of this process that wait for a decision or were resumed by one,
 //!   so that no call is in two pipelines.
 //! - `decide`: decides about a call and resumes it, and then the call that made it.
+//! - `environment`: whether this process may carry out a stored call.
+//! - `promise`: the accepted batch that a decided call is carried out under.
 //! - `replay`: answers a batch that may have been sent before.
 //! - `recorded`: what the store knows of a call.
 //! - `expired`: the end of a call about which no decision came in time.
@@ -12,8 +14,10 @@
 
 pub(crate) mod decide;
 pub(crate) mod decisions;
+pub(crate) mod environment;
 pub(crate) mod expired;
 pub(crate) mod pending_approvals;
+pub(crate) mod promise;
 pub(crate) mod recorded;
 pub(crate) mod replay;
 pub(crate) mod resumed_call;

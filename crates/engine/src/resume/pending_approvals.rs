@@ -131,14 +131,14 @@ mod tests {
         let mut place = waiting.register(id);
         assert!(matches!(waiting.hand_off(id, record()), Handoff::Delivered));
         assert_eq!(place.withdraw(), Some(record()));
-        // It goes on, so nobody else does, until it is over.
+        // This task resumes the call, so no other does until it ends.
         assert!(matches!(waiting.hand_off(id, record()), Handoff::Delivered));
         drop(place);
         let mut place = waiting.register(id);
         assert_eq!(place.withdraw(), None);
         drop(place);
         let Handoff::Unclaimed(place) = waiting.hand_off(id, record()) else {
-            panic!("nobody is there")
+            panic!("no task takes it")
         };
         assert!(matches!(waiting.hand_off(id, record()), Handoff::Delivered));
         drop(place);

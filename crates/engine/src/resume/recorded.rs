@@ -116,6 +116,7 @@ fn without_result(row: &CallRow, end: &CallEnd) -> Answer {
         result: Err(ToolError::new(end.error_type.unwrap_or(ErrorType::ExecutionError), text)),
         notes: Vec::new(),
         report: Report::default(),
+        unrecorded: None,
     }))
 }
 

@@ -44,7 +44,7 @@ pub(crate) async fn run(
                 batch.calls.push(call);
                 None
             }
-            // Nobody knows whether it ran: it must not run on a guess.
+            // It is unknown whether it ran, so it must not run again.
             Err(error) => Some(refused_answer(call, unreadable(&error))),
         };
         if let (Some(watch), Some(answer)) = (&watch, &answer) {

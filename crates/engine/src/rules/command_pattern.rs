@@ -1,4 +1,4 @@
-//! Patterns of commands: what stands in the brackets of a `Bash` rule.
+//! Patterns of commands: the text in the brackets of a `Bash` rule.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::tool_pattern;
@@ -57,7 +57,7 @@ impl CommandPattern {
         })
     }
 
-    /// Whether `*` stands before the end: then the pattern fits commands that nobody thought of.
+    /// Whether `*` is before the end: then the pattern fits commands that its author did not think of.
     pub(super) fn has_inner_star(&self) -> bool {
         let Self::Glob { words, open } = self else { return false };
         let text = words.join(" ");
@@ -162,7 +162,7 @@ pub(super) fn glob_may_match(pattern_text: &str, open: bool, head: &str, tail: &
 }
 
 /// Whether words, each known, are those that a pattern stands for: a word with blanks in it is one word. A `*` of its own stands for one or
-/// more words; one that ends the pattern for whatever follows.
+/// more words; one that ends the pattern for all words that follow.
 pub(super) fn words_match(pattern: &[String], open: bool, words: &[&str]) -> bool {
     let (mut at, mut word) = (0, 0);
     // Where the last `*` of its own stands, and the last word that it took.

@@ -15,6 +15,7 @@ use super::matches::{CallerRules, RuleMatches};
 use super::operation_classes::{self, COMMANDS, PathAccess, PathUse, SHELL, URLS};
 use super::path_pattern::{Extent, MatchKind, Workspace};
 use super::rule::RulePattern;
+use super::same_command::{command_text, same_command};
 
 /// What is known of the tool beside its name.
 #[derive(Clone, Copy, Default)]
@@ -41,8 +42,55 @@ fn names<'a>(
     std::iter::once(asked.operation).chain(own).chain(tool.aliases().iter().map(String::as_str))
 }
 
-/// Judges a call.
+/// Judges a call, and the command that it is if it is one.
 pub(super) fn evaluate<'a>(
+    index: &'a Index,
+    rules: &mut CallerRules<'a>,
+    asked: &RuleQuery<'a>,
+    tool: ToolContext<'a>,
+) -> Evaluation {
+    let own = evaluate_call(index, rules, asked, tool);
+    let operation = operation_classes::canonical(asked.operation);
+    let Some(same) = same_command(operation, asked.tool, asked.args) else { return own };
+    let workspace = Workspace::new(asked.workspace);
+    let judged: Vec<Evaluation> = same
+        .commands
+        .iter()
+        .map(|words| {
+            let line = toolcrib_shell_parser::parse(&command_text(words));
+            evaluate_line::evaluate(index, rules, &line, &workspace, RuleMatches::default())
+        })
+        .collect();
+    with_command(own, judged, same.is_certain)
+}
+
+/// What rules say of a call together with what they say of the command that it is.
+fn with_command(own: Evaluation, judged: Vec<Evaluation>, is_certain: bool) -> Evaluation {
+    let all_allow = judged.iter().all(|one| one.verdict == Some(Verdict::Allow));
+    let speaks = |one: &Evaluation| match one.verdict {
+        Some(Verdict::Allow) => all_allow,
+        Some(Verdict::Ask | Verdict::Deny) => one.rule.is_some() || one.always_asks,
+        None => false,
+    };
+    let mut result = own;
+    let mut segments = std::mem::take(&mut result.segments);
+    for mut one in judged.into_iter().filter(speaks) {
+        if one.verdict == Some(Verdict::Deny) && !is_certain {
+            one.verdict = Some(Verdict::Ask);
+            one.segments.iter_mut().for_each(|part| part.verdict = Some(Verdict::Ask));
+            one.reason = format!("it may be what a rule denies: {}", one.reason);
+        }
+        segments.extend(std::mem::take(&mut one.segments));
+        let always_asks = result.always_asks || one.always_asks;
+        if one.verdict > result.verdict {
+            result = one;
+        }
+        result.always_asks = always_asks && result.verdict == Some(Verdict::Ask);
+    }
+    Evaluation { segments, ..result }
+}
+
+fn evaluate_call<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
     asked: &RuleQuery<'a>,
@@ -59,7 +107,7 @@ pub(super) fn evaluate<'a>(
     }
     addresses(index, rules, asked, tool, &mut found);
     let mut judgement = evaluation(rules, found);
-    // A program of somebody's that takes a command line: what is denied stays denied there, but nobody knows what it would do with the rest.
+    // An external tool that takes a command line: deny rules hold for it, but allow rules cannot cover it, because its interpretation of the line is unknown.
     let runs = tool.spec.is_some_and(|spec| spec.reach.exec);
     if runs && COMMANDS.iter().any(|key| asked.args.get(key).is_some()) {
         let mut every = every_call_named(index, rules, SHELL);
@@ -67,7 +115,7 @@ pub(super) fn evaluate<'a>(
         let line = command_line(index, rules, asked, every);
         let is_stricter = line.verdict > Some(Verdict::Allow).max(judgement.verdict);
         let is_too_long = line.verdict == Some(Verdict::Deny);
-        if is_stricter && (line.rule.is_some() || is_too_long) {
+        if is_stricter && (line.rule.is_some() || line.always_asks || is_too_long) {
             judgement = line;
         }
     }
@@ -155,6 +203,7 @@ fn too_long(bytes: usize) -> Evaluation {
              {MAX_LINE_BYTES}; write the text into a file and run a command that reads the file"
         ),
         segments: Vec::new(),
+        always_asks: false,
     }
 }
 
@@ -330,6 +379,7 @@ fn evaluation(rules: &CallerRules<'_>, found: RuleMatches) -> Evaluation {
         return Evaluation {
             verdict: None,
             rule: None,
+            always_asks: false,
             reason: "no rule speaks of it".to_owned(),
             segments: Vec::new(),
         };
@@ -343,6 +393,7 @@ fn evaluation(rules: &CallerRules<'_>, found: RuleMatches) -> Evaluation {
     Evaluation {
         verdict: Some(verdict),
         rule: rules.rule_ref(number).cloned(),
+        always_asks: false,
         reason: reason.to_owned(),
         segments: Vec::new(),
     }

@@ -1,9 +1,10 @@
 //! What rules say of one command.
 #![deny(clippy::indexing_slicing)]
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
-use toolcrib_shell_parser::{Interpretation, Word};
+use toolcrib_shell_parser::{Interpretation, OwnAction, Word};
 
 use super::command_pattern::{CommandPattern, glob_matches, glob_may_match, words_match};
 use super::index::CommandRules;
@@ -242,32 +243,33 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// The allow rule that covers a command as it stands, or past programs that change nothing.
+    /// The allow rule that covers a command as written, or past wrappers that change nothing.
     pub(super) fn match_allow(&mut self, readings: &[Interpretation]) -> Option<u32> {
         let mut found = RuleMatches::default();
         for reading in readings.iter().filter(|reading| reading.for_allow) {
             // What xargs adds is not known, and no block: a rule that lets anything follow covers it.
-            self.allow_walk(reading.words(), &mut found);
+            self.allow_walk(reading, &mut found);
         }
         found.allow.filter(|_| !self.is_exhausted())
     }
 
-    fn allow_walk<'w>(
-        &mut self,
-        mut words: impl Iterator<Item = &'w Word> + Clone,
-        found: &mut RuleMatches,
-    ) {
+    fn allow_walk(&mut self, reading: &Interpretation, found: &mut RuleMatches) {
+        let actions = OwnActions::new(reading);
         let index = self.index;
+        let mut words = reading.words();
         let mut at = Trie::ROOT;
-        while let Some(branch) = index.allow.branch(at) {
-            for rule in &branch.open {
-                self.rules.add(found, *rule, MatchKind::Yes);
+        for count in 0.. {
+            let Some(branch) = index.allow.branch(at) else { return };
+            if !branch.open.is_empty() && actions.are_named_by(count) {
+                for rule in &branch.open {
+                    self.rules.add(found, *rule, MatchKind::Yes);
+                }
             }
             if !branch.patterns.is_empty() {
-                self.allow_patterns(branch, words.clone(), found);
+                self.allow_patterns(branch, words.clone(), &actions, found);
             }
             let Some(word) = words.next() else {
-                for rule in &branch.exact {
+                for rule in branch.exact.iter().filter(|_| actions.are_named_by(count)) {
                     self.rules.add(found, *rule, MatchKind::Yes);
                 }
                 return;
@@ -279,25 +281,53 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// Patterns behind the words that lead to a branch.
+    /// Patterns behind the words that lead to a branch; `rest` are the words after those.
     fn allow_patterns<'w>(
         &mut self,
         branch: &Branch,
-        words: impl Iterator<Item = &'w Word>,
+        rest: impl Iterator<Item = &'w Word>,
+        actions: &OwnActions<'_>,
         found: &mut RuleMatches,
     ) {
         if self.is_exhausted() {
             return;
         }
-        let Some(words) = words.map(known).collect::<Option<Vec<&str>>>() else { return };
-        self.spend(words.iter().map(|word| word.len().saturating_add(1)).sum());
+        let Some(rest) = rest.map(known).collect::<Option<Vec<&str>>>() else { return };
+        self.spend(rest.iter().map(|word| word.len().saturating_add(1)).sum());
         for number in &branch.patterns {
             let Some(rule) = self.rules.get(*number) else { continue };
             let RulePattern::Command(pattern) = &rule.what else { continue };
-            if goes_on(pattern, branch.depth, &words) {
+            if goes_on(pattern, branch.depth, &rest) && actions.are_named_in(pattern) {
                 self.rules.add(found, *number, MatchKind::Yes);
             }
         }
+    }
+}
+
+/// What the program of a command does by options, operands or a language of its own.
+struct OwnActions<'c> {
+    reading: &'c Interpretation,
+    /// Computed when the first rule fits, because most commands fit none.
+    actions: LazyCell<Vec<OwnAction>, Box<dyn FnOnce() -> Vec<OwnAction> + 'c>>,
+}
+
+impl<'c> OwnActions<'c> {
+    fn new(reading: &'c Interpretation) -> Self {
+        Self { reading, actions: LazyCell::new(Box::new(|| reading.own_actions())) }
+    }
+
+    /// Whether the first words of a rule name everything that the program does by itself.
+    fn are_named_by(&self, count: usize) -> bool {
+        self.actions.iter().all(|action| action.word < count)
+    }
+
+    /// Whether the words of a pattern do: those without a `*`.
+    fn are_named_in(&self, pattern: &CommandPattern) -> bool {
+        let (own, _) = pattern.words();
+        self.actions.iter().all(|action| {
+            let word = self.reading.words().nth(action.word).and_then(known);
+            word.is_some_and(|word| own.iter().any(|own| own == word))
+        })
     }
 }
 

@@ -2,10 +2,11 @@
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::Verdict;
-use toolcrib_shell_parser::{AllowBlocker, CommandLine, Kind, Segment, Word};
+use toolcrib_shell_parser::{AllowBlocker, CommandLine, Kind, OwnActionKind, Segment, Word};
 
 use super::evaluate_command::CommandMatcher;
 use super::evaluation::{Evaluation, SegmentEvaluation};
+use super::floor::Floor;
 use super::index::Index;
 use super::matches::{CallerRules, RuleMatches};
 use super::path_pattern::{Extent, MatchKind, Workspace};
@@ -38,10 +39,14 @@ pub(super) fn evaluate<'a>(
 ) -> Evaluation {
     let mut commands = CommandMatcher::new(&index.commands, rules);
     let place = LineContext { workspace, moves: line.segments.iter().any(moves) };
+    let mut floor = Floor::new(line, workspace);
     let parts: Vec<SegmentResult> = line
         .segments
         .iter()
-        .map(|segment| evaluate_segment(index, &mut commands, segment, &place, every))
+        .map(|segment| {
+            let part = evaluate_segment(index, &mut commands, segment, &place, every);
+            part.with_floor(floor.reason(segment))
+        })
         .collect();
     let mut judgement = combine(rules, &parts, line, every);
     if index.hosts.iter().any(|rule| rules.get(*rule).is_some())
@@ -50,6 +55,10 @@ pub(super) fn evaluate<'a>(
         judgement.reason.push_str(
             "; rules on domains say nothing about curl and wget: only the sandbox's network limits hold there",
         );
+    }
+    for note in concealed_words(index, rules, line, &place) {
+        judgement.reason.push_str("; ");
+        judgement.reason.push_str(&note);
     }
     judgement.segments = line
         .segments
@@ -72,7 +81,25 @@ struct SegmentResult {
     reason: Option<String>,
     /// Whether nothing has to be said of it for the line to be allowed.
     is_free: bool,
+    /// Whether it asks whatever rules say.
+    always_asks: bool,
     shown: String,
+}
+
+impl SegmentResult {
+    /// The same with what always asks, which only a deny rule overrules.
+    fn with_floor(self, reason: Option<String>) -> Self {
+        match reason {
+            Some(reason) if self.verdict != Some(Verdict::Deny) => Self {
+                verdict: Some(Verdict::Ask),
+                rule: self.rule.filter(|_| self.verdict == Some(Verdict::Ask)),
+                reason: Some(format!("always asks: {reason}")),
+                always_asks: true,
+                ..self
+            },
+            _ => self,
+        }
+    }
 }
 
 fn evaluate_segment(
@@ -105,7 +132,14 @@ fn evaluate_segment(
         (None, Some(mystery)) => (Some(Verdict::Ask), None, Some(mystery)),
         (None, None) => allowed(commands, segment, every, is_free),
     };
-    SegmentResult { verdict, rule, reason, is_free, shown: shown(&segment.text) }
+    SegmentResult {
+        verdict,
+        rule,
+        reason,
+        is_free,
+        always_asks: false,
+        shown: shown(&segment.text),
+    }
 }
 
 fn allowed(
@@ -161,10 +195,53 @@ fn redirection(
     found
 }
 
+/// Most words of a line that are compared with the paths that rules deny, and most that are named.
+const MAX_COMPARED_WORDS: usize = 256;
+const MAX_NAMED_WORDS: usize = 3;
+
+/// Words of a line that are paths which rules deny, as sentences: such a line runs, and its programs
+/// do not find the file, or cannot change it.
+fn concealed_words(
+    index: &Index,
+    rules: &mut CallerRules<'_>,
+    line: &CommandLine,
+    place: &LineContext<'_>,
+) -> Vec<String> {
+    if index.reads.is_empty() && index.edits.is_empty() {
+        return Vec::new();
+    }
+    let words = line.segments.iter().filter_map(|segment| segment.readings.last());
+    let words = words.flat_map(|reading| reading.args().iter());
+    let mut notes = Vec::new();
+    for word in words.take(MAX_COMPARED_WORDS) {
+        let Word::Known(text) = word else { continue };
+        let subject = place.workspace.subject(text, Extent { within: true, ..Extent::default() });
+        let parts = subject.first_parts(place.workspace);
+        for (paths, what) in [
+            (&index.reads, "the sandbox hides it from programs"),
+            (&index.edits, "programs in the sandbox cannot change it"),
+        ] {
+            let denying = paths.candidates(parts.as_deref()).find_map(|number| {
+                let rule = rules.get(number).filter(|rule| rule.denies_paths())?;
+                let RulePattern::Path(pattern) = &rule.what else { return None };
+                let fit = pattern.match_strictly(&subject, place.workspace);
+                (fit == MatchKind::Yes).then_some(&rule.named)
+            });
+            if let Some(rule) = denying {
+                notes.push(format!("{} denies `{}`: {what}", rule.rule, shown(text)));
+            }
+            if notes.len() >= MAX_NAMED_WORDS {
+                return notes;
+            }
+        }
+    }
+    notes
+}
+
 /// Where a line runs.
 struct LineContext<'a> {
     workspace: &'a Workspace,
-    /// Whether it goes elsewhere on its way: then nobody can say which file a relative path is.
+    /// Whether it changes the working directory: then the file of a relative path is unknown.
     moves: bool,
 }
 
@@ -194,12 +271,15 @@ fn says_where(argument: &Word) -> bool {
     }
 }
 
-/// Why nobody can know what a part would run.
+/// Why the program of a part is unknown.
 fn unreadable_block(block: &AllowBlocker) -> Option<String> {
     match block {
         AllowBlocker::ComputedName(text) => {
             Some(format!("which program `{}` runs is not known before it runs", shown(text)))
         }
+        AllowBlocker::UnknownInput(name) => Some(format!(
+            "what {name} runs is not known before it runs: its program comes from another command"
+        )),
         AllowBlocker::Unparsed(text) => Some(format!("`{}` is not understood", shown(text))),
         AllowBlocker::Assignment(_) | AllowBlocker::Expansion(_) | AllowBlocker::Writes(_) => None,
     }
@@ -223,7 +303,7 @@ fn blocked(segment: &Segment) -> Option<String> {
     if matches!(segment.kind, Kind::Redirection { writes: true, .. }) {
         return Some("no allow rule covers a file that a line writes".to_owned());
     }
-    segment.blocks.first().map(|block| match block {
+    let block = segment.blocks.first().map(|block| match block {
         AllowBlocker::Assignment(text) => {
             format!("no allow rule covers a command with variables set for it: `{}`", shown(text))
         }
@@ -234,9 +314,29 @@ fn blocked(segment: &Segment) -> Option<String> {
         AllowBlocker::Writes(text) => {
             format!("no allow rule covers a file that a line writes: `{}`", shown(text))
         }
-        AllowBlocker::ComputedName(text) | AllowBlocker::Unparsed(text) => {
+        AllowBlocker::ComputedName(text)
+        | AllowBlocker::UnknownInput(text)
+        | AllowBlocker::Unparsed(text) => {
             format!("`{}` is not known before it runs", shown(text))
         }
+    });
+    block.or_else(|| own_action(segment))
+}
+
+/// What the program does by itself, which an allow rule has to name.
+fn own_action(segment: &Segment) -> Option<String> {
+    let reading = segment.readings.iter().find(|reading| reading.for_allow)?;
+    let action = reading.own_actions().into_iter().next()?;
+    let does = match action.kind {
+        OwnActionKind::Runs => "runs something by itself",
+        OwnActionKind::Writes => "writes a file by itself",
+        OwnActionKind::Deletes => "deletes something by itself",
+    };
+    Some(match reading.words().nth(action.word) {
+        Some(Word::Known(text) | Word::Unknown(text)) => {
+            format!("an allow rule has to name `{}`, with which the program {does}", shown(text))
+        }
+        None => "no allow rule covers a program that gets its commands as input".to_owned(),
     })
 }
 
@@ -270,6 +370,7 @@ fn combine(
     let say = |verdict: Option<Verdict>, rule: Option<u32>, reason: String| Evaluation {
         verdict,
         rule: rule.and_then(|rule| rules.rule_ref(rule)).cloned(),
+        always_asks: false,
         reason,
         segments: Vec::new(),
     };
@@ -282,6 +383,11 @@ fn combine(
     }
     if let Some(rule) = every.deny {
         return say(Some(Verdict::Deny), Some(rule), "a rule denies every line".to_owned());
+    }
+    if let Some(part) = parts.iter().find(|part| part.always_asks) {
+        let why = part.reason.as_deref().unwrap_or_default();
+        let reason = format!("a person must see this part: `{}` ({why})", part.shown);
+        return Evaluation { always_asks: true, ..say(Some(Verdict::Ask), part.rule, reason) };
     }
     // One with a rule says more.
     let asks = parts.iter().find(|part| part.verdict == Some(Verdict::Ask) && part.rule.is_some());

@@ -44,6 +44,8 @@ pub struct Evaluation {
     pub verdict: Option<Verdict>,
     /// The rule that decides.
     pub rule: Option<RuleRef>,
+    /// Whether the call always asks: no rule, preset or grant allows it.
+    pub always_asks: bool,
     /// Why, in words.
     pub reason: String,
     /// Parts of a command line, in their order; empty for other calls.

@@ -3,18 +3,18 @@
 
 use url::{Host, Url};
 
-/// A host, or what stands below one.
+/// A host, or the hosts below one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPattern {
     /// As an address has it: lower case, in its ASCII form, without a last dot. Empty = every host.
     host: String,
-    /// Only what stands below it: `*.example.com`.
+    /// Only the hosts below it: `*.example.com`.
     below_only: bool,
     is_name: bool,
 }
 
 impl HostPattern {
-    /// Reads what stands behind `domain:`.
+    /// Reads the text after `domain:`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self { host: String::new(), below_only: false, is_name: true });

@@ -10,7 +10,7 @@ use toolcrib_core::Verdict;
 
 use super::dangerous_patterns;
 use super::evaluation::RuleQuery;
-use super::operation_classes::{self, SHELL, SpecifierKind};
+use super::operation_classes::{self, PathAccess, SHELL, SpecifierKind};
 use super::rule::{Rule, RulePattern};
 use super::rule_scope::RuleScope;
 use super::rule_set::RuleSet;
@@ -47,6 +47,9 @@ impl From<Finding> for RuleError {
 
 /// Folders of the root that people mean when they write `/etc/passwd`.
 const OF_ROOT: &[&str] = &["etc", "usr", "home", "root", "proc", "sys", "dev", "boot", "Users"];
+
+/// What no sandbox can keep from a program that may read a repository.
+const GIT_KEEPS: &str = "programs in a sandbox find nothing there, but git keeps what was committed, and they can read that from the objects of the repository; your own tools and hooks, and commands that you allow without a sandbox, are not confined";
 
 /// What is to be said of rules, and those that can be read.
 pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Finding>, Vec<Rule>) {
@@ -177,6 +180,9 @@ fn remarks(written: &RuleSource, rule: &Rule, now_ms: i64) -> Vec<String> {
             "one / begins at the folder of the rule file; for the root of the disk write //{}",
             rest.trim_end_matches(')')
         ));
+    }
+    if rule.denies_paths() && rule.target.group() == Some(PathAccess::Read) {
+        said.push(GIT_KEEPS.to_owned());
     }
     if rule.effect == Verdict::Allow && rule.layer == Layer::Untrusted {
         said.push(

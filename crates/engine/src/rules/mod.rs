@@ -1,16 +1,19 @@
 //! Rules that people write: allow, ask and deny for calls, in the syntax they know, with their own examples.
 //!
 //! Read from text (`target`, `command`, `path`, `host`, `argument`, `scope`), checked (`lint`, `danger_table`), sorted so that a call meets only
-//! the rules about it (`index`, `trie`), and asked (`judge`, `judge_line`, `judge_command`).
+//! the rules about it (`index`, `trie`), and asked (`judge`, `judge_line`, `judge_command`). `floor` has what always asks, `same_command` the
+//! tools that are commands.
 
 mod argument_pattern;
 mod command_pattern;
 mod dangerous_patterns;
 mod dangerous_programs;
+mod denied_paths;
 mod evaluate;
 mod evaluate_command;
 mod evaluate_line;
 mod evaluation;
+mod floor;
 mod host_pattern;
 mod index;
 mod lint;
@@ -22,6 +25,7 @@ mod rule;
 mod rule_scope;
 mod rule_set;
 mod rule_source;
+mod same_command;
 mod target;
 
 pub use evaluation::{Evaluation, RuleQuery, SegmentEvaluation};

@@ -151,7 +151,8 @@ pub(super) struct PathUse {
     pub(super) destroys: bool,
 }
 
-const PATH: &[&str] = &[
+/// Names of the argument with a path.
+pub(super) const PATH: &[&str] = &[
     "path",
     "paths",
     "file_path",
@@ -164,8 +165,10 @@ const PATH: &[&str] = &[
     "dir",
     "root",
 ];
-const FROM: &[&str] = &["from", "source", "src", "from_path"];
-const TO: &[&str] = &["to", "destination", "dest", "to_path"];
+/// Names of the argument with the path that a call moves or copies.
+pub(super) const FROM: &[&str] = &["from", "source", "src", "from_path"];
+/// Names of the argument with the path that it becomes.
+pub(super) const TO: &[&str] = &["to", "destination", "dest", "to_path"];
 
 const DEFAULT_USE: PathUse = PathUse {
     arguments: PATH,

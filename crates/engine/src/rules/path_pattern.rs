@@ -1,16 +1,18 @@
 //! Patterns of paths, as gitignore files have them, with the anchors that people know, and the paths that they are compared with.
 #![deny(clippy::indexing_slicing)]
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 use std::sync::OnceLock;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use toolcrib_core::DenialReach;
 
 /// Links that are followed before a path counts as leading nowhere (Linux: 40).
 const MAX_LINKS: usize = 40;
 
-/// Stands for whatever is inside a folder.
+/// Matches everything inside a folder.
 const ANYTHING: &str = "\u{1}";
 
 /// Where a pattern begins.
@@ -163,21 +165,8 @@ impl PathPattern {
         if self.line.is_empty() {
             return MatchKind::Yes;
         }
-        let mut bases: Vec<&Path> = match &self.base {
-            Base::Workspace => {
-                std::iter::once(&*workspace.lexical).chain(workspace.real.as_deref()).collect()
-            }
-            Base::Folder(folder) => vec![folder],
-        };
-        let real_base = match &self.base {
-            Base::Folder(folder) if subject.real.is_some() => follow(folder),
-            _ => None,
-        };
-        bases.extend(real_base.as_deref());
-        if self.is_floating() {
-            bases.push(Path::new("/"));
-        }
         let mut best = if subject.is_lost { MatchKind::Could } else { MatchKind::No };
+        let bases = self.strict_bases(workspace, subject.real.is_some());
         for path in subject.paths() {
             for base in &bases {
                 best = best.max(self.fits_at(path, base, subject));
@@ -187,6 +176,35 @@ impl PathPattern {
             }
         }
         best
+    }
+
+    /// Where the pattern begins, as deny and ask rules mean it; `follows` adds where that leads.
+    fn strict_bases<'a>(&'a self, workspace: &'a Workspace, follows: bool) -> Vec<Cow<'a, Path>> {
+        let mut bases: Vec<Cow<'_, Path>> = match &self.base {
+            Base::Workspace => {
+                let all = std::iter::once(&*workspace.lexical).chain(workspace.real.as_deref());
+                all.map(Cow::from).collect()
+            }
+            Base::Folder(folder) => {
+                let real = follows.then(|| follow(folder)).flatten();
+                std::iter::once(Cow::from(&**folder)).chain(real.map(Cow::from)).collect()
+            }
+        };
+        if self.is_floating() {
+            bases.push(Path::new("/").into());
+        }
+        bases
+    }
+
+    /// The pattern where it begins, for deciding about many real paths without following links for
+    /// each; `None` if it is about every path, wherever it is.
+    pub(super) fn anchored(&self, workspace: &Workspace) -> Option<AnchoredPattern> {
+        let bases = self.strict_bases(workspace, true).into_iter();
+        let mut bases: Vec<PathBuf> =
+            bases.map(Cow::into_owned).filter(|base| base.is_absolute()).collect();
+        bases.sort_unstable();
+        bases.dedup();
+        (!self.is_all()).then(|| AnchoredPattern { pattern: self.clone(), bases })
     }
 
     fn fits_at(&self, path: &Path, base: &Path, subject: &PathSubject) -> MatchKind {
@@ -210,8 +228,19 @@ impl PathPattern {
             return true;
         }
         let parts = self.line.split('/').filter(|part| !part.is_empty());
-        let plain: PathBuf = parts.take_while(|part| is_plain(part)).collect();
+        // Without `**`, a pattern of two parts is about nothing three folders deep, except below
+        // what it matches itself.
+        if !self.line.contains("**") && folder.components().count() >= parts.clone().count() {
+            return false;
+        }
+        let plain = self.plain_prefix();
         plain.starts_with(folder) || folder.starts_with(&plain)
+    }
+
+    /// The parts of the pattern before the first one with a placeholder.
+    fn plain_prefix(&self) -> PathBuf {
+        let parts = self.line.split('/').filter(|part| !part.is_empty());
+        parts.take_while(|part| is_plain(part)).collect()
     }
 
     /// Whether it is about a path, as allow rules mean it: by text and by where it leads.
@@ -256,6 +285,54 @@ impl PathPattern {
     }
 }
 
+/// A deny rule's pattern with the folders where it begins, for deciding about many real paths.
+#[derive(Debug, Clone)]
+pub(super) struct AnchoredPattern {
+    pattern: PathPattern,
+    bases: Vec<PathBuf>,
+}
+
+/// Names that stand for any file in a folder: two, so that a pattern such as `?` is not taken for
+/// all of them.
+const ANY_NAMES: [&str; 2] = [ANYTHING, "\u{1}\u{2}.\u{3}"];
+
+impl AnchoredPattern {
+    /// Whether it is about a path, or about a folder above it.
+    pub(super) fn is_about(&self, path: &Path) -> bool {
+        let fits = |base: &PathBuf| {
+            path.strip_prefix(base).is_ok_and(|relative| self.pattern.matches(relative, true))
+        };
+        self.bases.iter().any(fits)
+    }
+
+    /// How far it reaches into a folder.
+    pub(super) fn reach_into(&self, folder: &Path) -> DenialReach {
+        let reach = |base: &PathBuf| {
+            let Ok(relative) = folder.strip_prefix(base) else {
+                return match base.starts_with(folder) {
+                    true => DenialReach::Something,
+                    false => DenialReach::Nothing,
+                };
+            };
+            if ANY_NAMES.iter().all(|name| self.pattern.matches(&relative.join(name), true)) {
+                DenialReach::Everything
+            } else if self.pattern.could_be_below(relative) {
+                DenialReach::Something
+            } else {
+                DenialReach::Nothing
+            }
+        };
+        self.bases.iter().map(reach).max().unwrap_or(DenialReach::Nothing)
+    }
+
+    /// The deepest paths that contain all that it is about.
+    pub(super) fn scopes(&self) -> impl Iterator<Item = PathBuf> {
+        let prefix =
+            if self.pattern.is_floating() { PathBuf::new() } else { self.pattern.plain_prefix() };
+        self.bases.iter().map(move |base| base.join(&prefix))
+    }
+}
+
 impl Workspace {
     /// The workspace folder of a call; empty = none.
     pub(super) fn new(folder: &str) -> Self {
@@ -265,6 +342,12 @@ impl Workspace {
         let lexical = normalise(Path::new(folder));
         let real = lexical.is_dir().then(|| follow(&lexical)).flatten();
         Self { lexical, real }
+    }
+
+    /// Its folder as written and where that leads; none without a workspace.
+    pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
+        let lexical = Some(self.lexical.as_path()).filter(|folder| !folder.as_os_str().is_empty());
+        lexical.into_iter().chain(self.real.as_deref())
     }
 
     /// A path of a call in it.
@@ -313,7 +396,7 @@ impl PathSubject {
     }
 }
 
-/// The home folder of whoever runs this program.
+/// The home folder of the user of this process.
 pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }

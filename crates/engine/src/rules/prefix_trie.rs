@@ -29,7 +29,7 @@ pub(super) struct Branch {
     children: HashMap<Box<str>, Node, foldhash::fast::RandomState>,
     /// Rules that end here.
     pub(super) exact: Vec<u32>,
-    /// Rules that end here, whatever follows.
+    /// Rules that end here and match any words after.
     pub(super) open: Vec<u32>,
     /// Rules that go on with a pattern.
     pub(super) patterns: Vec<u32>,

@@ -84,7 +84,7 @@ impl Rule {
         }
     }
 
-    /// Whether it can say anything: allow rules of a workspace that nobody trusts cannot.
+    /// Whether it can say anything: allow rules of an untrusted workspace cannot.
     pub(super) fn counts(&self) -> bool {
         self.effect != Verdict::Allow || self.layer != Layer::Untrusted
     }

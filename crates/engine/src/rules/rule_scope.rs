@@ -90,6 +90,11 @@ impl RuleScope {
             && self.holds_in(caller.workspace)
     }
 
+    /// Whether it holds for some caller in a workspace.
+    pub(super) fn holds_for_any(&self, workspace: &str, now_ms: i64) -> bool {
+        !self.has_ended(now_ms) && self.holds_in(workspace)
+    }
+
     fn holds_in(&self, workspace: &str) -> bool {
         if self.workspaces.is_empty() {
             return true;

@@ -26,6 +26,8 @@ struct Inner {
     written: Vec<RuleSource>,
     rules: Vec<Rule>,
     index: Index,
+    /// Whether a rule denies single paths.
+    denies_paths: bool,
 }
 
 impl RuleSet {
@@ -56,14 +58,29 @@ impl RuleSet {
         if !faults.is_empty() {
             return Err(faults);
         }
-        let index = Index::new(&rules);
-        Ok(Self { inner: Arc::new(Inner { written, rules, index }) })
+        Ok(Self::with(written, rules))
     }
 
     /// Rules that were read before, for the examples of one.
     pub(super) fn of_rules(rules: Vec<Rule>) -> Self {
+        Self::with(Vec::new(), rules)
+    }
+
+    fn with(written: Vec<RuleSource>, rules: Vec<Rule>) -> Self {
         let index = Index::new(&rules);
-        Self { inner: Arc::new(Inner { written: Vec::new(), rules, index }) }
+        let denies_paths = rules.iter().any(Rule::denies_paths);
+        Self { inner: Arc::new(Inner { written, rules, index, denies_paths }) }
+    }
+
+    /// The rules as they were read.
+    pub(super) fn rules(&self) -> &[Rule] {
+        &self.inner.rules
+    }
+
+    /// Whether a rule denies single paths to a caller.
+    #[must_use]
+    pub fn has_path_denials(&self) -> bool {
+        self.inner.denies_paths
     }
 
     /// What is to be said of rules: all that [`RuleSet::compile`] refuses, and warnings. In the order of the rules.
@@ -96,7 +113,7 @@ impl RuleSet {
         self.evaluate_as(asked, ToolContext::default())
     }
 
-    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and a program of somebody's
+    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and an external tool
     /// that runs command lines is judged by the rules that deny or ask about them.
     #[must_use]
     pub fn evaluate_tool(&self, asked: &RuleQuery<'_>, spec: &ToolSpec) -> Evaluation {
@@ -133,7 +150,7 @@ impl RuleSet {
     }
 }
 
-fn caller<'a>(asked: &RuleQuery<'a>) -> Caller<'a> {
+pub(super) fn caller<'a>(asked: &RuleQuery<'a>) -> Caller<'a> {
     Caller {
         agent: asked.agent,
         channel: asked.channel,

@@ -23,7 +23,7 @@ pub struct RuleText {
     /// Why it is there: shown wherever it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Calls that it must match, checked when it is loaded: what stands inside the brackets of a rule.
+    /// Calls that it must match, checked when it is loaded: the text inside the brackets of a rule.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
     /// Calls that it must not match, checked when it is loaded.
@@ -37,21 +37,21 @@ pub struct RuleText {
     pub is_unsafe: bool,
 }
 
-/// Whose rule it is: stronger ones first. The strictest verdict wins whatever the layer; the layer says who may loosen.
+/// Whose rule it is: stronger ones first. The strictest verdict wins in every layer; the layer says who may loosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {
-    /// Of whoever runs the machine.
+    /// Of the operator of the machine.
     Managed,
     /// Of the person.
     User,
     /// Of a workspace that the person trusts.
     Project,
-    /// Of a workspace that nobody has trusted: its allow rules count for nothing.
+    /// Of an untrusted workspace: its allow rules have no effect.
     Untrusted,
 }
 
-/// A rule with where it stands.
+/// A rule with its file and line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleSource {
     /// The rule.

@@ -22,7 +22,7 @@ pub(super) fn encoded_forms(value: &str) -> BTreeSet<Vec<u8>> {
     forms.whole(value);
     forms.whole(value.trim());
     if value.contains('\n') {
-        // Whoever numbers, indents or searches lines shows one at a time; frames of keys are no secret.
+        // Tools that number, indent or search lines show one at a time; frames of keys are no secret.
         for line in value.lines().map(str::trim).filter(|line| !line.starts_with("-----")) {
             forms.whole(line);
         }

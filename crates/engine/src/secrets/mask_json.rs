@@ -45,6 +45,37 @@ pub(crate) fn restore(written: &Value, shown: &Value, real: &Value) -> Value {
     }
 }
 
+/// Whether changed arguments still hold a masked value, which would be put back. An unchanged
+/// document holds it rightly: exactly that call was asked about.
+pub(crate) fn keeps_mask(written: &Value, shown: &Value, real: &Value) -> bool {
+    written != shown && restore(written, shown, real) != *written
+}
+
 fn restore_at(written: &Value, pair: Option<(&Value, &Value)>) -> Value {
     pair.map_or_else(|| written.clone(), |(shown, real)| restore(written, shown, real))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_mask_is_kept_only_where_something_else_changes_beside_it() {
+        let real = json!({"url": "https://a", "key": "s3cr3t", "to": [{"pin": "s3cr3t"}, "b"]});
+        let shown = json!({"url": "https://a", "key": "***", "to": [{"pin": "***"}, "b"]});
+        let check = |written: Value, expected: bool| {
+            assert_eq!(keeps_mask(&written, &shown, &real), expected, "{written}");
+        };
+        check(shown.clone(), false);
+        check(json!({"url": "https://b", "key": "***"}), true);
+        check(json!({"url": "https://a", "key": "***"}), true);
+        check(json!({"url": "https://a", "key": "own", "to": [{"pin": "***"}, "c"]}), true);
+        check(json!({"url": "https://b", "key": "own", "to": [{"pin": "own"}, "b"]}), false);
+        check(json!({"url": "https://b"}), false);
+        // It does not stand for the secret in another place.
+        check(json!({"url": "***"}), false);
+        let plain = json!({"text": "***", "to": "a"});
+        assert!(!keeps_mask(&json!({"text": "***", "to": "b"}), &plain, &plain));
+    }
 }

@@ -22,6 +22,6 @@ mod stream_mask;
 mod tests;
 
 pub use known_secrets::Secrets;
-pub(crate) use mask_json::restore;
+pub(crate) use mask_json::{keeps_mask, restore};
 pub use sealing::Sealing;
 pub use stream_mask::{StreamMask, TextMask};

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 /// Bytes that every form begins with; the shortest secret has as many.
 pub(super) const PREFIX: usize = 8;
-/// What stands in place of a secret.
+/// Replaces a secret.
 const MASK: &[u8] = b"***";
 /// Beginnings up to which the automaton is a table, the fastest form: some MB at most.
 const TABLE: usize = 4000;
@@ -114,7 +114,7 @@ enum ScanMatch {
     Nothing,
     /// The longest form that is there has so many bytes.
     Whole(usize),
-    /// More has to come before anybody can tell.
+    /// More input is needed to decide.
     Undecided,
 }
 

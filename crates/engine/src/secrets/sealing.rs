@@ -49,7 +49,7 @@ impl Sealing {
         self.secrets.occurs_in(text) || text.starts_with(SEALED)
     }
 
-    /// A text, sealed whatever it holds.
+    /// A text that is always sealed.
     ///
     /// # Errors
     /// [`SealError`] when it cannot be sealed.

@@ -117,7 +117,7 @@ fn what_a_person_left_masked_means_what_stood_there() {
     check(json!("***"), json!("***"));
 }
 
-/// The forms that are promised, each written by somebody else's code.
+/// The documented forms, each written by a library that is not ours.
 fn promised(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -20,7 +20,7 @@ use toolcrib_core::{
 use super::phase::{Approved, Budgeted, Plan, Ruled};
 use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::CallState;
-use crate::resume::decisions::denied_by;
+use crate::resume::decisions::{NO_APPROVER, denied_by};
 use crate::resume::expired::expired_error;
 use crate::resume::resumed_call::ResumedCall;
 pub(crate) use inbox::{ChannelAction, channel_action};
@@ -116,7 +116,7 @@ async fn ask_approver(
         Some(Ok(ApproverReply::Decided { decision, by })) => {
             apply_decision_now(call, request, decision, by).await
         }
-        Some(undecided) => match close(call, &request, "nobody").await {
+        Some(undecided) => match close(call, &request, NO_APPROVER).await {
             Some(record) => apply(call, ResumedCall { request, record }),
             None if undecided.is_ok() => no_approver(call, &request.reasons),
             None => {
@@ -187,6 +187,11 @@ async fn without_grant(
     };
     let mut open = Vec::new();
     for ask in asks {
+        // No grant answers what always asks, not even one that was stored by hand.
+        if ask.kind.always_asks() {
+            open.push(ask.clone());
+            continue;
+        }
         let grant = call.engine().grants.find(query, ask.kind).await;
         if !matches!(grant, Ok(Some(_))) {
             open.push(ask.clone());
@@ -236,7 +241,7 @@ async fn apply_decision_now(
     let engine = Arc::clone(call.engine());
     let record = match engine.decisions().record(request.id, record).await {
         Ok(record) => record,
-        // Another surface was faster: that decision stands.
+        // Another surface was faster: its decision holds.
         Err(DecideError::AlreadyDecided(first)) => *first,
         Err(DecideError::Expired) => DecisionRecord::expiry(now),
         Err(error) => {

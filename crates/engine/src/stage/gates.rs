@@ -1,5 +1,5 @@
-//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint stands
-//! whatever is allowed; a rule replaces the preset.
+//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint holds
+//! even where a rule allows; a rule replaces the preset.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,6 +15,7 @@ use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::CallState;
 use crate::gate::{Preset, PresetOwner};
 use crate::policy::ActivePolicy;
+use crate::role_access;
 use crate::view;
 
 pub(crate) fn run(call: &mut CallState, Assessed(plan): Assessed) -> StageResult<Ruled> {
@@ -65,7 +66,7 @@ pub(super) fn recheck(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     }
 }
 
-/// Whether nobody has switched the tool off, or taken it from the caller, since the call was received.
+/// Whether the tool is still on, and still the caller's, since the call was received.
 fn check_still_visible(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let name = &plan.tool().spec().name;
     let state = call.engine().registry.read();
@@ -111,9 +112,21 @@ fn evaluate(
         risk: assessed.risk,
         effect: assessed.effect,
         reach: assessed.reach,
+        unconfined: assessed.unconfined,
         extra_permissions: &assessed.permissions,
         labels: labels.unwrap_or(&unlabelled),
     };
+    let flags = &policy.settings.flags;
+    let role = &call.scope.view.role;
+    if let Some(flag) = role_access::call_denied(flags, role, &assessed.permissions) {
+        let reason = format!(
+            "{} is not allowed: it runs programs, and the flag {flag} is false. Do without that; only the owner changes it.",
+            call.operation()
+        );
+        let by = Decider::Gate;
+        let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };
+        return GateResult::Denied { error_type: ErrorType::PermissionDenied, ruling };
+    }
     let engine = call.engine();
     let mut votes = Votes::default();
     for gate in &policy.gates {
@@ -126,7 +139,10 @@ fn evaluate(
         ask: if switch.is_some() { Some(true) } else { tool.ask },
         switch,
         ruled: votes.allowed.is_some()
-            || votes.asks.iter().any(|(_, ask)| ask.kind == ReasonKind::Rule),
+            || votes
+                .asks
+                .iter()
+                .any(|(_, ask)| matches!(ask.kind, ReasonKind::Rule | ReasonKind::Floor)),
         innate: !tool.remote && tool.spec().tier == Tier::Innate,
     };
     let preset = engine.preset_of(&call.scope.context.agent, &policy.settings);
@@ -199,7 +215,7 @@ fn texts(asks: &[ApprovalReason]) -> String {
     asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// One gate's vote; whatever goes wrong in it denies.
+/// One gate's vote; an error or a panic in it denies.
 fn run_gate(gate: &Arc<dyn Gate>, proposal: &GateInput<'_>) -> Vote {
     let fault = match catch_unwind(AssertUnwindSafe(|| gate.evaluate(proposal))) {
         Ok(Ok(vote)) => return vote,

@@ -1,4 +1,5 @@
-//! Stage 11: "started" is recorded before anything runs. No intent record, no run.
+//! Stage 11: "started" is recorded before anything runs. No intent record, no run, except for a call
+//! that only reads while the disk is full.
 
 use std::sync::Arc;
 
@@ -10,9 +11,14 @@ use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::{CallState, StartFacts};
 use crate::resume::recorded::recorded_answer;
 
+/// Trace of a call that only reads on a full disk: a crash leaves nothing of it to find out, so the
+/// owner can look around while making room.
+const UNRECORDED_START: &str = "the disk is full: it only reads, so it runs without this record";
+
 pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> StageResult<Started> {
     let started_at = call.engine().clock.now_ms();
     let effect = plan.assessment.effect;
+    let only_reads = effect.only_reads();
     // Listed before the kill switch is read: an owner who engages it and then stops the running
     // calls misses none.
     call.mark_running(plan.tool(), effect, started_at);
@@ -36,6 +42,9 @@ pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> Stage
         }
         return Ok(StagePass::plain(Started(plan)));
     };
+    if only_reads && matches!(error, StoreError::Full(_)) {
+        return Ok(StagePass::changed(Started(plan), UNRECORDED_START));
+    }
     match &error {
         // The record may be there or not; its end is the end of that.
         StoreError::Failed(_) => {}
@@ -75,10 +84,10 @@ fn not_recorded(error: &StoreError) -> StageExit {
             "A call with this id was started before, so it was not run again. Send the call under a new id if it is meant as another one.".to_owned()
         }
         StoreError::Full(_) => {
-            "The call could not be recorded because the disk is full, so it was not run. It can be tried again when there is room.".to_owned()
+            "The call could not be recorded because the disk is full, so it was not run; nothing that was recorded is lost. It can be tried again when there is space.".to_owned()
         }
         StoreError::Busy(_) => {
-            "The call could not be recorded because the store is busy, so it was not run. Try again.".to_owned()
+            "The call could not be recorded because the store is busy, so it was not run; nothing that was recorded is lost. Try again.".to_owned()
         }
         error => format!("The call could not be recorded ({error}), so it was not run."),
     };

@@ -1,4 +1,4 @@
-//! Stage 0: the call is counted. From here on it gets its one outcome, whatever happens to it.
+//! Stage 0: the call is counted. From here on it gets its one outcome in every case.
 
 use toolcrib_core::ErrorType;
 

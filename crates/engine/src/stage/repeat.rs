@@ -1,12 +1,15 @@
 //! Stage 4: calls that a run repeats again and again are not run. The repeat guard compares whole
-//! batches of a run; calls of a script are exempt.
+//! batches of a run, and within a batch the calls that may change something; calls of a script are
+//! exempt.
 
+use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 use std::sync::OnceLock;
 
 use foldhash::fast::FixedState;
 use serde_json::Value;
-use toolcrib_core::{ErrorType, Origin, RawArgs, canonical_json};
+use toolcrib_core::defaults::REPEAT_LIMIT;
+use toolcrib_core::{CallId, Effect, ErrorType, Origin, RawArgs, canonical_json};
 
 use super::phase::{Decoded, Unrepeated};
 use super::step::{StagePass, StageResult, fail};
@@ -19,6 +22,8 @@ use crate::repeat_guard::Repeat;
 #[derive(Debug, Default)]
 pub(crate) struct RepeatVerdict {
     repeat: Option<Repeat>,
+    /// Calls that the batch has often enough without them.
+    surplus: HashSet<CallId>,
 }
 
 impl RepeatVerdict {
@@ -43,7 +48,8 @@ pub(crate) fn check_batch<'a>(
         return RepeatVerdict::default();
     };
     let mut signature = hasher().build_hasher();
-    let mut tools = Vec::new();
+    let (mut tools, mut surplus) = (Vec::new(), HashSet::new());
+    let mut times: HashMap<(u64, u64), usize> = HashMap::new();
     for call in calls.filter(|call| !polls(call)) {
         let name = name_hash(call);
         tools.push(name);
@@ -55,11 +61,23 @@ pub(crate) fn check_batch<'a>(
             (None, Some(args)) => value_hash(&args.value),
         };
         arguments.hash(&mut signature);
+        if changes_something(call) {
+            let times = times.entry((name, arguments)).or_default();
+            *times += 1;
+            if *times >= REPEAT_LIMIT {
+                surplus.insert(call.id);
+            }
+        }
     }
     if tools.is_empty() {
         return RepeatVerdict::default();
     }
-    RepeatVerdict { repeat: run.repeats().check(signature.finish(), &tools) }
+    RepeatVerdict { repeat: run.repeats().check(signature.finish(), &tools), surplus }
+}
+
+/// Whether a call of this tool may change something. Reading the same twice does no harm.
+fn changes_something(call: &CallState) -> bool {
+    call.facts.tool.as_ref().is_some_and(|tool| tool.spec().effect > Effect::Read)
 }
 
 /// Whether a call may repeat: its tool polls something, or it waited for a person and now goes on.
@@ -86,6 +104,15 @@ pub(crate) fn run(
 /// Whether the call is refused as part of a batch that repeats.
 pub(crate) fn check(call: &CallState, batch: &RepeatVerdict) -> StageResult<()> {
     let Some(repeat) = &batch.repeat else {
+        if batch.surplus.contains(&call.id) {
+            return fail(
+                ErrorType::RepeatedCall,
+                format!(
+                    "Your answer has this call {REPEAT_LIMIT} times or more; the first {} run, and this one was not run. Look at their results before you call it again.",
+                    REPEAT_LIMIT - 1
+                ),
+            );
+        }
         let watched = call.scope.run.is_some();
         return Ok(if watched { StagePass::plain(()) } else { StagePass::skipped(()) });
     };

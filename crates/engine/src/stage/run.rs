@@ -12,7 +12,7 @@ use futures_util::{FutureExt as _, poll};
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, ParentHandler, ParentOutcome,
-    ToolError, ToolOutput, defaults,
+    PathDenials, ToolError, ToolOutput, defaults, effective_channel,
 };
 
 use super::phase::{Finished, Plan, Started};
@@ -20,6 +20,7 @@ use super::step::{StageExit, StagePass, StageResult};
 use crate::artifact_streams::ProgressStreams;
 use crate::call_state::CallState;
 use crate::child_calls::{self, ChildCalls};
+use crate::rules::RuleQuery;
 use crate::safe_text;
 
 /// Characters of a panic's own words that are passed on.
@@ -79,7 +80,7 @@ async fn attempt(
     timeout: Duration,
 ) -> Result<ToolOutput, ToolError> {
     let (handler, effect) = (&plan.request.handler, plan.assessment.effect);
-    let ctx = context(call, begun, timeout);
+    let ctx = context(call, plan, begun, timeout);
     let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args()).await }).catch_unwind();
     let mut work = std::pin::pin!(work);
     if call.cancel.is_cancelled() {
@@ -89,7 +90,7 @@ async fn attempt(
     let ended = match poll!(work.as_mut()) {
         Poll::Ready(ended) => Ok(ended),
         Poll::Pending => tokio::select! {
-            // In this order: a tool that is done is done, whatever else happened meanwhile.
+            // In this order: a tool that has ended counts as ended, even if it was cancelled meanwhile.
             biased;
             ended = tokio::time::timeout(timeout, work) => ended,
             () = call.cancel.cancelled() => return Err(stopped(effect)),
@@ -113,7 +114,7 @@ fn streams(call: &CallState) -> Arc<dyn Streams> {
     }
 }
 
-fn context(call: &CallState, begun: Instant, timeout: Duration) -> CallCtx {
+fn context(call: &CallState, plan: &Plan, begun: Instant, timeout: Duration) -> CallCtx {
     CallCtx {
         call: call.id,
         run: call.scope.run.as_ref().map(|run| run.id),
@@ -123,7 +124,24 @@ fn context(call: &CallState, begun: Instant, timeout: Duration) -> CallCtx {
         cancel: call.cancel.clone(),
         deadline: begun.checked_add(timeout).unwrap_or(begun),
         streams: streams(call),
+        path_denials: path_denials(call, plan),
     }
+}
+
+/// The paths that the present rules keep from a call: a rule that was added since the call was
+/// received counts too.
+fn path_denials(call: &CallState, plan: &Plan) -> Arc<dyn PathDenials> {
+    let policy = call.engine().registry.policy();
+    let context = &call.scope.context;
+    policy.rules.denied_paths(&RuleQuery {
+        operation: call.operation(),
+        tool: plan.tool().spec().name.as_str(),
+        args: plan.args(),
+        agent: &context.agent,
+        channel: effective_channel(context, call.scope.origin),
+        workspace: &context.workspace,
+        now_ms: call.engine().clock.now_ms(),
+    })
 }
 
 /// One attempt of a call that makes calls. The time in which people decide about these is not its
@@ -140,7 +158,7 @@ async fn run_parent(
     // that decision which runs the parent now, it holds the lock already.
     let lock = call.engine().parent_locks.lock_for(call.id);
     let _alone = lock.try_lock().ok();
-    let ctx = context(call, begun, timeout);
+    let ctx = context(call, plan, begun, timeout);
     let children = ChildCalls::of(call);
     let ended = {
         let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args(), &children).await });
@@ -150,11 +168,13 @@ async fn run_parent(
             ended = child_calls::with_timeout(work.as_mut(), timeout, &children) => ended,
             () = call.cancel.cancelled() => {
                 call.attempts.child_time = children.busy();
+                call.attempts.unapproved_children = children.unapproved();
                 return Ok(Err(stopped(effect)));
             }
         }
     };
     call.attempts.child_time = children.busy();
+    call.attempts.unapproved_children = children.unapproved();
     match ended {
         // The caller knows this call, and not those that it makes.
         Some(Ok(Ok(ParentOutcome::Suspended(request)))) => {

@@ -1,13 +1,15 @@
-//! Stage 14: budgets, the repeat guard and observers learn how it ended, and the one outcome is recorded.
+//! Stage 14: budgets and the repeat guard learn how it ended, the one outcome is recorded, and then
+//! observers and the caller are told of it.
 
 use toolcrib_core::{
-    CallRecord, ErrorType, EventKind, ModelResult, Outcome, OutcomeKind, Settlement, Stage,
+    CallRecord, Effect, ErrorType, EventKind, ModelResult, Outcome, OutcomeKind, Settlement, Stage,
     StoreError, ToolError, defaults,
 };
 
 use super::step::StagePass;
 use super::{repeat, shape_result};
 use crate::call_state::{Admission, CallState};
+use crate::late_records::record_later;
 use crate::resume::recorded;
 use crate::safe_text;
 
@@ -28,32 +30,75 @@ pub(crate) async fn run(call: &mut CallState, result: Result<ModelResult, ToolEr
     call.notes = notes.map(|note| safe_text::sanitize_text(secrets, note)).collect();
     let failure = failure(&result);
     repeat::record_end(call, failure.as_ref());
-    notify_observers(call, result.as_ref().ok(), failure.as_ref());
     let kind = outcome_kind(&result);
     let failure = failure.map(|(error_type, message)| ToolError::new(error_type, message));
     let record = call.call_record(kind, failure.as_ref());
-    let mut outcome = call.outcome(kind, result);
+    let outcome = call.outcome(kind, result);
     crate::failpoint::hit("exit");
-    let stored = match store(call, record, &outcome).await {
-        Ok(StoredOutcome::Ours) => Ok(()),
+    let stored = store(call, &record, &outcome).await;
+    let (mut outcome, step) = match stored {
         Ok(StoredOutcome::Theirs(theirs)) => {
             call.mark_answered();
+            notify_observers(call, &theirs);
             return *theirs;
         }
-        Err(error) => Err(error),
+        Ok(StoredOutcome::Ours) if over => {
+            (outcome, StagePass::changed((), "the budget of the run is now used up"))
+        }
+        Ok(StoredOutcome::Ours) => (outcome, StagePass::plain(())),
+        Err(error) => {
+            let is_refused = matches!(error, StoreError::Conflict(_) | StoreError::Fenced { .. });
+            if !is_refused && !may_still_run(call, &outcome) {
+                record_later(call.engine(), settlement(call, record, &outcome));
+            }
+            let note = format!("the outcome could not be recorded: {error}");
+            (without_record(call, outcome, &error), StagePass::changed((), note))
+        }
     };
     crate::failpoint::hit("answer");
     call.mark_answered();
-    let step = match stored {
-        // The tool ran: its result is never thrown away because a record could not be written.
-        Err(error) => StagePass::changed((), format!("the outcome could not be recorded: {error}")),
-        Ok(()) if over => StagePass::changed((), "the budget of the run is now used up"),
-        Ok(()) => StagePass::plain(()),
-    };
+    // After the record: a log line or a count of an outcome must not contradict the store.
+    notify_observers(call, &outcome);
     // A passed stage never stops the call.
     let _ = call.record(Stage::Settle, Ok(step));
     outcome.report.stages.extend(call.take_trace());
     outcome
+}
+
+/// The answer of a call whose outcome could not be recorded.
+///
+/// The tool's result is never thrown away, but only a call that did not run, or that only reads on a
+/// full disk, keeps its outcome: nothing can be concluded wrongly from the missing record of these.
+/// A call that is accepted or approved and could not start has no end at all.
+fn without_record(call: &CallState, mut outcome: Outcome, error: &StoreError) -> Outcome {
+    let only_reads = outcome.report.effect.is_some_and(Effect::only_reads);
+    if outcome.report.attempts > 0 && !(only_reads && matches!(error, StoreError::Full(_))) {
+        return outcome.into_unrecorded(error);
+    }
+    match &outcome.result {
+        Err(why) if may_still_run(call, &outcome) => {
+            let text = format!(
+                "{} The call is accepted, so it may still run when the store works again: ask for it again later, and do not send it as a new call.",
+                why.message
+            );
+            let error = ToolError::new(ErrorType::UnknownOutcome, text);
+            Outcome { kind: error.error_type.outcome(), result: Err(error), ..outcome }
+        }
+        Err(why) if why.error_type == ErrorType::StoreFailed => outcome,
+        _ => {
+            outcome.notes.push(format!("This call could not be recorded ({error})."));
+            outcome
+        }
+    }
+}
+
+/// Whether a call that could not start is stored as one that is to run: another process, or a
+/// repeated request, will find it.
+fn may_still_run(call: &CallState, outcome: &Outcome) -> bool {
+    let is_stored = call.facts.approval.is_some() || call.scope.is_replay;
+    is_stored
+        && outcome.report.attempts == 0
+        && outcome.error_type() == Some(ErrorType::StoreFailed)
 }
 
 /// The call waits for a person beyond this process. Nothing is settled: dropping the call gives its
@@ -83,18 +128,14 @@ enum StoredOutcome {
 }
 
 /// Writes the one outcome. A process that was paused beyond its lease may find that another one runs
-/// the call, or has ended it: then the outcome is the one recorded there, whatever happened here.
+/// the call, or has ended it: then the outcome is the one recorded there, and this one is dropped.
 async fn store(
     call: &CallState,
-    record: CallRecord,
+    record: &CallRecord,
     outcome: &Outcome,
 ) -> Result<StoredOutcome, StoreError> {
     let engine = call.engine();
-    let settle = |record: CallRecord| {
-        let bare = Settlement { record, outcome: None };
-        let keeps = engine.calls.keeps_details();
-        engine.calls.settle(if keeps { bare.with_outcome(outcome) } else { bare })
-    };
+    let settle = |record: CallRecord| engine.calls.settle(settlement(call, record, outcome));
     // A process that takes over a run looks at its calls by itself.
     let is_alone = call.scope.run.is_none();
     let began = record.started_at.is_some();
@@ -122,6 +163,11 @@ async fn store(
     // Only this process has it, so it is written under a new claim.
     let stored = engine.under_claim(|epoch| settle(CallRecord { epoch, ..record.clone() })).await;
     stored.map(|()| StoredOutcome::Ours)
+}
+
+fn settlement(call: &CallState, record: CallRecord, outcome: &Outcome) -> Settlement {
+    let bare = Settlement { record, outcome: None };
+    if call.engine().calls.keeps_details() { bare.with_outcome(outcome) } else { bare }
 }
 
 /// Whether the call did not begin now, and did in a process that is gone.
@@ -172,19 +218,14 @@ fn words(result: &ModelResult) -> String {
     result.result.as_str().map_or_else(|| result.result.to_string(), str::to_owned)
 }
 
-fn notify_observers(
-    call: &CallState,
-    result: Option<&ModelResult>,
-    failure: Option<&(ErrorType, String)>,
-) {
-    match (failure, result) {
-        (Some((error_type, error)), _) => call.emit(EventKind::ToolError, |event| {
-            event.error_type = Some(*error_type);
-            event.error = Some(error.clone());
+fn notify_observers(call: &CallState, outcome: &Outcome) {
+    match failure(&outcome.result) {
+        Some((error_type, error)) => call.emit(EventKind::ToolError, |event| {
+            event.error_type = Some(error_type);
+            event.error = Some(error);
         }),
-        (None, Some(result)) => {
-            call.emit(EventKind::AfterTool, |event| event.result = Some(words(result)));
-        }
-        (None, None) => {}
+        None => call.emit(EventKind::AfterTool, |event| {
+            event.result = outcome.result.as_ref().ok().map(words);
+        }),
     }
 }

@@ -69,7 +69,7 @@ struct State {
     done: VecDeque<BatchId>,
 }
 
-/// A [`CallStore`] that lives as long as the process. It knows no runs, so it takes every run for one that somebody may go on with: calls of a
+/// A [`CallStore`] that lives as long as the process. It knows no runs, so it treats every run as one that may be resumed: calls of a
 /// run that change nothing stay open when they are [recovered](CallStore::recover).
 #[derive(Default)]
 pub struct MemoryCalls {
@@ -212,7 +212,7 @@ impl State {
     ) -> Result<Recovered, StoreError> {
         self.claims.check(epoch)?;
         let mut found = Recovered::default();
-        // Whoever has a batch goes on with its calls, whoever began them.
+        // The owner of a batch continues its calls, even those that another process began.
         let mut goes_on = HashSet::new();
         for (batch, _) in self.batches.values_mut().filter(|(_, done)| !done) {
             goes_on.extend(batch.batch.calls.iter().map(|call| call.id));
@@ -240,7 +240,7 @@ impl State {
                 continue;
             }
             let of = intent.epoch;
-            // The store itself ends it, whoever it belonged to.
+            // The store itself ends it, without a check of the owner.
             if self.end(Settlement::from_crash(intent, now, of)).is_ok() {
                 if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
             }
@@ -283,6 +283,15 @@ impl CallStore for MemoryCalls {
 
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         Box::pin(ready(self.lock().take_batch(id, epoch)))
+    }
+
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        let state = self.lock();
+        let open = state.batches.values().filter(|(_, done)| !done).map(|(batch, _)| batch);
+        let dead = open.filter(|batch| !state.claims.is_alive(batch.epoch));
+        let mut dead: Vec<AcceptedBatch> = dead.cloned().collect();
+        dead.sort_by_key(|batch| batch.id);
+        Box::pin(ready(Ok(dead)))
     }
 
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {

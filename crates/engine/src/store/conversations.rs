@@ -27,7 +27,7 @@ struct Rows {
     conversations: BTreeMap<ConversationId, (Conversation, Vec<StoredMessage>)>,
     runs: BTreeMap<RunId, StoredRun>,
     facts: HashMap<String, String>,
-    /// First errors of checkpoints that nobody waited for.
+    /// First errors of checkpoints that were written in the background.
     faults: HashMap<RunId, StoreError>,
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{ApiToken, BoxFuture, Revocation, StoreError, TokenHash, TokenId, TokenStore};
 
-/// Tokens that are kept: more than anybody makes, so that only a mistake reaches it.
+/// Tokens that are kept: more than an owner makes, so that only a mistake reaches it.
 const KEPT: usize = 10_000;
 
 /// A [`TokenStore`] that lives as long as the process.

@@ -284,10 +284,11 @@ async fn a_tool_that_changed_since_is_not_run() {
             .spec(|s| (s.risk, s.description) = (Risk::High, "Other.".into())),
     );
     engine.catalog().attach(&fixed_source("test", &[&changed])).await.unwrap();
-    let answer = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
-    let (_, error_type, message) = failure(answer.as_ref().unwrap().outcome().unwrap());
-    assert_eq!(error_type, ErrorType::ApprovalDenied);
-    assert!(message.contains("has changed"), "{message}");
+    let refused = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap_err();
+    assert!(refused.to_string().contains("another definition"), "{refused}");
+    let no = Decision::Deny { note: None };
+    let answer = engine.decide(request.id, by_ann(no)).await.unwrap();
+    assert_eq!(failure(answer.as_ref().unwrap().outcome().unwrap()).1, ErrorType::ApprovalDenied);
     assert_eq!((tool.runs(), changed.runs()), (0, 0));
 }
 

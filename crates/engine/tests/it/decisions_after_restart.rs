@@ -155,11 +155,17 @@ async fn a_definition_that_changed_voids_a_decision_before_and_after_a_restart()
             }
             machine.kill(&first).await;
             let next = machine.process(&[&changed]).await;
-            let told = if dies_first {
-                next.resume(request.id).await.unwrap()
-            } else {
-                next.decide(request.id, by_ann(decision.clone())).await.unwrap()
-            };
+            if !dies_first {
+                let refused = next.decide(request.id, by_ann(decision.clone())).await;
+                let Err(DecideError::OtherEnvironment(why)) = refused else {
+                    panic!("{refused:?}")
+                };
+                assert!(why.contains("another definition"), "{why}");
+                let (_, decided) = machine.approvals.get(request.id).await.unwrap().unwrap();
+                assert_eq!(decided, None, "the approval is not used up");
+                continue;
+            }
+            let told = next.resume(request.id).await.unwrap();
             let outcome = done(told.unwrap());
             let (_, error_type, message) = failure(&outcome);
             assert_eq!(error_type, ErrorType::ApprovalDenied);

@@ -112,6 +112,10 @@ impl CallStore for FailingCalls {
     fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
         self.inner.open_calls()
     }
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        self.inner.abandoned_batches()
+    }
+
     fn recover(
         &self,
         epoch: u64,

@@ -9,8 +9,8 @@ use toolcrib_core::{
     Answer, ApproverReply, Batch, Call, CallId, CallStore, Effect, Invoker as _, Origin, Outcome,
     Risk, ToolOutput,
 };
-use toolcrib_engine::Engine;
 use toolcrib_engine::store::{MemoryApprovals, MemoryCalls, MemoryGrants};
+use toolcrib_engine::{Engine, EngineBuilder};
 use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::failing_store::FailingCalls;
@@ -52,9 +52,22 @@ impl Machine {
     }
 
     async fn over(&self, calls: Arc<dyn CallStore>, tools: &[&Arc<ScriptedTool>]) -> Engine {
+        self.build(Engine::builder().calls(calls), tools).await
+    }
+
+    /// A process that works in this environment.
+    pub(crate) async fn process_in(
+        &self,
+        environment: &str,
+        tools: &[&Arc<ScriptedTool>],
+    ) -> Engine {
+        let builder = Engine::builder().calls(Arc::clone(&self.calls) as _);
+        self.build(builder.environment(environment.to_owned()), tools).await
+    }
+
+    async fn build(&self, builder: EngineBuilder, tools: &[&Arc<ScriptedTool>]) -> Engine {
         let later = std::iter::repeat_n(ApproverReply::Deferred, 100);
-        let engine = Engine::builder()
-            .calls(calls)
+        let engine = builder
             .approvals(Arc::clone(&self.approvals) as _)
             .grants(Arc::clone(&self.grants) as _)
             .clock(Arc::clone(&self.clock) as _)

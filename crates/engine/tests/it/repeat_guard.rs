@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_core::{Batch, Call, ErrorType, Invoker as _, Origin, RunSpec, ToolError};
+use toolcrib_core::{Batch, Call, Effect, ErrorType, Invoker as _, Origin, RunSpec, ToolError};
 use toolcrib_engine::Engine;
 use toolcrib_testkit::ScriptedTool;
 
@@ -62,6 +62,27 @@ async fn polling_tools_chains_and_calls_outside_a_run_are_exempt() {
         chained.run = Some(run);
         assert!(!repeated(&crate::support::one(&engine, chained).await));
     }
+}
+
+/// Found in review: a hundred identical calls that write, in one answer, ran a hundred times.
+#[tokio::test]
+async fn identical_calls_of_one_batch_that_change_something_run_twice() {
+    let writes = Arc::new(ScriptedTool::new("writes").spec(|s| s.effect = Effect::SideEffect));
+    let reads = Arc::new(ScriptedTool::new("reads").spec(|s| s.effect = Effect::Read));
+    let engine = engine(Engine::builder(), &[&writes, &reads]).await;
+    let run = engine.open_run(RunSpec::default()).unwrap();
+    let batch = |tool: &str, different: usize| {
+        let calls = (0..100).map(|n| Call::new(tool, json!({"n": n % different}))).collect();
+        Batch { run: Some(run), ..Batch::new(Origin::Model, calls) }
+    };
+    let answers = engine.invoke(batch("writes", 1)).await;
+    let refused = answers.iter().filter(|answer| repeated(answer.outcome().unwrap())).count();
+    assert_eq!((writes.runs(), refused), (2, 98));
+    assert!(failure(answers[99].outcome().unwrap()).2.contains("the first 2 run"));
+    engine.invoke(batch("writes", 100)).await;
+    assert_eq!(writes.runs(), 102, "different arguments are different calls");
+    engine.invoke(batch("reads", 1)).await;
+    assert_eq!(reads.runs(), 100, "what changes nothing may be read again");
 }
 
 #[tokio::test]

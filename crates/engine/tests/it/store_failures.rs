@@ -1,13 +1,15 @@
 //! Stores that fail: what is not written does not run, and what ran is not thrown away.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_core::{
-    CallStore as _, Effect, ErrorType, OutcomeKind, Stage, StageVerdict, StoreError,
+    Batch, BoxFuture, Call, CallStore as _, Effect, ErrorType, Event, EventKind, Observer, Origin,
+    OutcomeKind, Stage, StageVerdict, StoreError,
 };
-use toolcrib_engine::Engine;
 use toolcrib_engine::store::MemoryCalls;
+use toolcrib_engine::{Engine, SubmitError};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::failing_store::{FailingCalls, Part};
@@ -27,7 +29,10 @@ fn faults() -> [(StoreError, &'static str); 5] {
 #[tokio::test]
 async fn nothing_runs_without_an_intent_record() {
     for effect in [Effect::Pure, Effect::Idempotent, Effect::Destructive] {
-        for (fault, words) in faults() {
+        // On a full disk, what only reads goes on.
+        let stops =
+            |fault: &StoreError| effect != Effect::Pure || !matches!(fault, StoreError::Full(_));
+        for (fault, words) in faults().into_iter().filter(|(fault, _)| stops(fault)) {
             let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = effect));
             let store = FailingCalls::over(&Arc::default());
             let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
@@ -51,6 +56,7 @@ async fn nothing_runs_without_an_intent_record() {
     }
 }
 
+/// An answer says only what the store has: a result without a record is no success.
 #[tokio::test]
 async fn a_result_whose_record_could_not_be_written_is_kept_and_says_so() {
     for (fault, _) in faults() {
@@ -59,14 +65,125 @@ async fn a_result_whose_record_could_not_be_written_is_kept_and_says_so() {
         let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
         store.fail(Part::Settle, fault.clone());
         let outcome = call(&engine, "work", json!({})).await;
-        assert_eq!(text(&outcome), "done");
+        let (kind, error_type, message) = failure(&outcome);
+        assert_eq!((kind, error_type), (OutcomeKind::Unknown, ErrorType::NotRecorded));
+        assert!(message.contains(&fault.to_string()), "{message}");
+        let end = outcome.unrecorded.as_ref().unwrap();
+        assert_eq!(end.kind, OutcomeKind::Succeeded);
+        assert_eq!(end.result.as_ref().unwrap().result, json!("done"));
+        let wire = outcome.to_wire();
+        assert_eq!(
+            (&wire["status"], &wire["unrecorded"]["result"], &wire["unrecorded"]["outcome"]),
+            (&json!("error"), &json!("done"), &json!("succeeded"))
+        );
         let last = outcome.report.stages.last().unwrap();
         assert_eq!((last.stage, last.verdict), (Stage::Settle, StageVerdict::Changed));
         assert!(last.note.contains(&fault.to_string()), "{}", last.note);
-        // Nobody settled it: after the end of this process it is unknown, which is true.
+        // Until the store takes it, it is open; after the end of this process it is unknown.
         let open = store.inner.open_calls().await.unwrap();
         assert_eq!(open.iter().map(|row| row.facts.call).collect::<Vec<_>>(), [outcome.call]);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_outcome_that_the_store_could_not_take_is_recorded_when_it_works_again() {
+    let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));
+    let store = FailingCalls::over(&Arc::default());
+    let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+    store.fail(Part::Settle, StoreError::Busy("away for 45 s".into()));
+    let outcome = call(&engine, "work", json!({})).await;
+    assert_eq!(failure(&outcome).1, ErrorType::NotRecorded);
+    // Time is simulated: nothing here waits.
+    tokio::time::sleep(Duration::from_secs(45)).await;
+    store.fail(Part::Settle, None);
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let stored = store.inner.call(outcome.call).await.unwrap().unwrap();
+    assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
+    assert_eq!(tool.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_log_line_of_an_outcome_comes_after_its_record() {
+    struct Seen(Mutex<Vec<(EventKind, Option<ErrorType>)>>);
+    impl Observer for Seen {
+        fn wants(&self, kind: EventKind) -> bool {
+            matches!(kind, EventKind::AfterTool | EventKind::ToolError)
+        }
+        fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()> {
+            self.0.lock().unwrap().push((event.kind, event.error_type));
+            Box::pin(std::future::ready(()))
+        }
+    }
+    let seen = Arc::new(Seen(Mutex::default()));
+    let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));
+    let store = FailingCalls::over(&Arc::default());
+    let builder = Engine::builder().calls(Arc::clone(&store) as _).observer(Arc::clone(&seen) as _);
+    let engine = engine(builder, &[&tool]).await;
+    store.fail(Part::Settle, StoreError::Failed("gone".into()));
+    call(&engine, "work", json!({})).await;
+    store.fail(Part::Settle, None);
+    call(&engine, "work", json!({})).await;
+    engine.flush_observers().await;
+    assert_eq!(
+        *seen.0.lock().unwrap(),
+        [(EventKind::ToolError, Some(ErrorType::NotRecorded)), (EventKind::AfterTool, None)]
+    );
+}
+
+#[tokio::test]
+async fn tools_that_only_read_work_on_a_full_disk() {
+    let full = || StoreError::Full("no space left".into());
+    for (effect, runs) in [(Effect::Pure, 1), (Effect::Read, 1), (Effect::Idempotent, 0)] {
+        let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = effect));
+        let store = FailingCalls::over(&Arc::default());
+        let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+        store.fail(Part::Begin, full());
+        store.fail(Part::Settle, full());
+        let outcome = call(&engine, "work", json!({})).await;
+        assert_eq!(tool.runs(), runs, "{effect:?}");
+        if runs == 1 {
+            assert_eq!(text(&outcome), "done");
+            assert!(outcome.notes[0].contains("could not be recorded"), "{:?}", outcome.notes);
+        } else {
+            assert_eq!(failure(&outcome).1, ErrorType::StoreFailed);
+        }
+    }
+}
+
+/// Told as failed, it ran 43 s later.
+#[tokio::test]
+async fn an_accepted_call_that_could_not_start_is_not_told_as_failed() {
+    let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));
+    let store = FailingCalls::over(&Arc::default());
+    let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+    let batch = || Batch::new(Origin::Rest, vec![Call::new("work", json!({}))]);
+    store.fail(Part::Begin, StoreError::Busy("away for 45 s".into()));
+    store.fail(Part::Settle, StoreError::Busy("away for 45 s".into()));
+    let told = engine.invoke_once(batch(), "order-17").await;
+    let told = told.unwrap_err();
+    assert_eq!(told, SubmitError::RunningElsewhere("order-17".into()));
+    assert!(told.to_string().contains("are accepted"), "{told}");
+    assert_eq!(tool.runs(), 0);
+    store.fail(Part::Begin, None);
+    store.fail(Part::Settle, None);
+    for _ in 0..2 {
+        let answers = engine.invoke_once(batch(), "order-17").await.unwrap();
+        assert_eq!(text(answers[0].outcome().unwrap()), "done");
+    }
+    assert_eq!(tool.runs(), 1);
+}
+
+#[tokio::test]
+async fn a_result_without_a_record_is_the_answer_under_its_key() {
+    let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));
+    let store = FailingCalls::over(&Arc::default());
+    let engine = engine(Engine::builder().calls(Arc::clone(&store) as _), &[&tool]).await;
+    let batch = Batch::new(Origin::Rest, vec![Call::new("work", json!({}))]);
+    store.fail(Part::Settle, StoreError::Failed("I/O error".into()));
+    let answers = engine.invoke_once(batch, "order-17").await.unwrap();
+    let outcome = answers[0].outcome().unwrap();
+    assert_eq!(failure(outcome).1, ErrorType::NotRecorded);
+    assert!(outcome.unrecorded.is_some());
 }
 
 #[tokio::test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rmcp::model::{ElicitRequest, ElicitRequestParams, InputRequest};
 use serde_json::{Value, json};
+use toolcrib_core::display_text::{escape_controls, escape_to_line};
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{Answer, ApprovalRequest, Decision, DecisionRecord, ToolError};
 
@@ -53,14 +54,7 @@ async fn ask(
 }
 
 fn question(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
-    let why: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
-    let args: String = format!("{:#}", request.args).chars().take(SHOWN).collect();
-    let message = format!(
-        "May {} run? {}\n\nWhy you are asked: {}\nArguments: {args}",
-        request.operation,
-        request.summary,
-        why.join("; ")
-    );
+    let message = message(request);
     let schema = json!({
         "type": "object",
         "properties": {
@@ -76,6 +70,31 @@ fn question(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
     });
     let params = json!({"mode": "form", "message": message, "requestedSchema": schema});
     serde_json::from_value(params).ok()
+}
+
+/// The text of the question. Each line of ours holds one text of a tool or a model, escaped.
+fn message(request: &ApprovalRequest) -> String {
+    let why: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
+    format!(
+        "May {} run? {}\n\nWhy you are asked: {}\nArguments: {}",
+        escape_to_line(&request.operation),
+        escape_to_line(&request.summary),
+        escape_to_line(&why.join("; ")),
+        shown_args(&request.args)
+    )
+}
+
+/// The arguments as JSON, whose strings have no line breaks of their own. Arguments that are too
+/// long say so, because a person must not approve what is not shown.
+fn shown_args(args: &Value) -> String {
+    let whole = format!("{args:#}");
+    let whole = escape_controls(&whole);
+    let Some((end, _)) = whole.char_indices().nth(SHOWN) else { return whole.into_owned() };
+    let (shown, hidden) = whole.split_at_checked(end).unwrap_or((&*whole, ""));
+    let hidden = hidden.chars().count();
+    format!(
+        "{shown}\n(the last {hidden} characters of the arguments are not shown here; deny it, or decide with `toolcrib approve`, which shows them all)"
+    )
 }
 
 /// Only an explicit yes approves a call.

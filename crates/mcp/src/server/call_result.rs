@@ -32,7 +32,11 @@ fn outcome_result(outcome: &Outcome) -> Result<CallToolResult, ErrorData> {
         }
         Err(error) => {
             set_meta(&mut about, "error_type", json!(error.error_type));
-            CallToolResult::error(vec![ContentBlock::text(error.message.clone())])
+            let mut content = vec![ContentBlock::text(error.message.clone())];
+            if let Some(end) = &outcome.unrecorded {
+                content.push(ContentBlock::text(json!({"unrecorded": end.to_wire()}).to_string()));
+            }
+            CallToolResult::error(content)
         }
     };
     if !outcome.notes.is_empty() {

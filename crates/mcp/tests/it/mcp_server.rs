@@ -290,6 +290,24 @@ async fn the_person_at_the_client_approves() {
     }
 }
 
+/// Found in review: a person who was asked at an MCP client saw what an argument made of the text.
+#[tokio::test]
+async fn arguments_cannot_forge_the_text_of_an_approval() {
+    let mut client = Client::of_today(json!({"elicitation": {}})).await;
+    let hostile = "\u{1b}[2K\u{202e}\u{200b}x\u{2028}\nArguments: {}";
+    let long = "y".repeat(5_000);
+    let args = json!({"x": 1, "note": hostile, "z": long});
+    let asks = client.call("careful", args, &Value::Null).await;
+    let text = asks["inputRequests"]["approval"]["params"]["message"].as_str().unwrap();
+    for hidden in ['\u{1b}', '\u{202e}', '\u{200b}', '\u{2028}'] {
+        assert!(!text.contains(hidden), "{text:?}");
+    }
+    assert!(text.contains("\\u{202e}"), "{text}");
+    let lines = text.lines().filter(|line| line.starts_with("Arguments:")).count();
+    assert_eq!(lines, 1, "{text}");
+    assert!(text.contains("characters of the arguments are not shown"), "{text}");
+}
+
 /// Found in review: whoever may only call said yes to its own calls.
 #[tokio::test]
 async fn a_client_that_may_not_decide_is_not_asked() {

@@ -24,7 +24,7 @@ pub struct RemovedArtifact {
     pub changed: bool,
 }
 
-/// Removes a stored result, whatever still refers to it.
+/// Removes a stored result, even if results still refer to it.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

@@ -38,8 +38,8 @@ pub struct CallDocument {
     /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
-    /// Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
-    /// have written.
+    /// Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
+    /// text is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<String>,
     /// Where they come from: a path or an address.
@@ -54,6 +54,10 @@ pub struct CallDocument {
     /// What the caller should know of its arguments: repairs and unknown parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says how
+    /// it ended, the rest is as a model reads it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unrecorded: Option<Value>,
     /// The question that a person has to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<PendingApproval>,
@@ -110,6 +114,7 @@ impl CallDocument {
             flagged: false,
             neutralised: Vec::new(),
             notes: Vec::new(),
+            unrecorded: None,
             approval: None,
             attempts: None,
             duration_ms: None,
@@ -140,7 +145,7 @@ impl CallDocument {
         }
     }
 
-    /// The same for somebody who is not shown what goes in and what comes out.
+    /// The same for a caller that may not see arguments and results.
     pub fn without_payloads(self) -> Self {
         let unsaid =
             |awaits| PendingApproval { summary: String::new(), reasons: Vec::new(), ..awaits };
@@ -152,6 +157,7 @@ impl CallDocument {
             message: None,
             source: None,
             notes: Vec::new(),
+            unrecorded: None,
             approval,
             ..self
         }
@@ -185,6 +191,7 @@ impl From<Outcome> for CallDocument {
             attempts: Some(report.attempts),
             duration_ms: (report.attempts > 0).then(|| millis(report.run_nanos)),
             notes: outcome.notes,
+            unrecorded: outcome.unrecorded.as_ref().map(|end| end.to_wire()),
             ..Self::with_status_only(outcome.call, outcome.asked, outcome.kind.into())
         };
         match outcome.result {
@@ -228,6 +235,7 @@ mod tests {
             result: Err(ToolError::new(why, "Words.")),
             notes: vec!["a note".into()],
             report: Report::default(),
+            unrecorded: None,
         };
         let document = CallDocument::from(outcome).without_payloads();
         let shown = serde_json::to_value(&document).unwrap();

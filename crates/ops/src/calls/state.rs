@@ -18,13 +18,13 @@ pub enum CallState {
     Failed,
     /// Its time ran out.
     TimedOut,
-    /// Somebody stopped it.
+    /// It was stopped.
     Cancelled,
     /// Policy, a switch, a budget or a person said no.
     Denied,
-    /// Nobody decided in time.
+    /// It was not decided in time.
     Expired,
-    /// It was started, and nobody knows whether it finished.
+    /// It was started, and it is unknown whether it finished.
     Unknown,
 }
 

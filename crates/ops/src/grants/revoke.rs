@@ -42,7 +42,7 @@ pub async fn revoke(
     let grant = find(ctx, request.id).await?;
     if !ctx.stores.grants.revoke(grant.id, ctx.actor, SystemClock.now_ms()).await? {
         return Err(OpError::Overtaken(format!(
-            "{} was revoked just now by somebody else",
+            "{} was revoked just now by another process",
             grant.id
         )));
     }

@@ -48,7 +48,7 @@ impl From<SwitchMode> for SwitchState {
 pub struct SwitchRow {
     /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`.
     pub name: String,
-    /// What somebody set it to; absent = nobody has, and its default holds.
+    /// Its stored state; absent = none, and its default holds.
     pub state: Option<SwitchMode>,
     /// Who set it.
     pub by: Option<String>,

@@ -5,6 +5,7 @@
 )]
 
 mod artifacts;
+mod audit_bundle;
 mod conversations;
 mod fixture;
 mod grants;

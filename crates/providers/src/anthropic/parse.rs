@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 use super::stream;
 use super::usage::Counters;
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, clone_field, replay_object,
-    text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, broken, clone_field, replay_object, text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
 use crate::parse_response::{RawValue, ResponseBody};
@@ -107,19 +106,18 @@ fn turn(answer: Answer) -> Turn {
     let is_call = |block: &Block| text_field(&block.value, "type") == Some("tool_use");
     let given = |block: &Block| text_field(&block.value, "id").map(str::to_owned);
     let used: Vec<_> = blocks.iter().filter(|b| is_call(b)).map(given).collect();
-    let mut ids = CallIds::new(used.iter().map(Option::as_deref));
-    let mut calls = CallCollector::default();
+    let mut calls = CallCollector::new(used.iter().map(Option::as_deref));
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let mut reasoning = String::new();
     let count = blocks.len();
     for (i, mut block) in blocks.into_iter().enumerate() {
         match text_field(&block.value, "type") {
             Some("tool_use") => {
-                let id = ids.next(text_field(&block.value, "id"));
-                if calls.add(call(&block, id.clone(), end, i + 1 == count)) == AddResult::Repeated {
+                let id = calls.next_id(text_field(&block.value, "id"));
+                if calls.add(call(&block, id, end, i + 1 == count)) == AddResult::Repeated {
                     continue;
                 }
-                put_back(&mut block, &id);
+                put_back(&mut block, calls.last_id().unwrap_or_default());
             }
             Some("text") => text.push_str(text_field(&block.value, "text").unwrap_or_default()),
             Some("thinking") => {
@@ -137,8 +135,7 @@ fn turn(answer: Answer) -> Turn {
             replay.push(block.value);
         }
     }
-    notes.extend(ids.note());
-    notes.append(&mut calls.notes);
+    notes.append(&mut calls.take_notes());
     Turn {
         reasoning,
         usage: counters.usage(),

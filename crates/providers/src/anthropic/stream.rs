@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::parse::{Answer, Block};
 use super::usage::Counters;
-use crate::call_collector::{MAX_BLOCKS, text_field, too_many_calls};
+use crate::call_collector::{MAX_BLOCKS, UNCLEAR_PIECES, text_field, too_many_calls};
 use crate::model_turn::Stop;
 use crate::parse_error::{ParseError, provider_error};
 use crate::parse_response::{ParsedStream, RawValue};
@@ -13,7 +13,8 @@ use crate::raw_json::{self, PathStep};
 
 #[derive(Default)]
 struct Assembler {
-    blocks: Vec<(u64, Block)>,
+    /// By index; a proxy may leave out the index of an answer with one block at a time.
+    blocks: Vec<(Option<u64>, Block)>,
     stop_reason: Option<String>,
     begun: bool,
     stopped: bool,
@@ -36,7 +37,7 @@ pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let whole = state.stopped && !state.stray && state.failure.is_none() && stream.broken.is_none();
     state.notes.extend(stream.broken.clone());
     if state.stray {
-        state.notes.push("pieces of the stream are missing or out of order".to_owned());
+        state.notes.push(UNCLEAR_PIECES.to_owned());
     } else if !whole && state.failure.is_none() {
         state.notes.push("the stream ended before the answer was complete".to_owned());
     }
@@ -53,9 +54,11 @@ pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
 impl Assembler {
     fn push(&mut self, chunk: &RawValue) {
         let event = &chunk.value;
-        let index = event.get("index").and_then(Value::as_u64).unwrap_or(0);
+        let index = event.get("index").and_then(Value::as_u64);
         match text_field(event, "type") {
             Some("message_start") => {
+                // A second message would continue the blocks of the first one.
+                self.stray |= !self.blocks.is_empty();
                 self.begun = true;
                 self.counters.add(event.get("message").and_then(|m| m.get("usage")));
             }
@@ -80,14 +83,17 @@ impl Assembler {
         }
     }
 
-    fn start(&mut self, index: u64, event: &Value, chunk: &RawValue) {
-        let Some(value) = event.get("content_block").cloned() else { return };
+    fn start(&mut self, index: Option<u64>, event: &Value, chunk: &RawValue) {
+        let Some(value) = event.get("content_block").cloned() else {
+            self.stray = true;
+            return;
+        };
         self.begun = true;
-        if self.blocks.iter().any(|(i, block)| *i == index && !block.done) {
-            // An identical start is a repetition, a different one an error.
-            self.stray |= !self.blocks.iter().any(|(i, b)| {
-                *i == index && text_field(&b.value, "id") == text_field(&value, "id")
-            });
+        if let Some((_, open)) = self.blocks.iter().find(|(i, block)| *i == index && !block.done) {
+            // A start of the same block is a repetition, another one an error. Blocks without
+            // an index could be mixed up.
+            let same = |key| text_field(&open.value, key) == text_field(&value, key);
+            self.stray |= index.is_none() || !["type", "id", "name"].into_iter().all(same);
             return;
         }
         if self.blocks.len() == MAX_BLOCKS {
@@ -104,13 +110,24 @@ impl Assembler {
         self.blocks.push((index, block));
     }
 
-    fn delta(&mut self, index: u64, event: &Value) {
+    fn delta(&mut self, index: Option<u64>, event: &Value) {
         let open = self.blocks.iter_mut().rev().find(|(i, block)| *i == index && !block.done);
         let (Some((_, block)), Some(delta)) = (open, event.get("delta")) else {
             self.stray = true;
             return;
         };
-        match text_field(delta, "type") {
+        let kind = text_field(delta, "type");
+        // A piece in a block of another type belongs to a block that is not known.
+        let for_call = match kind {
+            Some("input_json_delta") => true,
+            Some("text_delta" | "thinking_delta" | "signature_delta" | "citations_delta") => false,
+            _ => return,
+        };
+        if for_call != is_call(&block.value) {
+            self.stray = true;
+            return;
+        }
+        match kind {
             Some("input_json_delta") => {
                 let piece = text_field(delta, "partial_json").unwrap_or_default();
                 if !block.streamed && !piece.is_empty() {
@@ -137,15 +154,13 @@ impl Assembler {
         }
     }
 
-    fn stop(&mut self, index: u64) {
+    fn stop(&mut self, index: Option<u64>) {
         match self.blocks.iter_mut().rev().find(|(i, _)| *i == index) {
             Some((_, block)) => {
                 block.done = true;
                 // The input of a hosted call is streamed like any other.
-                let is_call =
-                    text_field(&block.value, "type").is_some_and(|t| t.ends_with("tool_use"));
                 if let (true, true, Some(object)) =
-                    (is_call, block.streamed, block.value.as_object_mut())
+                    (is_call(&block.value), block.streamed, block.value.as_object_mut())
                 {
                     let input = crate::call_collector::replay_object(&block.input);
                     object.insert("input".to_owned(), input);
@@ -154,6 +169,11 @@ impl Assembler {
             None => self.stray = true,
         }
     }
+}
+
+/// Whether the block has an input, which is streamed as text: a call, hosted calls included.
+fn is_call(block: &Value) -> bool {
+    text_field(block, "type").is_some_and(|kind| kind.ends_with("tool_use"))
 }
 
 fn grow(block: &mut Value, key: &str, delta: &Value) {

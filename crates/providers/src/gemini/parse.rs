@@ -73,9 +73,11 @@ impl Answer {
             if candidates.len() > 1 {
                 self.notes.push(format!("{} candidates; the first one counts", candidates.len()));
             }
-            if let Some(first) = candidates.first() {
+            let is_first = |c: &&Value| c.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
+            let at = candidates.iter().position(|candidate| is_first(&candidate));
+            if let Some((at, first)) = at.and_then(|at| Some((at, candidates.get(at)?))) {
                 let place =
-                    [PathStep::Key("candidates"), PathStep::Index(0), PathStep::Key("content")];
+                    [PathStep::Key("candidates"), PathStep::Index(at), PathStep::Key("content")];
                 let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
                 self.content(first.get("content"), raw);
                 let grounding = field(first, &["groundingMetadata", "grounding_metadata"]);
@@ -149,7 +151,12 @@ fn turn(answer: Answer) -> Turn {
     let usage = (answer.usage != Usage::default()).then_some(answer.usage);
     let mut notes = answer.notes;
     let mut reasoning = String::new();
-    let mut calls = CallCollector::default();
+    let given = |part: &Part| {
+        let inner = part.value.get(call_key(&part.value)?)?;
+        text_field(inner, "id").map(str::to_owned)
+    };
+    let used: Vec<_> = answer.parts.iter().map(given).collect();
+    let mut calls = CallCollector::new(used.iter().map(Option::as_deref));
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let count = answer.parts.len();
     for (i, Part { mut value, raw }) in answer.parts.into_iter().enumerate() {
@@ -161,7 +168,7 @@ fn turn(answer: Answer) -> Turn {
             if calls.add(call) == AddResult::Repeated {
                 continue;
             }
-            put_back(&mut value, key, &args);
+            put_back(&mut value, key, &args, calls.last_id());
         } else if let Some(call) = hosted_call(&value) {
             hosted.push(call);
         } else {
@@ -179,7 +186,7 @@ fn turn(answer: Answer) -> Turn {
         let reason = answer.finish.as_deref().unwrap_or_default();
         notes.push(format!("the provider reports {reason}: ask the model again"));
     }
-    notes.append(&mut calls.notes);
+    notes.append(&mut calls.take_notes());
     let mut content = answer.content;
     content.insert("role".to_owned(), "model".into());
     content.insert("parts".to_owned(), replay.into());
@@ -241,9 +248,12 @@ fn call(part: &Value, key: &str, raw: &str, end: AnswerEnd, last: bool) -> (Stri
     (args, call)
 }
 
-/// Arguments of the replayed call must be an object.
-fn put_back(part: &mut Value, key: &str, args: &str) {
+/// Arguments of the replayed call must be an object, and its id that of its result.
+fn put_back(part: &mut Value, key: &str, args: &str, id: Option<&str>) {
     let Some(inner) = part.get_mut(key).and_then(Value::as_object_mut) else { return };
+    if let Some(id) = id {
+        inner.insert("id".to_owned(), id.into());
+    }
     if !inner.get("args").is_none_or(Value::is_object) {
         inner.insert("args".to_owned(), replay_object(args));
     }

@@ -35,6 +35,9 @@ pub struct ModelOptions {
     pub quirks: Option<Quirks>,
     /// The model has no function calling: its tools are declared as text from the start.
     pub text_tools: bool,
+    /// Context window that the owner configured, in tokens. A server whose window is set by the
+    /// request (Ollama) is asked for it.
+    pub window: Option<u64>,
 }
 
 pub(super) struct EndpointState {

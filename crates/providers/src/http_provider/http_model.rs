@@ -42,14 +42,15 @@ pub struct HttpModel {
 impl HttpModel {
     pub(super) fn new(shared: Arc<EndpointState>, model: String, options: ModelOptions) -> Self {
         let settings = &shared.settings;
+        let quirks = options.quirks.unwrap_or_else(|| shared.quirks.clone());
         let info = ModelInfo {
             provider: settings.id.clone(),
             format: settings.kind.format(),
             scripted: false,
             on_device: settings.on_device,
+            requested_window: quirks.requested_window(&model, options.window),
             model,
         };
-        let quirks = options.quirks.unwrap_or_else(|| shared.quirks.clone());
         let native = Dialect { format: info.format, quirks, text_tools: false };
         Self {
             text: native.clone().with_text_tools(),

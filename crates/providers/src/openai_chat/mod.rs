@@ -6,6 +6,7 @@
 //! or absent; no `[DONE]`; names repeated in later deltas; a whole call in one delta; an error
 //! object inside the stream; `<tool_call>` text in the content where there are no native calls.
 
+mod call_pieces;
 mod declare;
 mod parse;
 mod reply;

@@ -6,8 +6,7 @@ use serde_json::{Map, Value, json};
 use super::stream;
 use super::usage::{reasoning, usage};
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, field, replay_object, replay_text,
-    text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, broken, field, replay_object, replay_text, text_field,
 };
 use crate::model_turn::{CallKind, Extra, ModelCall, Stop, Turn, Usage};
 use crate::parse_error::{ParseError, provider_error};
@@ -222,21 +221,20 @@ fn turn(answer: Answer, tagged: bool) -> Turn {
             text = text_tools::without_calls(&text);
         }
     }
-    let mut ids = CallIds::new(parts.iter().map(CallPart::id));
-    let mut calls = CallCollector::default();
+    let mut calls = CallCollector::new(parts.iter().map(CallPart::id));
     let mut replay = Vec::new();
     let count = parts.len();
     for (i, mut part) in parts.into_iter().enumerate() {
-        let id = provider_id(&part, native, &mut ids);
-        if let Some(id) = id.as_deref().filter(|id| part.id() != Some(*id)) {
+        let id = provider_id(&part, native, &mut calls);
+        if calls.add(call(&part, id, end, i + 1 == count)) == AddResult::Repeated {
+            continue;
+        }
+        if let Some(id) = calls.last_id().filter(|id| part.id() != Some(*id)) {
             part.item.insert("id".to_owned(), id.into());
         }
-        if calls.add(call(&part, id, end, i + 1 == count)) == AddResult::New {
-            replay.push(replayed(part, native));
-        }
+        replay.push(replayed(part, native));
     }
-    notes.extend(ids.note());
-    notes.append(&mut calls.notes);
+    notes.append(&mut calls.take_notes());
     put_calls(&mut message, replay);
     Turn {
         reasoning: reasoning(&message),
@@ -252,11 +250,11 @@ fn turn(answer: Answer, tagged: bool) -> Turn {
     }
 }
 
-fn provider_id(part: &CallPart, native: bool, ids: &mut CallIds) -> Option<String> {
+fn provider_id(part: &CallPart, native: bool, calls: &mut CallCollector) -> Option<String> {
     match part.kind {
         CallKind::LegacyFunction => None,
         _ if native && part.id().is_none() => None,
-        _ => Some(ids.next(part.id())),
+        _ => Some(calls.next_id(part.id())),
     }
 }
 

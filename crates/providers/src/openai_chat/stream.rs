@@ -3,29 +3,24 @@
 
 use serde_json::{Map, Value};
 
-use super::parse::{Answer, CallPart, arguments, call_texts, failure_beside, native_message, part};
+use super::call_pieces::CallPieces;
+use super::parse::{Answer, call_texts, failure_beside, native_message};
 use super::usage::usage;
-use crate::call_collector::{MAX_CALLS, field, text_field, too_many_calls};
-use crate::model_turn::{CallKind, Stop, Usage};
+use crate::call_collector::{MAX_CALLS, UNCLEAR_PIECES, text_field, too_many_calls};
+use crate::model_turn::{Stop, Usage};
 use crate::parse_error::{ParseError, provider_error};
 use crate::parse_response::{ParsedStream, RawValue};
 use crate::raw_json::{self, PathStep};
 
-/// Bytes of arguments that are parsed to see whether they are complete: enough for every real call,
-/// and a bound for a server whose pieces all look complete.
-const MAX_JSON_CHECKS: usize = 8_000_000;
-
 #[derive(Default)]
 struct Assembler {
     message: Map<String, Value>,
-    parts: Vec<(u64, CallPart)>,
+    calls: CallPieces,
     finish: Option<String>,
     failure: Option<Stop>,
     native: bool,
     begun: bool,
     done: bool,
-    /// Bytes checked so far, up to [`MAX_JSON_CHECKS`].
-    looked: usize,
     usage: Option<Usage>,
     notes: Vec<String>,
 }
@@ -40,16 +35,25 @@ pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
         return None;
     }
     state.notes.extend(stream.broken.clone());
+    if state.calls.repeated {
+        state.notes.push("a repeated piece of arguments was left out".to_owned());
+    }
+    if state.calls.too_many && state.failure.is_none() {
+        state.failure = Some(too_many_calls(MAX_CALLS, &mut state.notes));
+    }
     let ended = state.finish.is_some() || stream.done || state.done;
-    let whole = ended && stream.broken.is_none() && state.failure.is_none();
-    if !whole && state.failure.is_none() {
+    let (parts, joined) = state.calls.finish();
+    let whole = ended && joined && stream.broken.is_none() && state.failure.is_none();
+    if !joined {
+        state.notes.push(UNCLEAR_PIECES.to_owned());
+    } else if !whole && state.failure.is_none() {
         state.notes.push("the stream ended before the answer was complete".to_owned());
     }
     state.message.entry("role").or_insert_with(|| "assistant".into());
     state.message.entry("content").or_insert(Value::Null);
     Some(Answer {
         message: state.message,
-        parts: state.parts.into_iter().map(|(_, part)| part).collect(),
+        parts,
         finish: state.finish,
         failure: state.failure,
         whole,
@@ -109,11 +113,12 @@ impl Assembler {
                 ("tool_calls", Value::Array(calls)) => {
                     let raws = call_texts(raw);
                     for (i, call) in calls.iter().enumerate() {
-                        self.call(call, i, raws.get(i).copied().unwrap_or_default());
+                        self.calls.push(call, raws.get(i).copied().unwrap_or_default());
                     }
                 }
-                ("function_call", Value::Object(call)) => self.legacy(call),
-                ("tool_calls" | "function_call", _) | (_, Value::Null) => {}
+                ("function_call", Value::Object(call)) => self.calls.push_legacy(call),
+                (_, Value::Null) => {}
+                ("tool_calls" | "function_call", _) => self.calls.push_unreadable(),
                 (_, value) => self.member(key, value),
             }
         }
@@ -134,102 +139,6 @@ impl Assembler {
             }
         }
     }
-
-    fn call(&mut self, delta: &Value, place: usize, raw: &str) {
-        let Some(new) = part(delta.clone(), raw) else { return };
-        let index = delta.get("index").and_then(Value::as_u64);
-        let is_full = self.parts.len() == MAX_CALLS;
-        let current = self.current(index, &new);
-        match current.and_then(|at| self.parts.get_mut(at)) {
-            Some((_, old)) if continues(old, &new, &mut self.looked) => {
-                if extend(old, new, &mut self.looked) {
-                    self.notes.push("a repeated piece of arguments was left out".to_owned());
-                }
-            }
-            _ if is_full => {
-                if self.failure.is_none() {
-                    self.failure = Some(too_many_calls(MAX_CALLS, &mut self.notes));
-                }
-            }
-            _ => {
-                let mut new = new;
-                new.item.shift_remove("index");
-                self.parts.push((index.unwrap_or(place as u64), new));
-            }
-        }
-    }
-
-    /// The call that a delta may continue: the one with its index, else the one with its id, else
-    /// the last one.
-    fn current(&self, index: Option<u64>, new: &CallPart) -> Option<usize> {
-        let by_id = |id: &str| self.parts.iter().rposition(|(_, part)| part.id() == Some(id));
-        match (index, new.id()) {
-            (Some(index), _) => self.parts.iter().rposition(|(i, _)| *i == index),
-            (None, Some(id)) => by_id(id),
-            (None, None) => self.parts.len().checked_sub(1),
-        }
-    }
-
-    fn legacy(&mut self, call: &Map<String, Value>) {
-        let (args, _) = arguments(call, "arguments", "");
-        let name = call.get("name").and_then(Value::as_str).unwrap_or_default();
-        match self.parts.first_mut() {
-            Some((_, old)) => old.args.push_str(&args),
-            None => {
-                let kind = CallKind::LegacyFunction;
-                let name = name.to_owned();
-                let part =
-                    CallPart { item: call.clone(), name, args, is_value: false, cut: false, kind };
-                self.parts.push((0, part));
-            }
-        }
-    }
-}
-
-/// Whether a delta continues this call, or begins another one under the same index (litellm#37792).
-fn continues(old: &CallPart, new: &CallPart, looked: &mut usize) -> bool {
-    let same_id = match (old.id(), new.id()) {
-        (Some(old), Some(new)) => old == new,
-        // A late id belongs to the call that has none yet, if no arguments have arrived for it.
-        (None, Some(_)) => old.args.is_empty(),
-        _ => true,
-    };
-    let same_name = new.name.is_empty() || old.name.is_empty() || old.name == new.name;
-    // A complete call after a complete call of the same name is a second call, unless only the name
-    // is repeated.
-    let has_more = !new.name.is_empty() && !new.args.trim().is_empty();
-    let is_again = has_more && is_object(&old.args, looked);
-    same_id && same_name && !is_again
-}
-
-fn is_object(text: &str, looked: &mut usize) -> bool {
-    if *looked > MAX_JSON_CHECKS || !text.trim_end().ends_with('}') {
-        return false;
-    }
-    *looked += text.len();
-    raw_json::is_json(text)
-}
-
-/// Appends a delta; `true` if it only repeats a finished text.
-fn extend(old: &mut CallPart, new: CallPart, looked: &mut usize) -> bool {
-    if old.name.is_empty() {
-        old.name = new.name;
-    }
-    for (key, value) in new.item {
-        if key == "index" || value.is_null() || field(&value, &["arguments", "input"]).is_some() {
-            continue;
-        }
-        let slot = old.item.entry(key).or_insert(Value::Null);
-        if slot.is_null() || slot.as_str().is_some_and(str::is_empty) {
-            *slot = value;
-        }
-    }
-    old.is_value |= new.is_value;
-    if old.args == new.args && is_object(&old.args, looked) {
-        return true;
-    }
-    old.args.push_str(&new.args);
-    false
 }
 
 /// Joins the deltas of one reasoning block: OpenRouter requires complete blocks in the next

@@ -6,8 +6,7 @@ use serde_json::{Map, Value, json};
 use super::stream;
 use super::usage::{reasoning_text, usage};
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, CallIds, broken, clone_field, field, replay_text,
-    text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, broken, clone_field, field, replay_text, text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 use crate::parse_response::{RawValue, ResponseBody};
@@ -118,14 +117,13 @@ pub(super) fn status(response: &Value) -> (AnswerEnd, Option<Stop>, Vec<String>)
 fn turn(answer: Answer) -> Turn {
     let Answer { items, end, stop, usage, mut notes } = answer;
     let mut reasoning: Vec<String> = Vec::new();
-    let mut ids = CallIds::new(items.iter().map(|item| text_field(&item.value, "call_id")));
     let last = items.iter().rposition(|item| call_kind(&item.value).is_some());
-    let mut calls = CallCollector::default();
+    let mut calls = CallCollector::new(items.iter().map(|item| text_field(&item.value, "call_id")));
     let (mut hosted, mut replay, mut text) = (Vec::new(), Vec::new(), String::new());
     let mut refused = false;
     for (i, mut item) in items.into_iter().enumerate() {
         if let Some(kind) = call_kind(&item.value) {
-            let id = ids.next(text_field(&item.value, "call_id"));
+            let id = calls.next_id(text_field(&item.value, "call_id"));
             let (args, new) = call(&item, kind, id, end, Some(i) == last);
             if calls.add(new) == AddResult::Repeated {
                 continue;
@@ -146,8 +144,7 @@ fn turn(answer: Answer) -> Turn {
         }
         replay.push(without_nulls(item.value));
     }
-    notes.extend(ids.note());
-    notes.append(&mut calls.notes);
+    notes.append(&mut calls.take_notes());
     let by_items = match () {
         () if !calls.list.is_empty() => Stop::Calls,
         () if refused => Stop::Refused,
@@ -243,7 +240,7 @@ fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
 /// Fills in what the next request requires: the id, and arguments that are JSON.
 fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &CallCollector) {
     let Some(object) = item.as_object_mut() else { return };
-    if let Some(id) = calls.list.last().and_then(|call| call.provider_id.clone()) {
+    if let Some(id) = calls.last_id() {
         object.insert("call_id".to_owned(), id.into());
     }
     if kind == CallKind::Function {

@@ -6,9 +6,9 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::parse::{Answer, Item, items_of, status};
+use super::parse::{Answer, Item, call_kind, items_of, status};
 use super::usage::usage;
-use crate::call_collector::{AnswerEnd, MAX_BLOCKS, text_field, too_many_calls};
+use crate::call_collector::{AnswerEnd, MAX_BLOCKS, UNCLEAR_PIECES, text_field, too_many_calls};
 use crate::model_turn::{Stop, Usage};
 use crate::parse_error::{ParseError, provider_error};
 use crate::parse_response::{ParsedStream, RawValue};
@@ -22,6 +22,7 @@ struct Assembler {
     /// Sequence numbers, to detect events that a broken connection repeats or reorders.
     seen: HashSet<u64>,
     highest: u64,
+    /// Whether events are missing, out of order, or contradict each other.
     swapped: bool,
     /// Content of the final event; `None` if it has not come.
     ended: Option<(AnswerEnd, Option<Stop>)>,
@@ -44,7 +45,12 @@ pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
         (Some(stop), ..) => (AnswerEnd::Broken, Some(stop)),
         (None, Some((end, stop)), None) if !state.swapped => (end, stop),
         (None, _, reason) => {
-            notes.push("the stream ended before the answer was complete".to_owned());
+            let words = if state.swapped {
+                UNCLEAR_PIECES
+            } else {
+                "the stream ended before the answer was complete"
+            };
+            notes.push(words.to_owned());
             notes.extend(reason.clone());
             (AnswerEnd::Broken, Some(Stop::Missing))
         }
@@ -72,8 +78,8 @@ impl Assembler {
             "response.output_item.done" => self.done(index, event, chunk),
             "response.function_call_arguments.delta" => self.grow(index, "arguments", event),
             "response.custom_tool_call_input.delta" => self.grow(index, "input", event),
-            "response.function_call_arguments.done" => self.replace(index, "arguments", event),
-            "response.custom_tool_call_input.done" => self.replace(index, "input", event),
+            "response.function_call_arguments.done" => self.compare(index, "arguments", event),
+            "response.custom_tool_call_input.done" => self.compare(index, "input", event),
             "response.output_text.delta" | "response.refusal.delta" => self.grow_text(index, event),
             "response.completed" | "response.incomplete" => self.end(event, chunk),
             "response.failed" | "error" => self.fail(event),
@@ -82,9 +88,20 @@ impl Assembler {
         }
     }
 
-    fn open(&mut self, index: u64) -> Option<&mut Value> {
-        let slot = self.items.iter_mut().rev().find(|(i, item)| *i == index && !item.done);
-        slot.map(|(_, item)| &mut item.value)
+    /// The unfinished item of an event: the one with its item id, otherwise with its index.
+    fn open(&mut self, index: u64, event: &Value) -> Option<&mut Value> {
+        let at = self.find_open(index, text_field(event, "item_id"))?;
+        self.items.get_mut(at).map(|(_, item)| &mut item.value)
+    }
+
+    /// Proxies generate new item ids for every event, so an unknown id says nothing.
+    fn find_open(&self, index: u64, id: Option<&str>) -> Option<usize> {
+        let open = |(_, item): &(u64, Item)| !item.done;
+        let has_id = |entry: &(u64, Item)| {
+            open(entry) && id.is_some() && text_field(&entry.1.value, "id") == id
+        };
+        let by_id = self.items.iter().rposition(has_id);
+        by_id.or_else(|| self.items.iter().rposition(|entry| open(entry) && entry.0 == index))
     }
 
     fn added(&mut self, index: u64, event: &Value, chunk: &RawValue) {
@@ -112,36 +129,55 @@ impl Assembler {
             self.notes.push("an output item was sent more than once; it counts once".to_owned());
             return;
         }
-        match self.items.iter_mut().find(|(i, old)| *i == index && !old.done) {
-            Some((_, open)) => *open = item,
+        let open = self.find_open(index, text_field(&item.value, "id"));
+        match open.and_then(|at| self.items.get_mut(at)) {
+            Some((_, open)) => {
+                self.swapped |= !continues(&open.value, &item.value);
+                *open = item;
+            }
             None => self.begin(index, item),
         }
     }
 
+    /// Adds a piece of a call's input. The complete item follows; a piece without its item was
+    /// meant for another call.
     fn grow(&mut self, index: u64, key: &str, event: &Value) {
         let more = text_field(event, "delta").unwrap_or_default().to_owned();
-        if let Some(item) = self.open(index).and_then(Value::as_object_mut) {
-            match item.get_mut(key) {
-                Some(Value::String(text)) => text.push_str(&more),
-                _ => {
-                    item.insert(key.to_owned(), more.into());
-                }
+        let item =
+            self.open(index, event).filter(|item| text_field(item, "type") != Some("message"));
+        let Some(item) = item.and_then(Value::as_object_mut) else {
+            self.swapped |= !more.is_empty();
+            return;
+        };
+        match item.get_mut(key) {
+            Some(Value::String(text)) => text.push_str(&more),
+            _ => {
+                item.insert(key.to_owned(), more.into());
             }
         }
     }
 
-    fn replace(&mut self, index: u64, key: &str, event: &Value) {
-        let whole = event.get(key).cloned();
-        if let (Some(item), Some(whole)) = (self.open(index).and_then(Value::as_object_mut), whole)
-        {
-            item.insert(key.to_owned(), whole);
+    /// The complete input of a call: it must be what the pieces before it say, and what the item
+    /// says if that came first.
+    fn compare(&mut self, index: u64, key: &str, event: &Value) {
+        let Some(whole) = event.get(key).and_then(Value::as_str) else { return };
+        if let Some(item) = self.open(index, event).and_then(Value::as_object_mut) {
+            let pieces = item.get(key).and_then(Value::as_str).unwrap_or_default();
+            let differs = !pieces.is_empty() && pieces != whole;
+            item.insert(key.to_owned(), whole.into());
+            self.swapped |= differs;
+        } else {
+            let says = |(i, item): &(u64, Item)| {
+                *i == index && text_field(&item.value, key).unwrap_or_default() == whole
+            };
+            self.swapped |= !self.items.iter().any(says);
         }
     }
 
     /// Collects the text of a message that may stay incomplete, so that the turn still shows it.
     fn grow_text(&mut self, index: u64, event: &Value) {
         let more = text_field(event, "delta").unwrap_or_default().to_owned();
-        let Some(item) = self.open(index).and_then(Value::as_object_mut) else { return };
+        let Some(item) = self.open(index, event).and_then(Value::as_object_mut) else { return };
         let content = item.entry("content").or_insert_with(|| json!([]));
         let Some(parts) = content.as_array_mut() else { return };
         match parts.last_mut().and_then(|part| part.get_mut("text")) {
@@ -178,6 +214,16 @@ impl Assembler {
         self.notes.push(format!("the provider failed in the middle ({words})"));
         self.failed.get_or_insert(Stop::Failed(words));
     }
+}
+
+/// Whether a complete item is the one that its pieces began: the same call with the same input.
+fn continues(open: &Value, done: &Value) -> bool {
+    let agrees = |key: &str| match (text_field(open, key), text_field(done, key)) {
+        (Some(open), done) => done == Some(open),
+        (None, _) => true,
+    };
+    call_kind(done).is_none() && call_kind(open).is_none()
+        || ["call_id", "name", "arguments", "input"].into_iter().all(agrees)
 }
 
 fn raw_item(chunk: &RawValue) -> String {

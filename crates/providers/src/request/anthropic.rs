@@ -134,7 +134,8 @@ impl<'a> Messages<'a> {
                 );
             }
             RenderedMessage::Own { message, results } => {
-                self.push("assistant", blocks(&message.turn.assistant));
+                let new = self.unrepeated(&message.turn.assistant);
+                self.push("assistant", new);
                 self.push("user", results.iter().flat_map(blocks));
             }
             RenderedMessage::Rebuilt { text, calls, results } => {
@@ -142,6 +143,29 @@ impl<'a> Messages<'a> {
                 self.push("user", results.iter().flat_map(blocks));
             }
         }
+    }
+
+    /// The blocks of a turn, without what the assistant's message already has: a model that
+    /// continues a paused turn may repeat it, and Messages rejects a hosted call or a result that
+    /// stands in a request twice.
+    fn unrepeated(&self, assistant: &'a Value) -> Vec<JsonPiece<'a>> {
+        let before = match self.list.last() {
+            Some(("assistant", content)) => content.as_slice(),
+            _ => &[],
+        };
+        let is_known = |test: &dyn Fn(&Value) -> bool| {
+            before.iter().any(|piece| matches!(piece, JsonPiece::Kept(known) if test(known)))
+        };
+        let content = assistant.get("content").and_then(Value::as_array);
+        let content = content.map(Vec::as_slice).unwrap_or_default();
+        let has_id = |block: &Value| {
+            let id = hosted_id(block);
+            id.is_some() && is_known(&|known| hosted_id(known) == id)
+        };
+        let repeats = content.iter().any(has_id);
+        let is_new =
+            |block: &&Value| !repeats || !(has_id(block) || is_known(&|known| known == *block));
+        content.iter().filter(is_new).map(JsonPiece::Kept).collect()
     }
 
     fn push(&mut self, role: &'static str, blocks: impl IntoIterator<Item = JsonPiece<'a>>) {
@@ -177,6 +201,16 @@ impl<'a> Messages<'a> {
 fn blocks(message: &Value) -> impl Iterator<Item = JsonPiece<'_>> {
     let blocks = message.get("content").and_then(Value::as_array);
     blocks.into_iter().flatten().map(JsonPiece::Kept)
+}
+
+/// What makes a block of a hosted call unique: its id, or for the result that of its call.
+fn hosted_id(block: &Value) -> Option<(&str, bool)> {
+    let kind = text_field(block, "type")?;
+    match text_field(block, "tool_use_id") {
+        Some(id) => Some((id, true)),
+        None if kind.ends_with("tool_use") => Some((text_field(block, "id")?, false)),
+        None => None,
+    }
 }
 
 /// Images first, as Anthropic recommends.

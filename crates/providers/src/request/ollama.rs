@@ -13,7 +13,7 @@ use crate::wire_format::Format;
 pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {
     let RequestInput { quirks, request, .. } = asked;
     let options: Map<String, Value> = [
-        ("num_ctx", quirks.num_ctx.map(Value::from)),
+        ("num_ctx", asked.info.requested_window.map(Value::from)),
         ("num_predict", request.max_output.map(Value::from)),
         ("temperature", asked.temperature().map(Value::from)),
     ]

@@ -93,6 +93,7 @@ impl ScriptedModel {
             format: Format::OpenAiChat,
             scripted: true,
             on_device: false,
+            requested_window: None,
         };
         Ok(Self { info, title, turns, summaries, next: Mutex::default() })
     }

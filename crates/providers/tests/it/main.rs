@@ -18,3 +18,5 @@ mod schema_round_trip;
 mod support;
 #[cfg(test)]
 mod truncated_recordings;
+#[cfg(test)]
+mod unjoinable_streams;

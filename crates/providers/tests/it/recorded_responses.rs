@@ -63,7 +63,7 @@ fn openai_chat() {
         Stop::Calls,
         true,
         "",
-        &[r#"read_file#call_1 {"path":"notes.md"}"#, "delete_file#call_1 BROKEN"],
+        &[r#"read_file#call_1 {"path":"notes.md"}"#, "delete_file#call_3 BROKEN"],
     );
     check(
         CHAT,
@@ -129,7 +129,7 @@ fn openai_chat_streams() {
         Stop::Calls,
         true,
         "",
-        &[r#"read_file#call_x {"path":"a.md"}"#, "read_file#call_x BROKEN"],
+        &[r#"read_file#call_x {"path":"a.md"}"#, "read_file#call_2 BROKEN"],
     );
     check(
         CHAT,

@@ -23,6 +23,7 @@ fn ok(result: Value, media: Vec<Block>) -> Outcome {
         }),
         notes: vec![],
         report: Report::default(),
+        unrecorded: None,
     }
 }
 
@@ -99,14 +100,17 @@ fn made_ids_match_the_assistant_message() {
     }
 }
 
-/// U4: one call per id; another call under the same id is answered and not run.
+/// One call per id; another call under the same id is not run, and is answered under an id of its
+/// own.
 #[test]
 fn two_calls_with_one_id() {
     let turn = turn(Format::OpenAiChat, "same_id.json");
-    assert_eq!(turn.assistant["tool_calls"].as_array().unwrap().len(), 2);
+    let calls = turn.assistant["tool_calls"].as_array().unwrap();
+    let ids: Vec<&Value> = calls.iter().map(|call| &call["id"]).collect();
+    assert_eq!(ids, ["call_1", "call_3"]);
     let messages = answer(&turn);
     assert_eq!(messages[0]["tool_call_id"], "call_1");
-    assert_eq!(messages[1]["tool_call_id"], "call_1");
+    assert_eq!(messages[1]["tool_call_id"], "call_3");
     assert_eq!(messages[1]["content"], R1);
 }
 

@@ -119,14 +119,15 @@ fn bwrap_args(plan: &Plan) -> Vec<OsString> {
         match view.how {
             Access::Read => say(&[word("--ro-bind"), path, path]),
             Access::Write => say(&[word("--bind"), path, path]),
-            Access::Hidden if view.path().is_dir() => {
-                say(&[word("--perms"), word("0111"), word("--tmpfs"), path]);
+            Access::Masked | Access::Hidden if view.path().is_dir() => {
+                let mode = if view.how == Access::Masked { "0555" } else { "0111" };
+                say(&[word("--perms"), word(mode), word("--tmpfs"), path]);
             }
-            Access::Hidden => say(&[word("--ro-bind"), word("/dev/null"), path]),
+            // A bind mount of a device cannot be opened, which also conceals a masked file.
+            Access::Masked | Access::Hidden => say(&[word("--ro-bind"), word("/dev/null"), path]),
         }
     }
-    for view in plan.views.iter().filter(|view| view.how == Access::Hidden && view.path().is_dir())
-    {
+    for view in plan.views.iter().filter(|view| view.how.conceals() && view.path().is_dir()) {
         say(&[word("--remount-ro"), &view.path]);
     }
     for (at, target) in &plan.links {

@@ -55,7 +55,7 @@ pub(super) fn parent() -> &'static Result<CgroupParent, String> {
 /// killing everything at once that could not be killed otherwise.
 pub(super) fn parent_for(level: Level) -> Option<&'static CgroupParent> {
     let place = parent().as_ref().ok()?;
-    (level == Level::Reduced || !place.controllers.is_empty()).then_some(place)
+    (level < Level::Namespace || !place.controllers.is_empty()).then_some(place)
 }
 
 impl CgroupParent {
@@ -90,12 +90,14 @@ impl CgroupParent {
         Ok(Self { path: path.to_owned(), folder, controllers, maker: std::process::id() })
     }
 
-    /// Removes groups of killed processes. A group in use cannot be removed.
+    /// Ends what killed processes left running in their groups, and removes these. One whose
+    /// processes have not ended yet is removed the next time.
     fn remove_left(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name();
             let maker = name.to_str().and_then(|name| name.strip_prefix(NAME)?.split('-').next());
             if maker.is_some_and(|maker| !Path::new("/proc").join(maker).exists()) {
+                let _ = fs::write(entry.path().join("cgroup.kill"), "1");
                 let _ = fs::remove_dir(entry.path());
             }
         }

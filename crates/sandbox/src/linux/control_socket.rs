@@ -58,7 +58,7 @@ pub(super) enum SupervisorOrder {
 }
 
 /// A failure while creating a sandbox.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Fault {
     /// Its cause.
     pub(super) of: FaultSource,

@@ -17,6 +17,7 @@ use super::seccomp_filter::{self, FilterOptions};
 use super::seccomp_notify;
 use super::syscalls;
 use crate::Level;
+use crate::process::tool_mark;
 
 /// The standard streams of a program.
 pub(super) struct Streams {
@@ -62,6 +63,7 @@ pub(super) unsafe fn prepare(
         unsafe { pass_filters(*kind) }.map_err(Fault::host("passing the filters"))?;
     }
     set_rlimits(&plan.amounts, level).map_err(Fault::host("setting limits"))?;
+    tool_mark::mark_this_process().map_err(Fault::host("marking the program as a tool's"))?;
     if level == Level::None {
         return Ok(());
     }
@@ -175,7 +177,7 @@ pub(super) fn exec(plan: &Plan, scratch: &Path) -> Fault {
     let Action::Run { program, args, env, .. } = &plan.act else {
         return Fault::host("starting")(io::Error::other("there is no program"));
     };
-    run(program, args, env, scratch)
+    run(program, args, env, plan.scratch.then_some(scratch))
 }
 
 /// Gives the filters the numbers where the program expects them.
@@ -196,14 +198,22 @@ unsafe fn pass_filters(kind: FilterOptions) -> io::Result<()> {
     Ok(())
 }
 
-fn run(program: &OsStr, args: &[OsString], env: &[(OsString, OsString)], scratch: &Path) -> Fault {
+fn run(
+    program: &OsStr,
+    args: &[OsString],
+    env: &[(OsString, OsString)],
+    scratch: Option<&Path>,
+) -> Fault {
     let fail =
         |error: io::Error| Fault::new(FaultSource::Program, program.to_string_lossy())(error);
     let text = |text: &OsStr| CString::new(text.as_bytes()).map_err(io::Error::other);
     let prepared = || -> io::Result<(Vec<CString>, Vec<CString>)> {
         let args = std::iter::once(program).chain(args.iter().map(OsString::as_os_str));
         let args = args.map(text).collect::<io::Result<_>>()?;
-        let own = ["HOME", "TMPDIR"].map(|name| (OsString::from(name), OsString::from(scratch)));
+        let own = |scratch| {
+            ["HOME", "TMPDIR"].map(|name| (OsString::from(name), OsString::from(scratch)))
+        };
+        let own: Vec<_> = scratch.into_iter().flat_map(own).collect();
         let named = |name: &OsStr| env.iter().any(|(other, _)| other == name);
         let env = own.iter().filter(|(name, _)| !named(name)).chain(last_of_each(env));
         let env = env.map(|(name, value)| {

@@ -251,9 +251,12 @@ fn mounts(plan: &Plan) -> io::Result<Vec<Value>> {
         mounts.push(match view.how {
             Access::Read => bind(from, "ro"),
             Access::Write => bind(from, "rw"),
-            Access::Hidden if view.path().is_dir() => json!({"destination": at, "type": "tmpfs",
-                "source": "tmpfs", "options": ["ro", "nosuid", "nodev", "mode=0111", "size=0"]}),
-            Access::Hidden => bind("/dev/null", "ro"),
+            Access::Masked | Access::Hidden if view.path().is_dir() => {
+                let mode = if view.how == Access::Masked { "mode=0555" } else { "mode=0111" };
+                json!({"destination": at, "type": "tmpfs", "source": "tmpfs",
+                    "options": ["ro", "nosuid", "nodev", mode, "size=0"]})
+            }
+            Access::Masked | Access::Hidden => bind("/dev/null", "ro"),
         });
     }
     Ok(mounts)

@@ -11,9 +11,10 @@ use super::cgroup;
 use super::control_socket::{self, Fault, SupervisorEvent};
 use super::etc_idmap;
 use super::exec::Streams;
+use super::orphans::Supervisors;
 use super::plan::Plan;
 use super::supervisor::{self, User};
-use super::syscalls::{self, Fork};
+use super::syscalls::{self, Fork, Forked};
 use crate::Level;
 
 /// The argument that selects this role.
@@ -35,15 +36,27 @@ pub(super) fn serve() -> u8 {
         return 1;
     }
     syscalls::close_on_exec_from(3);
+    // Keys and signals of the person's terminal are for the process that started this one.
+    let _ = rustix::process::setsid();
     syscalls::auto_reap_children();
     forget_groups();
+    Supervisors::adopt_orphans();
+    let mut supervisors = Supervisors::default();
+    let code = serve_requests(&socket, &mut supervisors);
+    supervisors.end();
+    code
+}
+
+fn serve_requests(socket: &OwnedFd, supervisors: &mut Supervisors) -> u8 {
     loop {
-        match control_socket::receive::<SandboxRequest>(&socket, RecvFlags::empty()) {
-            Ok(Some((wanted, fds))) => {
-                if start_sandbox(&wanted, fds, &socket).is_none() {
-                    return 1;
-                }
-            }
+        if supervisors.wait_for(socket).is_err() {
+            return 1;
+        }
+        match control_socket::receive::<SandboxRequest>(socket, RecvFlags::empty()) {
+            Ok(Some((wanted, fds))) => match start_sandbox(&wanted, fds, socket) {
+                Some(started) => started.into_iter().for_each(|one| supervisors.add(one)),
+                None => return 1,
+            },
             Ok(None) => return 0,
             Err(_) => return 1,
         }
@@ -57,8 +70,13 @@ pub(super) fn forget_groups() {
     }
 }
 
-/// Creates one sandbox; `None` if the request is invalid.
-fn start_sandbox(wanted: &SandboxRequest, fds: Vec<OwnedFd>, socket: &OwnedFd) -> Option<()> {
+/// Creates one sandbox and returns its supervisor, if it was created; `None` if the request is
+/// invalid.
+fn start_sandbox(
+    wanted: &SandboxRequest,
+    fds: Vec<OwnedFd>,
+    socket: &OwnedFd,
+) -> Option<Option<Forked>> {
     let mut fds = fds.into_iter();
     let (plan, control) = (fds.next()?, fds.next()?);
     let streams = Streams {
@@ -68,12 +86,11 @@ fn start_sandbox(wanted: &SandboxRequest, fds: Vec<OwnedFd>, socket: &OwnedFd) -
         bridge: fds.next(),
     };
     let made = read(plan).map_err(Fault::host("reading the plan"));
-    if let Err(fault) =
-        made.and_then(|plan| fork(&plan, wanted.level, &control, streams, Some(socket)))
-    {
-        let _ = control_socket::send(&control, &SupervisorEvent::Failed(fault), &[]);
+    let started = made.and_then(|plan| fork(&plan, wanted.level, &control, streams, Some(socket)));
+    if let Err(fault) = &started {
+        let _ = control_socket::send(&control, &SupervisorEvent::Failed(fault.clone()), &[]);
     }
-    Some(())
+    Some(started.ok())
 }
 
 /// Creates a sandbox as a child of this process, which must have only one thread. Everything else
@@ -84,7 +101,7 @@ pub(super) fn fork(
     control: &OwnedFd,
     streams: Streams,
     not_for_it: Option<&OwnedFd>,
-) -> Result<(), Fault> {
+) -> Result<Forked, Fault> {
     let user = User::current();
     // Determined here, because namespaces hide the outside.
     let place = cgroup::parent_for(level);
@@ -110,7 +127,7 @@ pub(super) fn fork(
         Fork::Parent(child) => {
             // The caller may have disconnected; the supervisor detects that too.
             let _ = control_socket::send(control, &SupervisorEvent::Forked, &[child.pidfd.as_fd()]);
-            Ok(())
+            Ok(child)
         }
     }
 }

@@ -39,7 +39,7 @@ pub fn run_in_process(
         let streams = own_streams().map_err(SandboxError::Helper)?;
         let mut begun = StartProgress::default();
         let started = helper::fork(&plan, level, &theirs, streams, Some(&ours))
-            .and_then(|()| wait_for_start(&ours, theirs, &mut begun));
+            .and_then(|_| wait_for_start(&ours, theirs, &mut begun));
         match started {
             Ok(()) => return wait_until_ended(job, level, &ours, begun, egress),
             Err(fault) if fault.of == FaultSource::Host && levels.peek().is_some() => {}

@@ -56,7 +56,7 @@ pub(super) fn on_host(views: &[PathView], scratch: &Path) -> Result<(), Fault> {
     let mut grants = Vec::new();
     for (index, view) in views.iter().enumerate() {
         let access = match view.how {
-            Access::Hidden => continue,
+            Access::Masked | Access::Hidden => continue,
             Access::Read => reading(),
             Access::Write => writing(),
         };
@@ -64,7 +64,7 @@ pub(super) fn on_host(views: &[PathView], scratch: &Path) -> Result<(), Fault> {
             .iter()
             .skip(index + 1)
             .filter(|other| other.path().starts_with(view.path()) && other.how != Access::Write)
-            .filter(|other| view.how == Access::Write || other.how == Access::Hidden)
+            .filter(|other| view.how == Access::Write || other.how.conceals())
             .collect();
         expand(view.path(), access, &narrower, &mut grants).map_err(Fault::path(view.path()))?;
     }

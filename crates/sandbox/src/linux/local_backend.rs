@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::RecvFlags;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -22,7 +23,8 @@ use super::helper::{ROLE, SandboxRequest};
 use super::plan::{Action, Plan};
 use super::start_result::{StartProgress, at_level, error_of, levels, no_answer_fault};
 use super::{capability_probe, process_tree, syscalls};
-use crate::backend::{Backend, ControlOrder, Handle, KillChildrenResult, Process};
+use crate::backend::{Backend, ControlOrder, Handle, Kill, KillChildrenResult, Killer, Process};
+use crate::dropped_programs;
 use crate::egress::{Egress, Proxy, RefusedHost};
 use crate::job::{Job, JobResult, LimitHit, Status, Stdin};
 use crate::policy::{Network, Policy};
@@ -373,6 +375,46 @@ impl LocalHandle {
     }
 }
 
+/// Dropped while it runs, it is killed at once.
+impl Drop for LocalHandle {
+    fn drop(&mut self) {
+        if self.over.is_none() && self.told.is_none() {
+            self.send_order(ControlOrder::Kill);
+            count_until_ended(self.ended.take());
+        }
+    }
+}
+
+/// Counts a killed program until its first process, of which this is the pidfd, has ended.
+fn count_until_ended(pidfd: Option<AsyncFd<OwnedFd>>) {
+    let Some(pidfd) = pidfd else { return };
+    dropped_programs::count_until(async move {
+        let _ = tokio::time::timeout(LAST, pidfd.readable()).await;
+    });
+}
+
+/// Another owner of the descriptors of a [`LocalHandle`].
+struct LocalKiller {
+    control: OwnedFd,
+    pidfd: OwnedFd,
+}
+
+impl Kill for LocalKiller {
+    fn has_ended(&self) -> bool {
+        let mut ended = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        matches!(poll(&mut ended, Some(&Timespec::default())), Ok(1))
+    }
+
+    fn kill(&self) {
+        // It may have ended.
+        let _ = control_socket::send(&self.control, &SupervisorOrder::Kill, &[]);
+        // Registering a descriptor needs a runtime.
+        if tokio::runtime::Handle::try_current().is_ok() {
+            count_until_ended(self.pidfd.try_clone().ok().and_then(|fd| watched(fd).ok()));
+        }
+    }
+}
+
 impl LocalHandle {
     async fn sweep(&mut self) -> Result<KillChildrenResult, SandboxError> {
         if self.told.is_some()
@@ -421,6 +463,12 @@ impl Handle for LocalHandle {
 
     fn wait(&mut self) -> BoxFuture<'_, Result<JobResult, SandboxError>> {
         Box::pin(self.end())
+    }
+
+    fn killer(&self) -> Option<Killer> {
+        let control = self.control.get_ref().try_clone().ok()?;
+        let pidfd = self.ended.as_ref()?.get_ref().try_clone().ok()?;
+        Some(Killer(Box::new(LocalKiller { control, pidfd })))
     }
 
     fn send_order(&self, order: ControlOrder) {

@@ -13,6 +13,7 @@ mod landlock;
 mod limit_watch;
 mod local_backend;
 mod mount_namespace;
+mod orphans;
 mod plan;
 mod process_tree;
 mod proot;
@@ -43,6 +44,9 @@ pub fn helper_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     match (args.next(), args.next()) {
         (Some(word), None) if word == helper::ROLE => Some(helper::serve()),
-        _ => None,
+        _ => {
+            crate::process::executable_is_helper();
+            None
+        }
     }
 }

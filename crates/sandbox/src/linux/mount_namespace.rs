@@ -117,7 +117,7 @@ fn open_view(view: &PathView) -> Result<OpenedView<'_>, Fault> {
         let path = open_no_symlinks(view.outside())?;
         let kind = FileType::from_raw_mode(rustix::fs::fstat(&path)?.st_mode);
         let tree = match view.how {
-            Access::Hidden => None,
+            Access::Masked | Access::Hidden => None,
             Access::Read | Access::Write => Some(tree_of(&path, Path::new(""), true)?),
         };
         if let Some(tree) = &tree {
@@ -180,7 +180,7 @@ fn mount_view(
 ) -> io::Result<()> {
     let target = make(root, found.view.path(), found.is_folder)?;
     let Some(tree) = &found.tree else {
-        let cover = mount_empty(store, index, found.is_folder)?;
+        let cover = mount_empty(store, index, found)?;
         attach(&cover, &target, OsStr::new(""))?;
         // Covered when its mount exists.
         late.push(cover);
@@ -189,17 +189,19 @@ fn mount_view(
     attach(tree, &target, OsStr::new(""))
 }
 
-/// An empty file or folder without read permission.
-fn mount_empty(root: &OwnedFd, index: usize, is_folder: bool) -> io::Result<OwnedFd> {
+/// An empty file or folder; only a masked one has read permission.
+fn mount_empty(root: &OwnedFd, index: usize, found: &OpenedView<'_>) -> io::Result<OwnedFd> {
     let name = format!(".hidden/{index}");
     match mkdirat(root, ".hidden", Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => {}
         Err(error) => return Err(error.into()),
     }
-    if is_folder {
-        mkdirat(root, &name, Mode::XUSR | Mode::XGRP | Mode::XOTH)?;
+    let readable = if found.view.how == Access::Masked { 0o444 } else { 0 };
+    if found.is_folder {
+        mkdirat(root, &name, Mode::from_raw_mode(readable | 0o111))?;
     } else {
-        openat(root, &name, OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let mode = Mode::from_raw_mode(readable);
+        openat(root, &name, OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC, mode)?;
     }
     tree_of(root, Path::new(&name), false)
 }

@@ -17,14 +17,10 @@ use super::seccomp_filter::FilterOptions;
 use super::{etc_idmap, rootfs_views};
 use crate::egress;
 use crate::job::Job;
-use crate::policy::{Network, Policy, Resources};
+use crate::policy::{Network, Policy, Resources, SYSTEM_FOLDERS};
 use crate::process::DEFAULT_PATH;
 use crate::rootfs::ROOTFS_HOME;
 use crate::{Level, SandboxError};
-
-/// System folders that every program may read. Symlinks among them stay symlinks.
-const SYSTEM: [&str; 10] =
-    ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix/store"];
 
 /// First descriptor of the filters that are passed to an external backend.
 pub(super) const FILTERS: i32 = 4;
@@ -48,6 +44,8 @@ pub(super) struct Plan {
     /// Whether private files of `/etc` are protected by [an ID-mapped mount](super::etc_idmap)
     /// instead of views.
     pub(super) idmapped_etc: bool,
+    /// Whether the program has a private folder for temporary files.
+    pub(super) scratch: bool,
     pub(super) act: Action,
 }
 
@@ -65,7 +63,17 @@ pub(super) struct PathView {
 pub(super) enum Access {
     Read,
     Write,
+    /// An empty file or folder that can be opened.
+    Masked,
+    /// Neither readable nor writable.
     Hidden,
+}
+
+impl Access {
+    /// Whether the content of the path stays out of reach.
+    pub(super) fn conceals(self) -> bool {
+        matches!(self, Self::Masked | Self::Hidden)
+    }
 }
 
 /// The network of a job.
@@ -126,7 +134,8 @@ impl Plan {
             filters: None,
         };
         let Some(root) = &job.root else {
-            return Self::action(act, &job.policy, job.folder.as_deref());
+            let plan = Self::action(act, &job.policy, job.folder.as_deref())?;
+            return Ok(Self { scratch: job.scratch, ..plan });
         };
         let (views, folder) = rootfs_views::views(root, &job.policy, job.folder.as_deref())?;
         Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
@@ -155,7 +164,7 @@ impl Plan {
     ) -> Result<Self, SandboxError> {
         let mut views = BTreeMap::new();
         let mut links = Vec::new();
-        for folder in SYSTEM.iter().map(Path::new) {
+        for folder in SYSTEM_FOLDERS.iter().map(Path::new) {
             match fs::symlink_metadata(folder) {
                 Ok(meta) if meta.is_symlink() => {
                     let target = fs::read_link(folder).map_err(unusable(folder))?;
@@ -194,6 +203,9 @@ impl Plan {
         if folder != Path::new("/") && view_of(&views, &folder).is_none() {
             return Err(SandboxError::FolderNotVisible(folder));
         }
+        for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
+            views.insert(path, Access::Masked);
+        }
         for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
             views.insert(path, Access::Hidden);
         }
@@ -211,9 +223,7 @@ impl Plan {
                 views.entry(path).or_insert(Access::Hidden);
             }
         }
-        // Hidden paths that would not be visible anyway.
-        let all = views.clone();
-        views.retain(|path, how| *how != Access::Hidden || outer(&all, path).is_some());
+        drop_needless(&mut views);
         pin_parents(&mut views);
         if view_of(&views, &folder) == Some(Access::Hidden) {
             return Err(SandboxError::FolderNotVisible(folder));
@@ -253,7 +263,16 @@ impl Plan {
             Network::Full => Net::Host,
         };
         let amounts = Amounts::from_resources(&policy.resources);
-        Self { views, links, net, amounts, folder: folder.into(), idmapped_etc: false, act }
+        Self {
+            views,
+            links,
+            net,
+            amounts,
+            folder: folder.into(),
+            idmapped_etc: false,
+            scratch: true,
+            act,
+        }
     }
 }
 
@@ -308,6 +327,16 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     }
     env.extend(job.env.iter().cloned());
     env
+}
+
+/// Removes views of concealed paths that would not be visible anyway, and all views inside a masked
+/// path: a mask covers what else the policy names there.
+fn drop_needless(views: &mut BTreeMap<PathBuf, Access>) {
+    let all = views.clone();
+    let is_masked = |path: &Path| all.get(path) == Some(&Access::Masked);
+    views.retain(|path, how| {
+        !path.ancestors().skip(1).any(is_masked) && (!how.conceals() || outer(&all, path).is_some())
+    });
 }
 
 /// The access to this path: the innermost view decides.

@@ -1,7 +1,7 @@
 //! Views of a program with another root file system: that system as `/`, its home, and the policy's
 //! paths at their own places.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -63,10 +63,13 @@ pub(super) fn views(
             }
         }
     }
-    for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
-        let hidden = |place| (place, (Access::Hidden, Some(path.clone())));
-        seen.extend(inside.inside_paths(&path).into_iter().map(hidden));
+    for (paths, how) in [(&policy.masked, Access::Masked), (&policy.denied, Access::Hidden)] {
+        for path in paths.iter().filter_map(|path| path.canonicalize().ok()) {
+            let concealed = |place| (place, (how, Some(path.clone())));
+            seen.extend(inside.inside_paths(&path).into_iter().map(concealed));
+        }
     }
+    drop_masked(&mut seen);
     pin_parents(&mut seen);
     let HostPaths { home, named, .. } = inside;
     let folder = folder_of(folder, policy, &named, home.is_some());
@@ -102,6 +105,14 @@ impl HostPaths {
         }
         places
     }
+}
+
+/// Removes all views inside a masked path: a mask covers what else the policy names there.
+fn drop_masked(seen: &mut BTreeMap<PathBuf, SeenPath>) {
+    let is_mask =
+        |(path, (how, _)): (&PathBuf, &SeenPath)| (*how == Access::Masked).then(|| path.clone());
+    let masks: BTreeSet<PathBuf> = seen.iter().filter_map(is_mask).collect();
+    seen.retain(|path, _| !path.ancestors().skip(1).any(|above| masks.contains(above)));
 }
 
 /// As for the host's own system: folders between a writable folder and a more restricted path in it

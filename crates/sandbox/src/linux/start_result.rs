@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::control_socket::{Fault, FaultSource, SupervisorEvent};
-use super::plan::{Access, Action, Net, Plan};
+use super::plan::{Action, Net, Plan};
 use super::proot;
 use super::syscalls;
 use crate::policy::Policy;
@@ -76,7 +76,7 @@ fn check_enforceable(plan: &Plan, level: Level) -> Result<(), SandboxError> {
         "another system in place of the host's"
     } else if level < Level::Namespace && plan.net == Net::Proxy {
         "the list of hosts that may be reached"
-    } else if level == Level::None && plan.views.iter().any(|view| view.how == Access::Hidden) {
+    } else if level == Level::None && plan.views.iter().any(|view| view.how.conceals()) {
         "what may not be read"
     } else {
         return Ok(());

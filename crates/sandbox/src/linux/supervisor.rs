@@ -126,9 +126,11 @@ fn begin<'a>(
             // The kernel's limits here do not apply to root, and a thousand processes would leave
             // this one no time to kill them.
             syscalls::raise_scheduling();
+            let wanted = plan.scratch || level != Level::None;
+            let scratch = wanted.then(Scratch::new).transpose();
             let scratch =
-                Scratch::new().map_err(Fault::host("creating the folder for temporary files"))?;
-            (Some(scratch), own_writes())
+                scratch.map_err(Fault::host("creating the folder for temporary files"))?;
+            (scratch, own_writes())
         }
     };
     let tree =

@@ -150,7 +150,9 @@ fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, Access>, S
             views.entry(path).or_insert(Access::Read);
         }
     }
-    for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
+    // Seatbelt can only refuse access, so a masked path is denied here.
+    let concealed = policy.masked.iter().chain(&policy.denied);
+    for path in concealed.filter_map(|path| path.canonicalize().ok()) {
         views.insert(path, Access::Hidden);
     }
     Ok(views)

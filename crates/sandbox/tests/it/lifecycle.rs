@@ -267,3 +267,58 @@ async fn sweeps(backend: &dyn Backend, level: &dyn std::fmt::Display) {
     process.wait().await.unwrap();
     assert_eq!(process.kill_children().await.unwrap(), KillChildrenResult::Gone);
 }
+
+/// A program without isolation, run by another process.
+fn program(script: &str) -> Command {
+    let mut command = Command::new(WORKER);
+    command.args(["program", script]).stdin(Stdio::null());
+    command
+}
+
+#[tokio::test]
+async fn what_left_the_session_of_a_program_without_isolation_ends_with_it() {
+    let world = World::new();
+    let mark = &world.marker;
+    for script in [
+        format!("setsid sleep {mark} & echo fine"),
+        format!("(setsid setsid sleep {mark} >/dev/null 2>&1 &) ; echo fine"),
+        format!("sleep {mark} & kill -STOP $!; echo fine"),
+        // Its supervisor is gone, and then the helper kills them.
+        format!("setsid sleep {mark} & echo fine; kill -9 $PPID; sleep {mark}"),
+    ] {
+        let output = program(&script).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.ends_with(" fine\n\n"), "{script}: {said} {output:?}");
+        until(&format!("nothing is left of {script}"), || world.left().is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_program_without_isolation_started_ends_with_a_killed_caller() {
+    let world = World::new();
+    let mark = &world.marker;
+    let script = format!("(setsid setsid sleep {mark} &) ; sleep {mark} & exec sleep {mark}");
+    let mut caller = program(&script).stdout(Stdio::null()).spawn().unwrap();
+    // The caller has the marker too.
+    until("all run", || world.left().len() >= 4).await;
+    caller.kill().unwrap();
+    caller.wait().unwrap();
+    until("nothing is left", || world.left().is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_program_without_isolation_leads_a_session_has_only_its_variables_and_is_marked() {
+    let script = "set -- $(cat /proc/self/stat); echo session $6 of $$; \
+        grep -c -e HOME -e TMPDIR /proc/$$/environ; (exec 9<>/dev/tty) 2>&1; \
+        setsid grep realtime.timeout /proc/self/limits";
+    let output = program(script).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let session = said.split("session ").nth(1).unwrap().lines().next().unwrap();
+    let (session, own) = session.split_once(" of ").unwrap();
+    assert_eq!(session, own, "{said}");
+    assert!(said.contains("\n0\n"), "{said}");
+    assert!(said.contains("/dev/tty"), "{said}");
+    let limit: Vec<&str> =
+        said.lines().find(|line| line.starts_with("Max")).unwrap().split_whitespace().collect();
+    assert!(limit[4].parse::<u64>().is_ok(), "{said}");
+}

@@ -63,6 +63,44 @@ async fn what_is_kept_cannot_be_changed_and_opens_nothing_elsewhere() {
     }
 }
 
+#[tokio::test]
+async fn what_is_masked_is_empty_and_causes_no_error_around_it() {
+    let script = "ls -A deep; cat deep/key file; echo \"$(cat own 2>/dev/null)\"; echo x > own; echo x > deep/new; mv deep gone; rm -rf deep; grep -r . . | sort";
+    for level in LEVELS {
+        if !is_here(level).await {
+            continue;
+        }
+        let world = World::new();
+        fs::create_dir_all(world.path("ws/deep/kept")).unwrap();
+        for (path, text) in [
+            ("deep/key", "CONCEALED"),
+            ("deep/kept/key", "CONCEALED"),
+            ("own", "CONCEALED"),
+            ("file", "open\n"),
+        ] {
+            fs::write(world.path("ws").join(path), text).unwrap();
+        }
+        let policy = Policy {
+            writable: vec![world.path("ws")],
+            // A mask covers what else is named in it.
+            read_only: vec![world.path("ws/deep/kept")],
+            masked: ["ws/deep", "ws/own", "ws/missing"].map(|path| world.path(path)).to_vec(),
+            ..Policy::default()
+        };
+        let done = world.sh(level, policy, script).await;
+        let text = format!("{}{}", done.out(), done.err());
+        assert!(!text.contains("CONCEALED") && text.contains("open"), "{level}: {text}");
+        if level == Level::Namespace {
+            assert!(!done.err().contains("grep"), "{}", done.err());
+        }
+        for path in ["deep/key", "deep/kept/key", "own"] {
+            let text = fs::read_to_string(world.path("ws").join(path)).unwrap();
+            assert_eq!(text, "CONCEALED", "{level}: {path}");
+        }
+        assert!(!world.path("ws/deep/new").exists(), "{level}");
+    }
+}
+
 /// Regression: a folder with a restricted path inside could be renamed, and another one put in its
 /// place.
 #[tokio::test]

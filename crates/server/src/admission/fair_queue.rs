@@ -12,7 +12,7 @@
 //! scheduler.
 //!
 //! Invariants
-//! - Held and free slots add up to all slots, whatever is dropped when.
+//! - Held and free slots add up to all slots, also when a waiter or a holder is dropped.
 //! - A slot is free only while no request waits that may take it.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};

@@ -1,4 +1,4 @@
-//! Fairness, order, and no lost slots, whatever is dropped when.
+//! Fairness, order, and no lost slots, also when a waiter or a holder is dropped.
 
 use std::collections::HashMap;
 use std::task::Waker;

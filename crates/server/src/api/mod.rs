@@ -10,9 +10,11 @@ mod pagination;
 mod problem_mapping;
 mod router;
 pub(crate) mod sse;
+mod tool_limits;
 
 pub use openapi::document;
 pub use operation::{Access, BASE, Operation};
+pub use tool_limits::ToolLimit;
 
 pub(crate) use blocking::{run_blocking, run_cpu_bound};
 pub(crate) use extract::{Bytes, Json, Path, Query, parse_run_id};

@@ -3,6 +3,7 @@
 use axum::http::Method;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+use super::tool_limits::{self, ToolLimit};
 use crate::role::Role;
 
 /// Prefix of all paths, except those at the root.
@@ -192,6 +193,12 @@ impl Operation {
     fn with(mut self, success: Success) -> Self {
         self.successes.push(success);
         self
+    }
+
+    /// What a token that is limited to some tools may do with it.
+    #[must_use]
+    pub fn tool_limit(&self) -> ToolLimit {
+        tool_limits::tool_limit(&self.method, self.path)
     }
 
     /// The path with its prefix.

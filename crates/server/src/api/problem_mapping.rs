@@ -28,7 +28,9 @@ impl From<SubmitError> for Problem {
             SubmitError::BadKey | SubmitError::SecretKey => {
                 Self::new(Code::BadRequest, error.to_string())
             }
-            SubmitError::KeyReused(_) => Self::conflict(error.to_string()),
+            SubmitError::KeyReused(_) | SubmitError::OtherEnvironment(_) => {
+                Self::conflict(error.to_string())
+            }
             SubmitError::RunningElsewhere(_) => Self::conflict(error.to_string()).retry_after(1),
             SubmitError::Store(error) => error.into(),
         }
@@ -78,6 +80,7 @@ impl From<RunError> for Problem {
         match error {
             RunError::Stopping => Self::new(Code::Unavailable, detail).retry_after(5),
             RunError::UnknownConversation(_) => Self::not_found(detail),
+            RunError::ConversationOfOthers(_) => Self::new(Code::Forbidden, detail),
             RunError::ConversationBusy { run, .. } => {
                 Self::conflict(detail).with_extra(json!({"run": run}))
             }

@@ -1,6 +1,7 @@
 //! The router, made of operations with their handlers.
 //!
-//! Invariant: a route exists only as an [`Operation`], which names the role that may call it.
+//! Invariant: a route exists only as an [`Operation`], which names the role that may call it, and
+//! what a token that is limited to some tools may do there.
 
 use axum::Router;
 use axum::extract::Request;
@@ -10,6 +11,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 
 use super::operation::{Access, Operation};
+use super::tool_limits::ToolLimit;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -35,8 +37,11 @@ impl Api {
     {
         let Ok(filter) = MethodFilter::try_from(operation.method.clone()) else { return };
         let (access, is_detached) = (operation.access, operation.runs_to_completion());
+        let tool_limit = operation.tool_limit();
         let check = middleware::from_fn(move |request: Request, next: Next| async move {
-            match check_access(access, &request) {
+            let allowed = check_access(access, &request)
+                .and_then(|()| check_tool_limit(tool_limit, &request));
+            match allowed {
                 Ok(()) if is_detached => run_to_completion(next.run(request)).await,
                 Ok(()) => next.run(request).await,
                 Err(problem) => problem.into_response(),
@@ -92,6 +97,21 @@ fn check_access(access: Access, request: &Request) -> Result<(), Problem> {
                 "send a token: `Authorization: Bearer …`; `toolcrib token show` prints that of this machine",
             )
         })),
+    }
+}
+
+fn check_tool_limit(limit: ToolLimit, request: &Request) -> Result<(), Problem> {
+    let principal = request.extensions().get::<Principal>();
+    let limited = principal.filter(|principal| principal.tools.is_some());
+    match (limit, limited) {
+        (ToolLimit::Refused(why), Some(principal)) => Err(Problem::new(
+            Code::Forbidden,
+            format!(
+                "{} is limited to some tools, and {why}; use a token without that limit",
+                principal.name
+            ),
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn serve(
     subreaper::enable();
     let address = tcp.as_ref().and_then(|listener| listener.local_addr().ok());
     if let Some(address) = address {
-        // No tool may reach the daemon that runs it, whatever hosts the owner allows.
+        // No tool may reach the daemon that runs it, even if the owner allows this host.
         context.toolcrib.deny_port(address.port());
     }
     lock.publish(&daemon_address(settings, address))
@@ -71,6 +71,7 @@ pub(crate) async fn serve(
     // No new connections while the old ones drain.
     drop((tcp, socket));
     acceptor.drain().await;
+    subreaper::end_tools().await;
     drop(lock);
     Ok(())
 }

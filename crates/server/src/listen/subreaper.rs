@@ -3,7 +3,7 @@
 //! processes must be reaped, too.
 
 #[cfg(target_os = "linux")]
-pub(super) use linux::{enable, reap};
+pub(super) use linux::{enable, end_tools, reap};
 
 /// Other systems have no subreapers.
 #[cfg(not(target_os = "linux"))]
@@ -15,17 +15,31 @@ pub(super) async fn reap() {
     std::future::pending().await
 }
 
+/// Other systems do not mark the programs of tools.
+#[cfg(not(target_os = "linux"))]
+pub(super) async fn end_tools() {}
+
 #[cfg(target_os = "linux")]
 mod linux {
     use std::collections::BTreeSet;
     use std::fs;
     use std::time::Duration;
 
-    use rustix::process::{Pid, WaitOptions, getpid, set_child_subreaper, waitpid};
+    use rustix::process::{
+        Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
+    };
+    use tokio::signal::unix::{SignalKind, signal};
+    use toolcrib_app::sandbox::process::is_tool_process;
 
-    /// A zombie is reaped if it was one at the sweep before: the code that started a process waits
+    /// A zombie is reaped if it is still one after this time: the code that started a process waits
     /// for it sooner.
-    const SWEEP_INTERVAL: Duration = Duration::from_secs(30);
+    const REAP_DELAY: Duration = Duration::from_millis(250);
+
+    /// How long to wait for killed programs. Only one that is stuck in the kernel needs longer.
+    const END: Duration = Duration::from_secs(5);
+
+    /// Interval of killing: programs may fork in between.
+    const KILL_INTERVAL: Duration = Duration::from_millis(5);
 
     /// From now on, descendants whose parents end become children of this process.
     pub(in crate::listen) fn enable() {
@@ -36,15 +50,70 @@ mod linux {
 
     /// Reaps adopted zombies, forever.
     pub(in crate::listen) async fn reap() {
-        let mut seen = BTreeSet::new();
-        loop {
-            tokio::time::sleep(SWEEP_INTERVAL).await;
-            let ended = tokio::task::spawn_blocking(exited_children).await.unwrap_or_default();
-            for pid in ended.intersection(&seen) {
-                reap_pid(*pid);
+        let mut child_ended = match signal(SignalKind::child()) {
+            Ok(child_ended) => child_ended,
+            Err(error) => {
+                tracing::warn!(%error, "ended processes of tools cannot be reaped");
+                return std::future::pending().await;
             }
-            seen = ended;
+        };
+        loop {
+            child_ended.recv().await;
+            loop {
+                let seen = exited_children_now().await;
+                if seen.is_empty() {
+                    break;
+                }
+                tokio::time::sleep(REAP_DELAY).await;
+                for pid in exited_children_now().await.intersection(&seen) {
+                    reap_pid(*pid);
+                }
+            }
         }
+    }
+
+    async fn exited_children_now() -> BTreeSet<i32> {
+        tokio::task::spawn_blocking(exited_children).await.unwrap_or_default()
+    }
+
+    /// Kills the programs of tools that this process adopted. Nothing else ends them, and no call
+    /// of this process runs any more.
+    pub(in crate::listen) async fn end_tools() {
+        let killing = async {
+            while tokio::task::spawn_blocking(kill_tools).await.unwrap_or(false) {
+                tokio::time::sleep(KILL_INTERVAL).await;
+            }
+        };
+        if tokio::time::timeout(END, killing).await.is_err() {
+            tracing::warn!("a program of a tool was killed and has not ended");
+        }
+    }
+
+    /// Kills the children that run for tools, with their descendants; returns whether there were
+    /// any. Programs below a helper have their supervisors.
+    fn kill_tools() -> bool {
+        let mut open = children_of(getpid().as_raw_nonzero().get());
+        open.retain(|pid| is_tool_process(*pid) == Some(true) && !has_ended(*pid));
+        let has_tools = !open.is_empty();
+        while let Some(pid) = open.pop() {
+            open.extend(children_of(pid));
+            if let Some(pid) = Pid::from_raw(pid) {
+                // A number is reused only after its process was reaped, by a process that was found
+                // here.
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+        has_tools
+    }
+
+    fn children_of(pid: i32) -> Vec<i32> {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children =
+            tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        let parse = |line: String| -> Vec<i32> {
+            line.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+        };
+        children.flat_map(parse).collect()
     }
 
     pub(super) fn reap_pid(pid: i32) {
@@ -56,13 +125,8 @@ mod linux {
 
     /// Children that are zombies.
     pub(super) fn exited_children() -> BTreeSet<i32> {
-        let tasks = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-        let children =
-            tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
-        let pids = children.flat_map(|line| {
-            line.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<i32>>()
-        });
-        pids.filter(|pid| has_ended(*pid)).collect()
+        let own = getpid().as_raw_nonzero().get();
+        children_of(own).into_iter().filter(|pid| has_ended(*pid)).collect()
     }
 
     fn has_ended(pid: i32) -> bool {

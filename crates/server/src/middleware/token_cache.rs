@@ -34,6 +34,8 @@ pub(crate) struct TokenCache {
     machine: TokenHash,
     secrets: Secrets,
     known: Mutex<HashMap<TokenHash, CachedToken>>,
+    /// Held while a token is added, so that no two get one name here.
+    adding: tokio::sync::Mutex<()>,
 }
 
 /// A cached row.
@@ -48,7 +50,13 @@ impl TokenCache {
     /// masked in all output.
     pub(super) fn new(store: Arc<dyn TokenStore>, machine: &str, secrets: Secrets) -> Self {
         secrets.add([machine]);
-        Self { store, machine: TokenHash::from_token(machine), secrets, known: Mutex::default() }
+        Self {
+            store,
+            machine: TokenHash::from_token(machine),
+            secrets,
+            known: Mutex::default(),
+            adding: tokio::sync::Mutex::default(),
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, HashMap<TokenHash, CachedToken>> {
@@ -139,10 +147,18 @@ impl TokenCache {
         self.store.tokens().await
     }
 
-    /// Stores a new token.
-    pub(crate) async fn add(&self, token: &str, row: ApiToken) -> Result<(), StoreError> {
+    /// Stores a new token. `false` = a valid token has its name: people could not tell the two
+    /// apart. Records tell tokens apart by their ids, also where two daemons add one name at once.
+    pub(crate) async fn add(&self, token: &str, row: ApiToken) -> Result<bool, StoreError> {
+        let _alone = self.adding.lock().await;
+        let others = self.store.tokens().await?;
+        let has_name = |old: &ApiToken| old.name == row.name && old.is_valid_at(row.created_at);
+        if others.iter().any(has_name) {
+            return Ok(false);
+        }
         self.secrets.add([token]);
-        self.store.add_token(row).await
+        self.store.add_token(row).await?;
+        Ok(true)
     }
 
     /// Revokes a token: it is not valid any more when this returns. `false` = it was revoked
@@ -177,7 +193,7 @@ fn principal(row: &ApiToken) -> Principal {
     // A role of a newer version is ignored.
     let roles: Vec<Role> = row.roles.iter().filter_map(|role| role.parse().ok()).collect();
     Principal {
-        name: format!("token {}", row.name),
+        name: Principal::token_name(&row.name, row.id),
         owner: row.owner.clone(),
         roles: Roles::from_roles(&roles),
         client: row.id.to_string(),

@@ -104,7 +104,7 @@ struct ExcludedTool {
 pub(super) struct AgentText {
     /// All of it: Markdown with the keys in front and the prompt as its body, or TOML (docs/agents.md).
     text: String,
-    /// How it is written; as it is now, or `markdown` for a new one, when nobody says.
+    /// How it is written; default as it is now, or `markdown` for a new one.
     #[serde(default)]
     form: Option<Form>,
 }
@@ -125,7 +125,7 @@ pub(super) enum Form {
 struct NewAgent {
     /// Its name.
     name: String,
-    /// The agent that it is a copy of; a template when nobody says.
+    /// The agent that it is a copy of; default a template.
     #[serde(default)]
     from: Option<String>,
 }

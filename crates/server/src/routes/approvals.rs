@@ -8,6 +8,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolcrib_app::core::display_text::escape_to_line;
 use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{
     ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json,
@@ -37,7 +38,7 @@ pub(super) struct Approval {
     approval: String,
     /// `pending`, `decided` or `expired`.
     state: String,
-    /// Hash of everything that is shown: a decision names it, so that nobody decides about what was not seen.
+    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what its approver saw.
     nonce: String,
     /// The call in question.
     call: String,
@@ -92,7 +93,7 @@ struct ApprovalDetails {
     approval: Approval,
     /// Hash of the tool's definition.
     definition_hash: String,
-    /// Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
+    /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
     goes_on: String,
     /// What was decided about calls of this operation before, the newest first.
     earlier: Vec<EarlierDecision>,
@@ -115,7 +116,7 @@ struct EarlierDecision {
 struct ListApprovalsQuery {
     /// `pending` (the inbox, oldest first; the default) or `all` (the history, newest first).
     state: ApprovalFilter,
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -184,7 +185,7 @@ fn approval_details(
         run: request.run.map(|run| run.to_string()),
         agent: context.agent.clone(),
         conversation: context.conversation.clone(),
-        topic: if sees { context.topic.clone() } else { String::new() },
+        topic: if sees { escape_to_line(&context.topic) } else { String::new() },
         workspace: context.workspace.clone(),
         origin: word(json!(request.origin)),
         channel: effective_channel(context, request.origin).to_owned(),
@@ -195,7 +196,8 @@ fn approval_details(
         effect: word(json!(request.effect)),
         reach: json!(request.reach),
         reasons: reasons(request, sees),
-        summary: if sees { request.summary.clone() } else { String::new() },
+        // A question that an earlier version stored is not escaped yet.
+        summary: if sees { escape_to_line(&request.summary) } else { String::new() },
         args: if sees { request.args.clone() } else { Value::Null },
         question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
         requested_at: request.requested_at,
@@ -204,7 +206,7 @@ fn approval_details(
     }
 }
 
-/// Why a person is asked. The words may repeat arguments: whoever only looks sees the kinds.
+/// Why a person is asked. The text may repeat arguments: a viewer sees the kinds only.
 fn reasons(request: &ApprovalRequest, sees: bool) -> Value {
     let kinds = || request.reasons.iter().map(|reason| json!({"kind": reason.kind}));
     if sees { json!(request.reasons) } else { kinds().collect() }
@@ -247,10 +249,12 @@ async fn pending(
     let list = format!("{LIST} pending");
     let after = parse_cursor::<ApprovalId>(&list, from)?;
     let open = daemon.stores().approvals.pending().await?;
+    let tools = daemon.allowed_tools(principal);
     // Ids are ordered by time.
     let mine = open
         .iter()
         .filter(|request| request.context.owner == principal.owner)
+        .filter(|request| tools.includes(request.tool.as_str()))
         .filter(|request| after.is_none_or(|after| request.id > after));
     let found: Vec<&ApprovalRequest> = mine.take(rows + 1).collect();
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
@@ -277,15 +281,18 @@ async fn history(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|(waiting, _)| cursor(&list, &waiting.request.id));
+    let tools = daemon.allowed_tools(principal);
     let items = found
         .iter()
         .take(rows)
+        .filter(|(waiting, _)| tools.includes(waiting.request.tool.as_str()))
         .map(|(waiting, decided)| approval_details(principal, &waiting.request, decided.as_ref()))
         .collect();
     Ok(Page { items, next })
 }
 
-/// A question of this principal. Somebody else's is not there.
+/// A question of this principal's owner, about one of its tools. That of another owner does not
+/// exist.
 async fn find_approval(
     daemon: &DaemonState,
     principal: &Principal,
@@ -294,7 +301,10 @@ async fn find_approval(
     let none = || Problem::not_found(format!("there is no approval {text}"));
     let id: ApprovalId = text.parse().map_err(|_| none())?;
     let found = daemon.stores().approvals.get(id).await?;
-    found.filter(|(waiting, _)| waiting.request.context.owner == principal.owner).ok_or_else(none)
+    let mine = found.filter(|(waiting, _)| waiting.request.context.owner == principal.owner);
+    let mine = mine.ok_or_else(none)?;
+    daemon.allowed_tools(principal).require(mine.0.request.tool.as_str())?;
+    Ok(mine)
 }
 
 async fn show_approval(

@@ -61,7 +61,7 @@ struct ArtifactDocument {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListQuery {
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
@@ -114,7 +114,10 @@ pub(super) fn routes(api: &mut Api) {
         send_content,
     );
     let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
-    api.add(remove.returns_empty(204, "It is gone, whatever still refers to it."), remove_artifact);
+    api.add(
+        remove.returns_empty(204, "It is removed, even if results still refer to it."),
+        remove_artifact,
+    );
 }
 
 fn document(meta: ArtifactMeta) -> ArtifactDocument {
@@ -149,7 +152,18 @@ async fn load_meta(
     name: &str,
 ) -> Result<ArtifactMeta, Problem> {
     let request = ShowArtifactRequest { artifact: ArtifactRef(name.to_owned()) };
-    Ok(artifacts::show(&daemon.store_context(principal), request).await?)
+    let meta = artifacts::show(&daemon.store_context(principal), request).await?;
+    require_tool(daemon, principal, &meta).await?;
+    Ok(meta)
+}
+
+/// Refuses a result of a tool that the principal is not limited to, and one whose call is not kept.
+async fn require_tool(
+    daemon: &DaemonState,
+    principal: &Principal,
+    meta: &ArtifactMeta,
+) -> Result<(), Problem> {
+    daemon.require_call(principal, meta.call).await
 }
 
 async fn list_artifacts(
@@ -160,7 +174,13 @@ async fn list_artifacts(
     let limit = PageQuery::page_size(query.limit)?;
     let all =
         artifacts::list(&daemon.store_context(&principal), ListArtifactsRequest { limit }).await?;
-    Ok(Json(Page::single_page(all.into_iter().map(document).collect())))
+    let mut rows = Vec::with_capacity(all.len());
+    for meta in all {
+        if require_tool(&daemon, &principal, &meta).await.is_ok() {
+            rows.push(document(meta));
+        }
+    }
+    Ok(Json(Page::single_page(rows)))
 }
 
 async fn show_artifact(
@@ -204,6 +224,7 @@ async fn remove_artifact(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    load_meta(&daemon, &principal, &name).await?;
     let request = RemoveArtifactRequest { artifact: ArtifactRef(name.clone()) };
     artifacts::remove(&daemon.store_context(&principal), request).await?;
     daemon.admin_audit().record(&principal, "artifact.remove", name).await?;
@@ -234,7 +255,7 @@ async fn send_content(
             headers.insert(name, value);
         }
     };
-    // Never its own type: it is somebody else's page, and this daemon's address.
+    // Never its own type: the content is foreign, and the address is this daemon's.
     put(header::CONTENT_TYPE, "application/octet-stream".to_owned());
     put(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", meta.artifact));
     put(header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned());
@@ -315,7 +336,7 @@ fn pieces(
                     let next = at + bytes.len() as u64;
                     Ok(Some((Bytes::from(bytes), next)))
                 }
-                // Cut off, so that nobody takes a part for the whole.
+                // Cut off, so that no client takes a part for the whole.
                 Ok(_) => Err(std::io::Error::other("the stored result is gone")),
                 Err(problem) => Err(std::io::Error::other(problem.detail)),
             }

@@ -25,7 +25,7 @@ struct ChainRow {
     problem: Option<String>,
     /// The folder that has it: `own`, `workspace`, or one that was named.
     folder: String,
-    /// Whether a person is asked before it runs, because anybody may have written it.
+    /// Whether a person is asked before it runs, because its author is unknown.
     asked_about: bool,
 }
 

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_app::Toolcrib;
+use toolcrib_app::core::display_text::escape_to_line;
 use toolcrib_app::workspace::{JournalEntry, JournalError, UndoReport};
 
 use crate::api::{self, Api, Json, Operation, Page};
@@ -35,7 +36,7 @@ struct UndoBody {
     /// Number of the newest change, as it was listed: if there is a newer one, nothing is taken back.
     #[schemars(range(min = 0))]
     newest: u64,
-    /// How many changes, from the newest on, 1 to 50; 1 when nobody says.
+    /// How many changes, from the newest on, 1 to 50; default 1.
     #[schemars(range(min = 1, max = 50))]
     count: Option<usize>,
     /// Whether what was changed since is overwritten.
@@ -87,8 +88,8 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 fn document(toolcrib: &Toolcrib, entry: JournalEntry) -> ChangeDocument {
-    // Names of files may hold a secret too.
-    let mask = |text: String| toolcrib.engine().sealing().secrets.mask(text);
+    // Names of files may hold a secret or a control character too.
+    let mask = |text: String| escape_to_line(&toolcrib.engine().sealing().secrets.mask(text));
     ChangeDocument {
         id: entry.id,
         at: entry.at_ms,
@@ -164,7 +165,7 @@ async fn undo_changes(
 }
 
 fn undone(toolcrib: &Toolcrib, report: UndoReport) -> UndoneDocument {
-    let mask = |text: String| toolcrib.engine().sealing().secrets.mask(text);
+    let mask = |text: String| escape_to_line(&toolcrib.engine().sealing().secrets.mask(text));
     let undone = report.undone.into_iter().map(|one| UndoneChange {
         change: document(toolcrib, one.entry),
         did: one.did.into_iter().map(mask).collect(),

@@ -77,7 +77,7 @@ pub(super) fn routes(api: &mut Api) {
         "Lists the messages of a conversation, the oldest first.",
     );
     let messages = messages.description(
-        "All that was said stays, whatever was left out of requests to models. Secrets are masked.",
+        "All messages, including those that requests to models left out. Secrets are masked.",
     );
     api.add(
         messages.query::<PageQuery>().returns_ok::<Page<MessageRow>>("Messages.").etagged(),

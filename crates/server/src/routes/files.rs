@@ -21,7 +21,7 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Bytes of the largest file that is read whole (seed 001: 1 MB), with room for what is masked in it.
+/// Bytes of the largest file that is read whole: 1 MB, with room for masks in it.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
 /// Which file.
@@ -49,7 +49,7 @@ struct DeleteQuery {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FolderQuery {
-    /// The path, relative to the workspace folder; the workspace folder itself when nobody says.
+    /// The path, relative to the workspace folder; default the workspace folder itself.
     path: Option<String>,
 }
 
@@ -80,7 +80,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(document_status_codes(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
         .queues_calls()
-        .description("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
+        .description("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for any version; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
         .header("if-match", "The `ETag` that was read, or `*`.")
         .header("if-none-match", "`*`: only if there is no such file.")
         .query::<PathQuery>()
@@ -92,7 +92,7 @@ pub(super) fn routes(api: &mut Api) {
             .description(
                 "A call of `delete_file`, which people are asked about unless a rule allows it.",
             )
-            .header("if-match", "The `ETag` that was read; none = whatever there is.")
+            .header("if-match", "The `ETag` that was read; none = any version.")
             .query::<DeleteQuery>();
     api.add(document_status_codes(delete), delete_file);
 }
@@ -208,7 +208,7 @@ async fn write_file(
     Ok(if is_written { with_etag(response, &shown) } else { response })
 }
 
-/// Whoever writes back what was shown must not put the mask of a secret into the secret's place.
+/// A client that writes back the shown text must not replace a secret by its mask.
 async fn check_masked_secrets(
     daemon: &DaemonState,
     principal: &AdmittedCaller,
@@ -218,7 +218,7 @@ async fn check_masked_secrets(
     if !text.contains(MASK) {
         return Ok(());
     }
-    // Where it cannot be read, nobody was shown anything.
+    // A file that cannot be read was not shown.
     let Ok(file) = read_text(daemon, principal, path).await? else { return Ok(()) };
     if !file.text.contains(MASK) {
         return Ok(());
@@ -265,7 +265,7 @@ async fn check_write(
         Ok(_) if only_new => Err(Problem::new(Code::Stale, "there is such a file already")),
         Ok(_) => Err(Problem::new(
             Code::NeedsMatch,
-            "there is such a file: send `If-Match` with the ETag that GET /files gave, or `If-Match: *` to replace whatever there is",
+            "there is such a file: send `If-Match` with the ETag that GET /files gave, or `If-Match: *` to replace any version",
         )),
     }
 }

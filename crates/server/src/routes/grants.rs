@@ -41,8 +41,22 @@ async fn list_grants(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let request = ListGrantsRequest { with_past_calls: false };
-    let rows = grants::list(&daemon.store_context(&principal), request).await?;
+    let mut rows = grants::list(&daemon.store_context(&principal), request).await?;
+    let tools = daemon.allowed_tools(&principal);
+    rows.retain(|grant| tools.includes_operation(&grant.operation));
     Ok(etag_response(&headers, &Page::single_page(rows)))
+}
+
+/// A grant for one of the tools of this principal.
+async fn find_grant(
+    daemon: &DaemonState,
+    principal: &Principal,
+    id: GrantId,
+) -> Result<GrantReply, Problem> {
+    let request = ShowGrantRequest { id, with_past_calls: false };
+    let grant = grants::show(&daemon.store_context(principal), request).await?;
+    daemon.allowed_tools(principal).require_operation(&grant.operation)?;
+    Ok(grant)
 }
 
 async fn show_grant(
@@ -50,8 +64,7 @@ async fn show_grant(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<Json<GrantReply>, Problem> {
-    let request = ShowGrantRequest { id: parse_id(&id)?, with_past_calls: false };
-    Ok(Json(grants::show(&daemon.store_context(&principal), request).await?))
+    find_grant(&daemon, &principal, parse_id(&id)?).await.map(Json)
 }
 
 async fn revoke_grant(
@@ -60,5 +73,6 @@ async fn revoke_grant(
     Path(id): Path<String>,
 ) -> Result<Json<RevokedGrant>, Problem> {
     let request = RevokeGrantRequest { id: parse_id(&id)? };
+    find_grant(&daemon, &principal, request.id).await?;
     Ok(Json(grants::revoke(&daemon.store_context(&principal), request).await?))
 }

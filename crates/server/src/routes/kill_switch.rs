@@ -1,4 +1,4 @@
-//! The kill switch: no tool runs, on any daemon, until somebody lets them run again. It is a file, which stops every process of this machine at
+//! The kill switch: no tool runs, on any daemon, until it is released. It is a file, which stops every process of this machine at
 //! once, and a row, which the daemons of other machines read.
 
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/kill-switch", Role::Viewer, "Shows whether tools are stopped.");
     api.add(show.returns_ok::<KillSwitchDocument>("How it stands."), show_switch);
     let pull = Operation::put("/kill-switch", Role::Operator, "Stops every tool, on every daemon.");
-    let pull = pull.description("Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.");
+    let pull = pull.description("After the answer no call starts. The kill switch stays on until a person releases it, also across restarts; no model can reach this route.");
     api.add(pull.body::<StopBody>().returns_ok::<Stopped>("No tool runs."), engage);
     let operation = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
     api.add(
@@ -146,14 +146,14 @@ async fn pull(
         by: principal.name.clone(),
         at: now,
     };
-    // Looked up before and after: whoever watches the file may stop calls before anything else happens here.
+    // Looked up before and after: the watcher of the file may stop calls before the next line runs.
     let mut running = toolcrib.engine().running_calls();
     // The file comes first: it needs nothing that could be broken, and holds at once.
     let file = toolcrib.kill_switch().engage(stop);
     running.extend(toolcrib.engine().running_calls());
     running.sort_by_key(|call| (call.started_at_ms, call.call));
     running.dedup_by_key(|call| call.call);
-    // It waits for nobody, not for the store either.
+    // It waits for nothing, not for the store either.
     if stop_running {
         let _ = toolcrib.stop_calls();
     }
@@ -186,10 +186,15 @@ async fn pull(
     // the file.
     let others_know =
         if daemon.settings().store_is_shared { SWITCH_CACHE_TTL } else { Duration::ZERO };
-    let (calls, ()) = tokio::join!(
-        wait_for_calls(daemon, running, if stop_running { STOP_TIMEOUT } else { Duration::ZERO }),
-        tokio::time::sleep(others_know),
-    );
+    let stopping = async {
+        let limit = if stop_running { STOP_TIMEOUT } else { Duration::ZERO };
+        let calls = wait_for_calls(daemon, running, limit).await;
+        if stop_running && !toolcrib_app::sandbox::wait_for_dropped(STOP_TIMEOUT).await {
+            tracing::error!("programs of stopped tools have been killed, but have not ended yet");
+        }
+        calls
+    };
+    let (calls, ()) = tokio::join!(stopping, tokio::time::sleep(others_know));
     let switch = document(daemon).await?;
     daemon.run_supervisor().publish_switch(&switch);
     Ok(Stopped { switch, calls })
@@ -230,7 +235,7 @@ async fn status_of(daemon: &DaemonState, call: &RunningCall) -> CallState {
         Ok(Some(stored)) => {
             stored.row.end.map_or(CallState::Running, |end| CallState::from(end.outcome))
         }
-        // It was at work and nothing is written of it: nobody knows.
+        // It was running and has no recorded outcome: the outcome is unknown.
         Ok(None) | Err(_) => CallState::Unknown,
     }
 }

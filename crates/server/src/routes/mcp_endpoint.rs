@@ -22,6 +22,7 @@ use crate::admission::AdmittedCaller;
 use crate::api::{Api, MCP_PATH, Operation};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::start_error::StartError;
 use crate::state::DaemonState;
 
 /// Bytes of a refusal that are passed on.
@@ -67,23 +68,27 @@ async fn rewrite_error(response: Response) -> Response {
 }
 
 /// The endpoint of this daemon. Who may ask for which host was looked at in front of all routes.
-pub(crate) fn endpoint(daemon: &DaemonState) -> Service {
+///
+/// # Errors
+/// [`StartError::Random`] if its key cannot be generated.
+pub(crate) fn endpoint(daemon: &DaemonState) -> Result<Service, StartError> {
     let resources = ToolcribResources::new(daemon.toolcrib().clone());
     let door = Arc::new(DaemonBackend { daemon: daemon.clone(), resources });
-    let serve = mcp::serve(daemon.toolcrib(), door, ToolListMode::Direct);
+    let serve = mcp::serve(daemon.toolcrib(), door, ToolListMode::Direct)?;
     let body_bytes = daemon.settings().body_bytes;
     let stop = daemon.shutdown_token().clone();
-    service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop })
+    Ok(service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop }))
 }
 
-/// The daemon as a door: whoever holds a token is the caller.
+/// The daemon as the backend of MCP: the holder of the token is the caller.
 struct DaemonBackend {
     daemon: DaemonState,
     resources: ToolcribResources,
 }
 
 fn principal(who: &ClientIdentity) -> Result<&AdmittedCaller, ToolError> {
-    let nobody = || ToolError::new(ErrorType::PolicyDenied, "Nobody is known to ask.");
+    let nobody =
+        || ToolError::new(ErrorType::PolicyDenied, "The caller of this session is unknown.");
     who.extensions.downcast_ref::<AdmittedCaller>().ok_or_else(nobody)
 }
 

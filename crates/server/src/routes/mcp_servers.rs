@@ -28,7 +28,7 @@ struct McpServerRow {
     protocol: Option<String>,
     /// Tools that it has here.
     tools: usize,
-    /// Tools that differ from what was reviewed, known while it is connected: nobody can call them before `toolcrib mcp review`.
+    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called before `toolcrib mcp review`.
     held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.
     last_error: Option<String>,
@@ -48,7 +48,7 @@ enum McpTransport {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum McpServerState {
-    /// Nobody has called it, or not for a while.
+    /// Not called yet, or not for a while.
     Idle,
     /// It is being started or asked.
     Connecting,

@@ -38,7 +38,11 @@ async fn metrics_text(State(daemon): State<DaemonState>) -> Result<Response, Pro
         tools_on: engine.tools_enabled(),
         uptime: daemon.started_at().elapsed(),
     };
-    let text = daemon.telemetry().metrics().render(now, &daemon.settings().version);
+    let text = daemon.telemetry().metrics().render(
+        now,
+        daemon.stores().monitor.figures(),
+        &daemon.settings().version,
+    );
     let text = text.ok_or_else(|| Problem::new(Code::Internal, "the figures cannot be written"))?;
     Ok(([(header::CONTENT_TYPE, MEDIA_TYPE)], text).into_response())
 }

@@ -57,7 +57,7 @@ pub(crate) struct RunRow {
 }
 
 impl RunRow {
-    /// What it is about was said by somebody: whoever only looks is not shown it.
+    /// The task is a person's text: it is hidden from viewers.
     pub(crate) fn of(run: &StoredRun, payloads: bool) -> Self {
         let topic = Some(&run.context.topic).filter(|_| payloads);
         Self {
@@ -80,7 +80,7 @@ impl RunRow {
 struct ListRunsQuery {
     /// Only those that stand here: `running`, `paused` or `ended`.
     state: Option<run_supervisor::RunState>,
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -97,7 +97,7 @@ struct SteerBody {
 
 pub(super) fn routes(api: &mut Api) {
     let begin = Operation::post("/runs", Role::Caller, "Lets an agent work.")
-        .description("The run is stored before it is answered, and goes on whoever goes away. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
+        .description("The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<NewRun>()
         .returns_ok::<RunSnapshot>("It has ended: the answer with everything that was said and done.")
@@ -136,7 +136,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(all, stream_all_runs);
 }
 
-/// A run of this principal. Somebody else's is not there.
+/// A run of this principal. Another owner's is reported as missing.
 pub(crate) async fn find_run(
     daemon: &DaemonState,
     principal: &Principal,
@@ -235,8 +235,11 @@ async fn list_runs(
     };
     let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
     let next = next.map(|last| cursor(LIST, &(last.created_at, last.id)));
-    let payloads = principal.sees_payloads();
-    let items = found.iter().take(rows).map(|run| RunRow::of(run, payloads)).collect();
+    let row = |run: &StoredRun| {
+        let is_visible = principal.require_unrestricted_or_own(&run.context.device).is_ok();
+        RunRow::of(run, principal.sees_payloads() && is_visible)
+    };
+    let items = found.iter().take(rows).map(row).collect();
     Ok(etag_response(&headers, &Page { items, next }))
 }
 
@@ -245,8 +248,9 @@ async fn show_run(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<Json<RunSnapshot>, Problem> {
-    let id = parse_run_id(&id)?;
-    Ok(Json(view(&daemon, &principal, id).await?))
+    let run = find_run(&daemon, &principal, &id).await?;
+    principal.require_unrestricted_or_own(&run.context.device)?;
+    Ok(Json(view(&daemon, &principal, run.id).await?))
 }
 
 async fn stream_run(
@@ -256,6 +260,7 @@ async fn stream_run(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let run = find_run(&daemon, &principal, &id).await?;
+    principal.require_unrestricted_or_own(&run.context.device)?;
     run_stream::stream_run(&daemon, run, &headers).await
 }
 
@@ -288,10 +293,10 @@ async fn stop_run(
         return show(&daemon, &principal, run.id).await;
     }
     if run.status == RunStatus::Ended {
-        // Whoever stops it twice has what was asked for.
+        // A second stop succeeds, too.
         return show(&daemon, &principal, run.id).await;
     }
-    // Wherever it was worked on, this takes it from there: nothing more of it is stored by anybody else.
+    // Takes the run from the process that works on it: that process stores nothing more of it.
     let id = run.id;
     let live = run_supervisor::resume_run(
         daemon.run_supervisor(),

@@ -77,7 +77,7 @@ fn named(text: &str) -> Result<SecretName, Problem> {
     text.parse().map_err(|error| Problem::invalid(format!("{error}")))
 }
 
-/// Who uses a secret: a tool that declares the key it is named for, and whoever the configuration names.
+/// What uses a secret: a tool that declares its key, and the parts that the configuration names.
 fn users(daemon: &DaemonState, name: &SecretName, named: &[(String, String)]) -> Vec<String> {
     let declared = name.tool_and_key().and_then(|(tool, key)| {
         let spec = daemon.toolcrib().spec(tool)?;

@@ -48,7 +48,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(begin.returns::<Session>(201, "The session began."), self::begin);
     let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
-    api.add(end.returns_empty(204, "The cookie counts for nothing."), self::end);
+    api.add(end.returns_empty(204, "The cookie is no longer valid."), self::end);
 }
 
 fn session(known: &Authenticated) -> Session {

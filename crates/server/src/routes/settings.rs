@@ -13,7 +13,7 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What stands in place of a secret, and keeps it when it is written back (SPEC 5.4).
+/// The mask of a secret; written back, it keeps the stored value.
 pub(super) const MASKED: &str = "***";
 
 /// A value for a key.

@@ -43,7 +43,7 @@ struct SkillDetails {
     license: Option<String>,
     /// What it needs of its surroundings.
     compatibility: Option<String>,
-    /// Whatever else its author states.
+    /// Further metadata of the author.
     metadata: Value,
     /// The instructions.
     instructions: String,

@@ -4,6 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
+use toolcrib_app::core::store::Member;
 use toolcrib_app::core::{Clock as _, Origin, SystemClock};
 
 use super::switches::OWNER;
@@ -43,6 +44,34 @@ struct Status {
     runs: usize,
     /// Questions of this owner that a person has to decide.
     approvals_pending: usize,
+    /// The daemons that share the store, the oldest first; absent = the store is not shared.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    daemons: Vec<DaemonRow>,
+}
+
+/// A daemon that shares the store. Times are by the clock of the database.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct DaemonRow {
+    /// Name of its machine.
+    host: String,
+    /// Its process on that machine.
+    pid: u64,
+    /// Its version.
+    version: String,
+    /// When it opened the store, in milliseconds since 1970.
+    started_at: i64,
+    /// When it last renewed its lease, in milliseconds since 1970.
+    heartbeat_at: i64,
+    /// Whether its lease still runs. Others take up the work of a daemon whose lease has run out;
+    /// it is listed for a day.
+    alive: bool,
+}
+
+impl From<Member> for DaemonRow {
+    fn from(member: Member) -> Self {
+        let Member { host, pid, version, started_at, heartbeat_at, is_alive, .. } = member;
+        Self { host, pid, version, started_at, heartbeat_at, alive: is_alive }
+    }
 }
 
 /// Calls in numbers.
@@ -103,5 +132,6 @@ async fn show_status(
         },
         runs: daemon.run_supervisor().active_count(),
         approvals_pending: own.count(),
+        daemons: daemon.stores().monitor.members().await?.into_iter().map(Into::into).collect(),
     }))
 }

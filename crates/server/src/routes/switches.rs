@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
 use toolcrib_ops::switches::{
     self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchRequest, SwitchMode, SwitchRow,
+    canonical_target,
 };
 use toolcrib_ops::{OpContext, OpError, Resource, StoreContext};
 
@@ -68,6 +69,23 @@ fn parse_target(name: &str) -> Result<SwitchTarget, Problem> {
     SwitchTarget::parse(name).ok_or_else(|| OpError::not_found(Resource::Switch, name).into())
 }
 
+/// A token that is limited to some tools switches those, and nothing that holds for others too.
+fn check_tool_limit(
+    daemon: &DaemonState,
+    principal: &Principal,
+    target: &SwitchTarget,
+) -> Result<(), Problem> {
+    let tools = daemon.allowed_tools(principal);
+    if tools.is_unlimited() {
+        return Ok(());
+    }
+    let target = canonical_target(&context(daemon, principal), target.clone())?;
+    match &target {
+        SwitchTarget::Tool(name) => tools.require(name),
+        other => tools.require(&other.name()),
+    }
+}
+
 async fn set_switch(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -75,6 +93,7 @@ async fn set_switch(
     Json(body): Json<SetSwitch>,
 ) -> Result<Json<SwitchRow>, Problem> {
     let request = SetSwitchRequest { target: parse_target(&name)?, state: body.state.into() };
+    check_tool_limit(&daemon, &principal, &request.target)?;
     let row = switches::set(&context(&daemon, &principal), request).await?;
     daemon.run_supervisor().publish_switch(&row);
     Ok(Json(row))
@@ -86,6 +105,7 @@ async fn reset_switch(
     Path(name): Path<String>,
 ) -> Result<Json<SwitchRow>, Problem> {
     let request = ResetSwitchRequest { target: parse_target(&name)? };
+    check_tool_limit(&daemon, &principal, &request.target)?;
     let row = switches::reset(&context(&daemon, &principal), request).await?.switch;
     daemon.run_supervisor().publish_switch(&row);
     Ok(Json(row))

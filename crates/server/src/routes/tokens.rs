@@ -62,12 +62,12 @@ struct TokenRow {
 struct NewToken {
     /// What it is called, for people: 1 to 60 characters in one line.
     name: String,
-    /// What it may do; none of them beyond the roles of whoever makes it.
+    /// What it may do; none of them beyond the roles of its creator.
     roles: Vec<Role>,
     /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs with `*`; absent = all in view.
     #[serde(default)]
     tools: Option<Vec<String>>,
-    /// Whose rows it sees and writes, if not those of whoever makes it.
+    /// Whose rows it sees and writes, if not those of its creator.
     #[serde(default)]
     owner: Option<String>,
     /// Seconds that it holds; absent = until it is revoked.
@@ -92,7 +92,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     let make = Operation::post("/tokens", Role::Owner, "Makes a token.").body::<NewToken>();
     let make = make.description(
-        "A token has at most the roles, the tools and the time of the one that makes it. It takes a token or the socket: a browser session creates none.",
+        "A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.",
     );
     api.add(make.returns::<MadeToken>(201, "The token, shown this once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
@@ -181,7 +181,12 @@ async fn make_token(
         |error: token_format::RandomUnavailable| Problem::new(Code::Internal, error.to_string());
     let token = token_format::generate().map_err(failed)?;
     let row = validate(&principal, wanted, TokenHash::from_token(&token), now())?;
-    daemon.middleware().tokens.add(&token, row.clone()).await?;
+    if !daemon.middleware().tokens.add(&token, row.clone()).await? {
+        let name = &row.name;
+        return Err(Problem::conflict(format!(
+            "a token with the name \"{name}\" is valid already; revoke it first, or choose another name"
+        )));
+    }
     daemon.admin_audit().record(&principal, "token.add", audit_text(&row)).await?;
     Ok((StatusCode::CREATED, Json(MadeToken { token, row: row.into() })))
 }
@@ -192,6 +197,9 @@ async fn revoke_token(
     Path(id): Path<TokenId>,
 ) -> Result<StatusCode, Problem> {
     let token = find(&daemon, &principal, id).await?;
+    if !has_tools(&principal, token.tools.as_deref()) {
+        return Err(beyond("one of the tools of that token"));
+    }
     // Twice is as good as once.
     if daemon.middleware().tokens.revoke(id, &token.hash, &principal.name).await? {
         daemon.admin_audit().record(&principal, "token.revoke", audit_text(&token)).await?;
@@ -203,7 +211,7 @@ fn audit_text(token: &ApiToken) -> String {
     format!("{} \"{}\" ({})", token.id, token.name, token.roles.join(", "))
 }
 
-/// The row of a token that may be made: nothing in it is beyond whoever makes it.
+/// The row of a token that may be made: none of its rights exceeds its creator's.
 fn validate(
     maker: &Principal,
     wanted: NewToken,
@@ -244,7 +252,8 @@ fn validate(
 }
 
 fn beyond(what: &str) -> Problem {
-    Problem::new(Code::Forbidden, format!("a token cannot give what it does not have: {what}"))
+    let detail = format!("a token cannot give or take back what it does not have: {what}");
+    Problem::new(Code::Forbidden, detail)
 }
 
 fn roles_of(maker: &Principal, roles: &[Role]) -> Result<Vec<String>, Problem> {
@@ -272,8 +281,13 @@ fn tools_of(maker: &Principal, tools: Option<Vec<String>>) -> Result<Option<Vec<
         );
         return Err(Problem::invalid(words));
     }
-    let has = |name: &String| maker.tools.as_ref().is_none_or(|own| own.contains(name));
-    if tools.iter().all(has) { Ok(Some(tools)) } else { Err(beyond("one of these tools")) }
+    if has_tools(maker, Some(&tools)) { Ok(Some(tools)) } else { Err(beyond("one of these tools")) }
+}
+
+/// Whether a limit to these tools is within that of a principal; `None` = all tools.
+fn has_tools(principal: &Principal, tools: Option<&[String]>) -> bool {
+    let Some(own) = &principal.tools else { return true };
+    tools.is_some_and(|tools| tools.iter().all(|name| own.contains(name)))
 }
 
 fn expiry(seconds: Option<u64>, now: i64) -> Result<Option<i64>, Problem> {

@@ -38,7 +38,7 @@ impl From<By> for UsageBy {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UsageQuery {
-    /// `model`, `agent` or `tool`; `model` when nobody says.
+    /// `model`, `agent` or `tool`; default `model`.
     by: By,
     /// At or after, milliseconds since 1970.
     since: Option<i64>,
@@ -46,7 +46,7 @@ struct UsageQuery {
     until: Option<i64>,
 }
 
-/// A sum. What nobody reported is absent, which is not zero; where `unreported` or `unpriced` is more than 0, the sums are lower bounds.
+/// A sum. A figure that was not reported is absent, which is not zero; where `unreported` or `unpriced` is more than 0, the sums are lower bounds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct UsageDocument {
     /// Model (`provider/model`), agent or tool.

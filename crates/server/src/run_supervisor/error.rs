@@ -16,6 +16,11 @@ pub(crate) enum RunError {
     /// The conversation does not exist, or belongs to another owner.
     #[error("there is no conversation {0}")]
     UnknownConversation(ConversationId),
+    /// The token is limited to some tools, and other principals had runs in the conversation.
+    #[error(
+        "the conversation {0} has runs of others, and this token is limited to some tools; begin another conversation"
+    )]
+    ConversationOfOthers(ConversationId),
     /// A run of this conversation has not ended: two would overwrite each other's messages.
     #[error("the run {run} {} in this conversation; {}, or begin another conversation", .why.state(), .why.advice())]
     ConversationBusy {

@@ -10,7 +10,7 @@ use toolcrib_app::core::{
 };
 
 use super::drive::{ResumeOptions, is_abandoned, resume_run};
-use super::resume::{finish_batch, has_decided};
+use super::resume::{finish_batch, has_decided, take_due_batches};
 use super::shutdown::shut_down;
 use super::stored_snapshot::pending_approvals;
 use super::supervisor::RunSupervisor;
@@ -188,7 +188,8 @@ async fn recover_calls(supervisor: &RunSupervisor) -> Result<(), StoreError> {
     if unknown + batches > 0 {
         tracing::info!(unknown, batches, "calls of processes that died are recovered");
     }
-    for batch in recovered.batches {
+    let due = take_due_batches(supervisor).await;
+    for batch in recovered.batches.into_iter().chain(due) {
         let supervisor = supervisor.clone();
         tokio::spawn(async move { finish_batch(&supervisor, batch).await });
     }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use toolcrib_app::core::store::{AcceptedBatch, PendingApproval};
 use toolcrib_app::core::{
-    ApprovalId, ApprovalRequest, Batch, BatchId, Clock as _, Invoker as _, RunId, RunSpec,
-    RunStatus, StoreError, StoredRun, SystemClock, WorkerState,
+    ApprovalId, ApprovalRequest, BatchId, Invoker as _, RunId, RunSpec, RunStatus, StoreError,
+    StoredRun, WorkerState,
 };
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_ops::approvals::ContinuedBy;
@@ -29,6 +29,9 @@ pub(crate) enum ResumeTarget {
     OtherProcess,
     /// No run: the call is resumed alone.
     Call,
+    /// No run, and a process with another environment or with the tool: the call waits for that
+    /// process. The text says why it is not this one.
+    OtherEnvironment(String),
     /// Nothing: its run has ended.
     Ended,
 }
@@ -38,7 +41,7 @@ impl ResumeTarget {
     pub(crate) fn continued_by(&self) -> ContinuedBy {
         match self {
             Self::LocalRun | Self::Run(_) => ContinuedBy::Run,
-            Self::OtherProcess => ContinuedBy::Elsewhere,
+            Self::OtherProcess | Self::OtherEnvironment(_) => ContinuedBy::Elsewhere,
             Self::Call => ContinuedBy::Call,
             Self::Ended => ContinuedBy::Nobody,
         }
@@ -76,11 +79,13 @@ async fn call_target(
     let setup = &pending.setup;
     let waits = setup.get("waits").and_then(|waits| waits.as_bool()).unwrap_or(false);
     let worker = setup.get("worker").and_then(|worker| worker.as_u64()).filter(|_| waits);
-    let Some(worker) = worker else { return Ok(ResumeTarget::Call) };
-    match supervisor.stores().calls.worker(worker).await? {
-        WorkerState::Alive(_) => Ok(ResumeTarget::OtherProcess),
-        WorkerState::Gone | WorkerState::Unknown => Ok(ResumeTarget::Call),
+    if let Some(worker) = worker
+        && let WorkerState::Alive(_) = supervisor.stores().calls.worker(worker).await?
+    {
+        return Ok(ResumeTarget::OtherProcess);
     }
+    let obstacle = supervisor.toolcrib().engine().decision_obstacle(pending);
+    Ok(obstacle.map_or(ResumeTarget::Call, ResumeTarget::OtherEnvironment))
 }
 
 /// An accepted batch that resumes a call once a decision is stored.
@@ -91,27 +96,13 @@ pub(crate) struct StoredPromise {
     child: Option<(ApprovalId, Option<RunId>)>,
 }
 
-/// Stores a call that is resumed alone as an accepted batch, before the decision is stored: after a
-/// crash, recovery finds the batch whether the decision was stored or not.
+/// Promises that a call that is resumed alone is carried out, before the decision is stored.
 pub(crate) async fn store_promise(
     supervisor: &RunSupervisor,
     pending: &PendingApproval,
 ) -> Result<StoredPromise, StoreError> {
-    let (id, accepted_at) = (BatchId::fresh(), SystemClock.now_ms());
+    let batch = supervisor.toolcrib().engine().promise(pending).await?;
     let parent = pending.batch.parent_call.as_deref();
-    let batch = match parent {
-        Some(parent) => Batch::clone(&parent.parent),
-        // The run is that of the response with the call; it is opened again when the call resumes.
-        None => Batch { run: None, ..pending.batch.clone() },
-    };
-    let accept = |epoch| {
-        let accepted = AcceptedBatch { id, key: None, batch: batch.clone(), accepted_at, epoch };
-        async move {
-            supervisor.stores().calls.accept(accepted.clone()).await?;
-            Ok(accepted)
-        }
-    };
-    let batch = supervisor.toolcrib().engine().under_claim(accept).await?;
     let child = parent.map(|_| (pending.request.id, pending.request.run));
     Ok(StoredPromise { batch, child })
 }
@@ -132,7 +123,10 @@ pub(crate) async fn resume(
                 supervisor.wake();
             }
         }
-        ResumeTarget::Call | ResumeTarget::Ended | ResumeTarget::OtherProcess => {}
+        ResumeTarget::Call
+        | ResumeTarget::Ended
+        | ResumeTarget::OtherProcess
+        | ResumeTarget::OtherEnvironment(_) => {}
     }
     if let Some(StoredPromise { batch, child }) = promise {
         let supervisor = supervisor.clone();
@@ -172,8 +166,15 @@ async fn resume_child_call(
     }
 }
 
-/// Finishes an accepted batch. The runs of calls of responses are open in the engine until then.
+/// Finishes an accepted batch. The runs of calls of responses are open in the engine until then. A
+/// batch whose approved call lacks its tool is kept for the next recovery: the tool of a server that
+/// is still connecting comes back, and an approval is not used up without it.
 pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatch) {
+    if let Some(why) = obstacle(supervisor, &batch).await {
+        tracing::warn!(batch = %batch.id, why, "an accepted batch is left for later");
+        supervisor.postponed_batches().push(batch);
+        return;
+    }
     // A parent call runs again in the run that it was in.
     let mut runs: Vec<RunId> =
         batch.batch.run.filter(|_| batch.batch.is_replay).into_iter().collect();
@@ -193,6 +194,33 @@ pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatc
         }
     }
     let _answers = supervisor.toolcrib().engine().finish(batch).await;
+}
+
+/// The postponed batches that can be carried out by now.
+pub(super) async fn take_due_batches(supervisor: &RunSupervisor) -> Vec<AcceptedBatch> {
+    let postponed = std::mem::take(&mut *supervisor.postponed_batches());
+    let mut due = Vec::new();
+    for batch in postponed {
+        match obstacle(supervisor, &batch).await {
+            Some(_) => supervisor.postponed_batches().push(batch),
+            None => due.push(batch),
+        }
+    }
+    due
+}
+
+/// Why a batch with an approved call cannot be carried out here now.
+async fn obstacle(supervisor: &RunSupervisor, batch: &AcceptedBatch) -> Option<String> {
+    for call in &batch.batch.calls {
+        let Ok(Some((pending, _))) = supervisor.stores().approvals.for_call(call.id).await else {
+            continue;
+        };
+        let why = supervisor.toolcrib().engine().obstacle(&pending);
+        if why.is_some() && pending.request.question.is_none() {
+            return why;
+        }
+    }
+    None
 }
 
 /// Opens a run in the engine for decided calls, with its taint labels. A run whose labels cannot be

@@ -373,7 +373,7 @@ fn is_question(item: &SnapshotItem, of: &str) -> bool {
     matches!(item, SnapshotItem::Question { call, .. } if call == of)
 }
 
-/// Arguments as JSON, whatever form the provider sent them in.
+/// Arguments as JSON, from any form that the provider sent.
 pub(super) fn args_value(args: &RawArgs) -> Value {
     match args {
         RawArgs::Value(value) => value.clone(),

@@ -51,6 +51,7 @@ pub(crate) async fn start_run(
     let continues = request.conversation.is_some();
     if let Some(conversation) = request.conversation {
         check_conversation_owner(supervisor, &request.owner, conversation).await?;
+        check_conversation_tools(supervisor, &request.owner, &requester, conversation).await?;
     }
     let start = supervisor.host().prepare_run(request).await?;
     let Some((key, fingerprint)) = key else {
@@ -79,6 +80,23 @@ async fn check_conversation_owner(
         Some(_) => Ok(()),
         None => Err(RunError::UnknownConversation(id)),
     }
+}
+
+/// A token that is limited to some tools continues its own conversations only: those of others hold
+/// results of other tools, which its run would read.
+async fn check_conversation_tools(
+    supervisor: &RunSupervisor,
+    owner: &str,
+    requester: &Requester,
+    id: ConversationId,
+) -> Result<(), RunError> {
+    if requester.tools.is_none() {
+        return Ok(());
+    }
+    let runs = supervisor.stores().runs.runs(owner, None, MAX_SCANNED).await?;
+    let mut runs = runs.iter().filter(|run| run.conversation == id).peekable();
+    let is_own = runs.peek().is_some() && runs.all(|run| run.context.device == requester.name);
+    if is_own { Ok(()) } else { Err(RunError::ConversationOfOthers(id)) }
 }
 
 /// Two runs of one conversation would overwrite each other's messages.

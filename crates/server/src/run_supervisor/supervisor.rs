@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use toolcrib_app::core::{
-    ApprovalRequest, CancellationToken, ConversationId, DecisionRecord, RunId, StoredRun,
+    AcceptedBatch, ApprovalRequest, CancellationToken, ConversationId, DecisionRecord, RunId,
+    StoredRun,
 };
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{Stores, Toolcrib};
@@ -60,6 +61,7 @@ struct Inner {
     /// Runs of responses that are open in the engine for calls decided later, with the number of
     /// these calls.
     reopened: Mutex<HashMap<RunId, usize>>,
+    postponed: Mutex<Vec<AcceptedBatch>>,
 }
 
 /// The right to drive a run; returned on drop.
@@ -99,6 +101,7 @@ impl RunSupervisor {
             request_ended: Notify::new(),
             key_locks: KeyLocks::default(),
             reopened: Mutex::default(),
+            postponed: Mutex::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -137,6 +140,11 @@ impl RunSupervisor {
 
     pub(super) fn registry(&self) -> MutexGuard<'_, RunRegistry> {
         self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Accepted batches of this process that cannot be carried out now.
+    pub(super) fn postponed_batches(&self) -> MutexGuard<'_, Vec<AcceptedBatch>> {
+        self.inner.postponed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn reopened_runs(&self) -> MutexGuard<'_, HashMap<RunId, usize>> {

@@ -82,9 +82,24 @@ impl CallStore for InstrumentedCallStore {
     }
 
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
-        // Counted even if the record cannot be stored: the call has ended.
-        self.telemetry.call_ended(&settlement.record);
-        self.inner.settle(settlement)
+        let record = settlement.record.clone();
+        // In the task of the request, which the future may leave.
+        let parent = self.telemetry.parent(&record);
+        let settling = self.inner.settle(settlement);
+        Box::pin(async move {
+            let settled = settling.await;
+            match &settled {
+                Ok(()) => self.telemetry.call_ended(&record, parent),
+                // A count of what the store does not have would contradict the history.
+                Err(error) => tracing::warn!(
+                    target: "toolcrib::calls",
+                    call = %record.facts.call,
+                    %error,
+                    "the outcome of a call could not be recorded"
+                ),
+            }
+            settled
+        })
     }
 
     fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
@@ -93,6 +108,10 @@ impl CallStore for InstrumentedCallStore {
 
     fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         self.inner.outcome_text(call)
+    }
+
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        self.inner.abandoned_batches()
     }
 
     fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {
@@ -115,11 +134,10 @@ impl CallStore for InstrumentedCallStore {
 }
 
 impl Telemetry {
-    fn call_ended(&self, record: &CallRecord) {
+    fn call_ended(&self, record: &CallRecord, parent: Option<SpanContext>) {
         self.metrics().record_call(record);
         log(record);
         let Some(spans) = self.spans() else { return };
-        let parent = self.parent(record);
         let context =
             parent.map_or_else(|| SpanContext::root(spans.sample_ratio()), SpanContext::child);
         if context.sampled {
@@ -127,8 +145,9 @@ impl Telemetry {
         }
     }
 
-    /// The parent span of a call: its run, or its request.
+    /// The parent span of a call: its run, or its request; `None` too if nothing is traced.
     fn parent(&self, record: &CallRecord) -> Option<SpanContext> {
+        self.spans()?;
         let of_request = self.call_contexts().take(&record.facts.call);
         let of_run = record.facts.run.and_then(|run| self.run_contexts().get(&run));
         of_run.or(of_request).or_else(request_context::span_context)

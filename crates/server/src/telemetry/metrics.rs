@@ -13,6 +13,9 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::core::CallRecord;
+use toolcrib_app::core::store::DatabaseFigures;
+
+use super::database_metrics;
 
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -128,7 +131,7 @@ pub(crate) struct GaugeValues {
 impl Metrics {
     /// Counts a call that ended.
     pub(super) fn record_call(&self, record: &CallRecord) {
-        // An unknown name is whatever the caller sent, so it is no label.
+        // An unknown name is text of the caller, so it is no label.
         let tool = record.facts.tool.as_ref().map_or("none", |tool| tool.as_str());
         let outcome = record.end.outcome.as_str();
         let error = record.end.error_type.map_or("none", |error| error.as_str());
@@ -210,9 +213,18 @@ impl Metrics {
     }
 
     /// All metrics as text; `None` = they cannot be encoded.
-    pub(crate) fn render(&self, now: GaugeValues, version: &str) -> Option<String> {
+    pub(crate) fn render(
+        &self,
+        now: GaugeValues,
+        database: Option<DatabaseFigures>,
+        version: &str,
+    ) -> Option<String> {
         let mut text = String::new();
-        text::encode(&mut text, &self.registry(now, version)).ok()?;
+        let mut all = self.registry(now, version);
+        if let Some(figures) = database {
+            database_metrics::register(&mut all, figures);
+        }
+        text::encode(&mut text, &all).ok()?;
         Some(text)
     }
 
@@ -260,7 +272,7 @@ impl Metrics {
             all.register(name, help, gauge(value));
         }
         if let Some(pending) = now.pending {
-            let help = "Questions without a decision";
+            let help = "Questions that are not decided";
             all.register("approvals_pending", help, gauge(pending));
         }
         let help = "1 = the store answers, 0 = it does not";

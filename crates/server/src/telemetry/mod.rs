@@ -8,6 +8,7 @@
 //! - Labels have few values: existing tools, routes instead of paths, outcomes.
 
 mod call_store;
+mod database_metrics;
 mod http_requests;
 mod metrics;
 #[cfg(feature = "otlp")]

@@ -225,6 +225,49 @@ async fn nobody_decides_about_their_own_requests_where_four_eyes_are_wanted() {
     daemon.stop().await;
 }
 
+/// Found in review: the owner asked with the token of the machine and decided on the socket.
+#[tokio::test]
+async fn four_eyes_are_not_those_of_one_owner_on_two_surfaces() {
+    let tool = risky();
+    let mut plan = plan(&tool, ONE);
+    plan.daemon = Box::new(|settings| settings.four_eyes = true);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let call = json!({"tool": "risky", "arguments": {}});
+    client.post("/api/v1/calls", &call).await.expect(202);
+    let question = only(&client).await;
+    let body = decide(&question, "approve").to_string();
+    let head = format!(
+        "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        path(&question),
+        body.len()
+    );
+    let reply = crate::raw_http::exchange_on(&daemon.socket(), head).await.text;
+    assert!(reply.contains("403") && reply.contains("four_eyes"), "{reply}");
+    assert_eq!((only(&client).await["state"].clone(), tool.runs()), (json!("pending"), 0));
+    daemon.stop().await;
+}
+
+/// Found in review: a path wrote to the terminal of the person who decided about it.
+#[tokio::test]
+async fn a_summary_has_no_character_that_moves_hides_or_forges_a_line() {
+    let daemon = TestDaemon::with(plan_of(&[], ONE)).await;
+    let name = "a\u{1b}[2J\u{202e}b\u{200b}c\nArguments: {}";
+    std::fs::write(daemon.workspace().join(name), "x").unwrap();
+    let client = daemon.client();
+    let call = json!({"tool": "delete_file", "arguments": {"path": name}});
+    let waiting = client.post("/api/v1/calls", &call).await.expect(202);
+    let question = only(&client).await;
+    let shown = [&question["summary"], &waiting["approval"]["summary"]];
+    for summary in shown.map(|summary| summary.as_str().unwrap()) {
+        let hidden = ['\u{1b}', '\u{202e}', '\u{200b}', '\n'];
+        assert!(!summary.contains(hidden), "{summary:?}");
+        assert!(summary.contains("\\u{202e}"), "{summary}");
+    }
+    assert_eq!(question["args"]["path"], name, "the data stays what runs");
+    daemon.stop().await;
+}
+
 /// A stopped run withdraws its questions.
 #[tokio::test]
 async fn a_run_that_waits_can_be_stopped() {

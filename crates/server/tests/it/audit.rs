@@ -1,9 +1,12 @@
 //! The audit over HTTP.
 
+use std::io::Cursor;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::audit::{AuditKey, Evidence, TrustedKeys, verify_export};
+use toolcrib_app::audit::{
+    AuditKey, BundleEvidence, Evidence, TrustedKeys, verify_bundle, verify_export,
+};
 use toolcrib_app::core::{AuditEvent, AuditKind};
 
 use crate::support::{Plan, TestDaemon};
@@ -71,6 +74,28 @@ async fn it_is_signed_and_verified() {
 }
 
 #[tokio::test]
+async fn keys_of_other_machines_are_named_in_a_request_or_a_file() {
+    let daemon = with_calls(3).await;
+    let client = daemon.client();
+    client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
+    let folder = daemon.folder().join("state/audit");
+    let own = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    // The checkpoints are now those of another machine.
+    let published = folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE);
+    std::fs::write(&published, "0a".repeat(32)).unwrap();
+    let verify = async |body: serde_json::Value| {
+        client.post("/api/v1/audit/verify", &body).await.expect(200)["sound"].clone()
+    };
+    assert_eq!(verify(json!({})).await, false);
+    assert_eq!(verify(json!({"keys": [own.trim()]})).await, true);
+    let refused = client.post("/api/v1/audit/verify", &json!({"keys": ["no key"]})).await;
+    assert_eq!(refused.problem(), "invalid");
+    std::fs::write(folder.join(toolcrib_app::audit::OTHER_KEYS_FILE), &own).unwrap();
+    assert_eq!(verify(json!({})).await, true);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn an_export_is_verified_elsewhere() {
     let daemon = with_calls(3).await;
     let client = daemon.client();
@@ -92,6 +117,36 @@ async fn an_export_is_verified_elsewhere() {
     assert_eq!(first["after"], 3);
     assert_eq!(client.get("/api/v1/audit/export?from=1&since=1").await.problem(), "invalid");
     AuditKey::open(&folder).unwrap();
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_bundle_is_verified_elsewhere() {
+    let daemon = with_calls(3).await;
+    let bundle = daemon.client().get("/api/v1/audit/bundle").await;
+    assert_eq!(
+        (bundle.status.as_u16(), &bundle.headers["content-type"]),
+        (200, &"application/x-tar".parse().unwrap())
+    );
+    let folder = daemon.folder().join("state/audit");
+    let key = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    let verify = |text: &str| {
+        let evidence =
+            BundleEvidence { keys: Some(TrustedKeys::parse(&key).unwrap()), anchors: None };
+        verify_bundle(Cursor::new(text.as_bytes()), evidence).unwrap()
+    };
+    let found = verify(&bundle.text);
+    assert!(found.is_sound(), "{found:?}");
+    // Three calls, and that a bundle was made.
+    assert_eq!((found.chains[0].records, found.chains[0].signed), (4, 4));
+    assert!(!verify(&bundle.text.replacen("get_current_time", "get_currant_time", 1)).is_sound());
+    let made = daemon
+        .client()
+        .post("/api/v1/tokens", &json!({"name": "a", "roles": ["operator"]}))
+        .await
+        .expect(201);
+    let operator = daemon.anybody().with_token(made["token"].as_str().unwrap());
+    assert_eq!(operator.get("/api/v1/audit/bundle").await.status.as_u16(), 403);
     daemon.stop().await;
 }
 

@@ -512,3 +512,33 @@ async fn refused_calls_of_a_batch_count_as_requests() {
     daemon.client().get("/api/v1/status").await.expect(200);
     daemon.stop().await;
 }
+
+/// It was answered with 200 as succeeded, and stored as unknown.
+#[tokio::test]
+async fn a_call_whose_outcome_cannot_be_recorded_is_answered_with_507_and_its_result() {
+    let gate = Gate::new("slow");
+    let plan = Plan { durable: true, ..with_tools(&[&gate.tool]) };
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let running = tokio::spawn({
+        let client = daemon.client();
+        async move { client.post("/api/v1/calls", &call("slow")).await }
+    });
+    gate.has_begun().await;
+    let database = daemon.folder().join("state/toolcrib.db");
+    std::fs::rename(&database, database.with_extension("moved")).unwrap();
+    // Until the store has noticed.
+    while client.get("/api/v1/calls").await.status == 200 {}
+    gate.let_go(1);
+    let answer = running.await.unwrap().expect(507);
+    assert_eq!(
+        (&answer["status"], &answer["error_type"]),
+        (&json!("unknown"), &json!("not_recorded"))
+    );
+    assert_eq!(answer["unrecorded"]["result"], "let through");
+    assert_eq!(answer["unrecorded"]["outcome"], "succeeded");
+    let figures = client.get("/metrics").await.text;
+    assert!(!figures.contains("outcome=\"succeeded\""), "{figures}");
+    let refused = client.post("/api/v1/calls", &call("slow")).await;
+    assert_eq!(refused.status, 503, "{}", refused.text);
+}

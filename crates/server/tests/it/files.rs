@@ -11,7 +11,7 @@ use toolcrib_app::core::{CallId, ToolOutput, Trust};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;
-use crate::support::TestDaemon;
+use crate::support::{Plan, TestDaemon};
 
 /// A request with bytes as its body.
 async fn bytes(
@@ -284,5 +284,27 @@ async fn what_was_made_harmless_is_only_replaced_on_purpose() {
     assert_eq!(code(&body), "conflict");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "a\u{202e}b\n");
     assert_eq!(put("*").await.0, 200);
+    daemon.stop().await;
+}
+
+/// Such a write is a call of `write_file` that needs an approval, and here no approval is possible.
+#[tokio::test]
+async fn a_file_that_runs_later_is_not_written_without_a_question() {
+    let no_inbox = |settings: &mut toolcrib_app::Settings| settings.engine.inbox = false;
+    let daemon = TestDaemon::with(Plan { toolcrib: Box::new(no_inbox), ..Plan::default() }).await;
+    let git = daemon.workspace().join(".git");
+    std::fs::create_dir_all(&git).unwrap();
+    std::fs::write(git.join("config"), "[core]\n").unwrap();
+    for path in [".git/config", ".git/hooks/pre-commit", ".envrc", ".git/commondir"] {
+        let path = format!("/api/v1/files?path={path}");
+        let headers = [("if-match", "*")];
+        let (status, _, body) = bytes(&daemon, Method::PUT, &path, &headers, "evil").await;
+        assert!(!status.is_success(), "{path}: {}", String::from_utf8_lossy(&body));
+    }
+    assert_eq!(std::fs::read_to_string(git.join("config")).unwrap(), "[core]\n");
+    assert!(!git.join("commondir").exists() && !daemon.workspace().join(".envrc").exists());
+    let (status, _, _) =
+        bytes(&daemon, Method::PUT, "/api/v1/files?path=a", &[("if-none-match", "*")], "x").await;
+    assert_eq!(status, 200);
     daemon.stop().await;
 }

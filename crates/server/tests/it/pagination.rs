@@ -100,9 +100,10 @@ async fn a_cursor_is_good_for_its_own_list_only() {
     daemon.stop().await;
 }
 
-/// A secret of a question is shown as `***`; whoever edits the rest and writes that back keeps it.
+/// A secret of a question is shown as `***`; an owner, who may read it, edits the rest and keeps it. Found in review: an approver moved it
+/// to another address.
 #[tokio::test]
-async fn an_edit_keeps_what_is_masked() {
+async fn an_edit_keeps_a_masked_secret_only_for_an_editor_who_may_read_it() {
     let tool = approvals::risky();
     let script = "turns:
   - calls: [{tool: risky, args: {key: s3cr3t-value-9, to: ann}}]
@@ -120,6 +121,13 @@ async fn an_edit_keeps_what_is_masked() {
     let path = format!("/api/v1/approvals/{}", question["approval"].as_str().unwrap());
     let edit = json!({"key": "***", "to": "ben"});
     let body = json!({"decision": "edit", "args": edit, "nonce": question["nonce"]});
+    let wanted = json!({"name": "second", "roles": ["caller", "approver"]});
+    let token = client.post("/api/v1/tokens", &wanted).await.expect(201);
+    let approver = daemon.anybody().with_token(token["token"].as_str().unwrap());
+    let refused = approver.post(&path, &body).await;
+    assert_eq!(refused.problem(), "forbidden");
+    assert!(refused.text.contains("stands for a secret"), "{}", refused.text);
+    assert_eq!(tool.runs(), 0);
     let decided = client.post(&path, &body).await;
     assert!(decided.status.is_success() && !decided.text.contains("s3cr3t"), "{}", decided.text);
     stands(&client, &run, "ended").await;

@@ -58,6 +58,26 @@ async fn check_access(client: &Client, role: Role, operation: &Operation) {
     }
 }
 
+/// Found in review: two tokens had one name, and the limited one steered the runs of the other.
+#[tokio::test]
+async fn a_name_belongs_to_one_valid_token_and_records_tell_tokens_apart() {
+    let daemon = TestDaemon::with(Plan { durable: true, ..Plan::default() }).await;
+    let wanted = json!({"name": "ci", "roles": ["caller"]});
+    let (first, id) = made(&daemon, wanted.clone()).await;
+    assert_eq!(daemon.client().post("/api/v1/tokens", &wanted).await.problem(), "conflict");
+    let first = daemon.anybody().with_token(&first);
+    let run = first.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(200);
+    daemon.client().delete(&format!("/api/v1/tokens/{id}")).await;
+    // The name is free again; the runs of the first are not those of the second.
+    let limited = json!({"name": "ci", "roles": ["caller"], "tools": ["read_file"]});
+    let (second, _) = made(&daemon, limited).await;
+    let second = daemon.anybody().with_token(&second);
+    let path = format!("/api/v1/runs/{}", run["run"].as_str().unwrap());
+    assert_eq!(second.get(&path).await.problem(), "forbidden");
+    assert_eq!(second.post(&format!("{path}/stop"), &json!({})).await.problem(), "forbidden");
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_token_is_shown_once_and_kept_as_its_hash() {
     let daemon = TestDaemon::with(Plan { durable: true, ..Plan::default() }).await;
@@ -74,7 +94,8 @@ async fn a_token_is_shown_once_and_kept_as_its_hash() {
     let lives = row["expires_at"].as_i64().unwrap() - row["created_at"].as_i64().unwrap();
     assert_eq!(lives, 3_600_000);
     let who = daemon.anybody().with_token(&token).get("/api/v1/session").await.expect(200);
-    assert_eq!((&who["name"], &who["roles"]), (&json!("token ci"), &json!(["viewer", "caller"])));
+    assert_eq!(who["name"], json!(format!("token ci ({id})")));
+    assert_eq!(who["roles"], json!(["viewer", "caller"]));
     let (owner, state) = (daemon.token(), daemon.folder().join("state"));
     let _folder = daemon.stop().await;
     let mut looked = 0;
@@ -130,7 +151,7 @@ async fn a_token_calls_the_tools_that_it_names() {
         (json!([]), false, false),
         (json!(null), true, true),
     ] {
-        let body = json!({"name": "x", "roles": ["caller"], "tools": tools});
+        let body = json!({"name": tools.to_string(), "roles": ["caller"], "tools": tools});
         let client = daemon.anybody().with_token(&made(&daemon, body).await.0);
         for (tool, may) in [("read_file", reads), ("list_dir", lists)] {
             let call = json!({"tool": tool, "arguments": {"path": "."}});

@@ -91,6 +91,7 @@ impl Parser<'_, '_> {
             _ => None,
         };
         if let Some(text) = atoms.iter().find_map(expands) {
+            self.found.expands_input = true;
             let block = AllowBlocker::Expansion(text.to_owned());
             self.add(from, end, PartKind::Assignment, vec![block]);
         }

@@ -1,6 +1,6 @@
 //! Lists and pipelines.
 
-use super::{Parsed, Parser};
+use super::{Input, Parsed, Parser, Part, PartKind};
 
 /// Words that end a list because the surrounding compound command continues.
 const CLOSERS: [&str; 8] = ["}", "then", "elif", "else", "fi", "do", "done", "esac"];
@@ -58,10 +58,13 @@ impl Parser<'_, '_> {
     }
 
     fn pipeline(&mut self) -> Parsed<()> {
+        let mut input = Input::Inherited;
         loop {
             self.lines()?;
             self.prefixes();
+            let first = self.found.parts.len();
             self.command()?;
+            input = pipe(self.found.parts.get_mut(first..).unwrap_or_default(), input);
             self.blanks();
             if self.peek() != Some(b'|') || self.byte(1) == Some(b'|') {
                 return Ok(());
@@ -117,5 +120,25 @@ impl Parser<'_, '_> {
             );
         self.at = from;
         is_group
+    }
+}
+
+/// Gives the parts of one command of a pipeline their input, and returns the input of the next
+/// command: what `echo` and `printf` print is known.
+fn pipe(parts: &mut [Part], input: Input) -> Input {
+    for part in parts.iter_mut() {
+        part.input = part.input.or(input);
+    }
+    let prints = |part: &Part| match &part.what {
+        PartKind::Command(words) => {
+            let name = words.first().and_then(|word| word.text());
+            matches!(name, Some("echo" | "printf"))
+                && words.iter().all(|word| word.text().is_some())
+        }
+        PartKind::Assignment | PartKind::Redirection { .. } => false,
+    };
+    match parts {
+        [only] if prints(only) => Input::Known,
+        _ => Input::Unknown,
     }
 }

@@ -15,7 +15,7 @@ mod simple;
 mod test_expression;
 mod word;
 
-pub(crate) use parts::{ParsedParts, Part, PartKind};
+pub(crate) use parts::{Input, ParsedParts, Part, PartKind};
 
 use heredoc::Pending;
 

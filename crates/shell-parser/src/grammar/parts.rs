@@ -16,6 +16,28 @@ pub(crate) enum PartKind {
     Redirection { writes: bool, target: Word },
 }
 
+/// Where the standard input of a command comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Input {
+    /// Nothing in the line redirects it.
+    #[default]
+    Inherited,
+    /// The line has its text, or names the file.
+    Known,
+    /// The line has its text, with expansions in it, which a shell sees and another interpreter does
+    /// not.
+    Expanded,
+    /// What a program writes, or a file that is not known before the line runs.
+    Unknown,
+}
+
+impl Input {
+    /// This input, or `outer` if nothing redirects it.
+    pub(crate) fn or(self, outer: Self) -> Self {
+        if self == Self::Inherited { outer } else { self }
+    }
+}
+
 /// A part of a line.
 #[derive(Debug)]
 pub(crate) struct Part {
@@ -24,6 +46,7 @@ pub(crate) struct Part {
     /// The text as written.
     pub(crate) text: String,
     pub(crate) what: PartKind,
+    pub(crate) input: Input,
     pub(crate) blocks: Vec<AllowBlocker>,
 }
 
@@ -37,9 +60,19 @@ pub(crate) struct ParsedParts {
     pub(crate) defined: HashSet<String>,
     /// Texts that a command gets as its input.
     pub(crate) inputs: Vec<String>,
+    /// A here-document has expansions.
+    pub(crate) expands_input: bool,
 }
 
 impl ParsedParts {
+    /// Which here-document is whose is not kept, so one with expansions stands for all.
+    pub(crate) fn mark_expanded_inputs(&mut self) {
+        if self.expands_input {
+            let known = self.parts.iter_mut().filter(|part| part.input == Input::Known);
+            known.for_each(|part| part.input = Input::Expanded);
+        }
+    }
+
     /// Records a fault; the first one is kept.
     pub(crate) fn mark_unparsed(&mut self, at: usize, what: &str) {
         self.fault.get_or_insert_with(|| ParseFault { at, what: what.to_owned() });

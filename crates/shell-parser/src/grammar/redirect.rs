@@ -1,7 +1,7 @@
 //! Redirections.
 
 use super::heredoc::Pending;
-use super::{Parsed, Parser, PartKind};
+use super::{Input, Parsed, Parser, PartKind};
 use crate::command_line::{AllowBlocker, Word};
 use crate::token::Token;
 
@@ -14,22 +14,28 @@ impl Parser<'_, '_> {
     pub(super) fn redirections(&mut self, from: usize, first: usize) -> Parsed<()> {
         let last = self.found.parts.len();
         let mut blocks = Vec::new();
+        let mut input = Input::Inherited;
         loop {
             self.blanks();
             match self.peek() {
                 Some(b'<' | b'>') if self.byte(1) != Some(b'(') => {
+                    input = self.redirect(None, &mut blocks)?.or(input);
+                }
+                Some(b'&') if self.is_next("&>") => {
                     self.redirect(None, &mut blocks)?;
                 }
-                Some(b'&') if self.is_next("&>") => self.redirect(None, &mut blocks)?,
                 Some(b'0'..=b'9' | b'{') => {
                     let word = self.word()?;
                     if !self.is_descriptor(&word) {
                         return self.syntax_error("a word after a group");
                     }
-                    self.redirect(Some(&word), &mut blocks)?;
+                    input = self.redirect(Some(&word), &mut blocks)?.or(input);
                 }
                 _ => break,
             }
+        }
+        for part in self.found.parts.get_mut(first..last).unwrap_or_default() {
+            part.input = part.input.or(input);
         }
         // One blocker is enough as a reason, and a group may be large.
         if let Some(block) = blocks.first() {
@@ -44,12 +50,23 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// One redirection; `descriptor` was already parsed.
+    /// One redirection; `descriptor` was already parsed. Returns what standard input becomes.
     pub(super) fn redirect(
         &mut self,
         descriptor: Option<&Token>,
         blocks: &mut Vec<AllowBlocker>,
-    ) -> Parsed<()> {
+    ) -> Parsed<Input> {
+        let is_stdin = descriptor.is_none_or(|word| word.written(self.src) == "0");
+        let input = self.redirect_any(descriptor, blocks)?;
+        Ok(if is_stdin { input } else { Input::Inherited })
+    }
+
+    /// The same for a redirection of standard input.
+    fn redirect_any(
+        &mut self,
+        descriptor: Option<&Token>,
+        blocks: &mut Vec<AllowBlocker>,
+    ) -> Parsed<Input> {
         let from = descriptor.map_or(self.at, |word| word.at);
         if let Some(word) = descriptor.filter(|word| word.written(self.src).starts_with('{')) {
             blocks.push(AllowBlocker::Assignment(word.written(self.src).to_owned()));
@@ -62,7 +79,10 @@ impl Parser<'_, '_> {
         }
         self.blanks();
         match operator {
-            "<<" | "<<-" => return self.heredoc_begins(operator == "<<-"),
+            "<<" | "<<-" => {
+                self.heredoc_begins(operator == "<<-")?;
+                return Ok(Input::Known);
+            }
             "<<<" => {
                 let word = self.word()?;
                 if word.expands() {
@@ -70,7 +90,7 @@ impl Parser<'_, '_> {
                 }
                 let value = word.value(self.src);
                 self.found.inputs.extend(value.text().map(ToOwned::to_owned));
-                return Ok(());
+                return Ok(if word.expands() { Input::Unknown } else { Input::Known });
             }
             _ => {}
         }
@@ -83,7 +103,7 @@ impl Parser<'_, '_> {
         }
         if matches!(operator, "<&" | ">&") {
             match target.text() {
-                Some(text) if is_copy(text) => return Ok(()),
+                Some(text) if is_copy(text) => return Ok(Input::Inherited),
                 Some(_) if operator == "<&" => {
                     self.mark_unparsed(word.at, "a descriptor that is none");
                 }
@@ -96,8 +116,9 @@ impl Parser<'_, '_> {
         if word.expands() {
             blocks.push(AllowBlocker::Expansion(word.written(self.src).to_owned()));
         }
+        let input = opened_input(operator, &target.word);
         if target.text() == Some("/dev/null") {
-            return Ok(());
+            return Ok(input);
         }
         let text = word.written(self.src).to_owned();
         let is_network = text.starts_with("/dev/tcp/") || text.starts_with("/dev/udp/");
@@ -115,7 +136,7 @@ impl Parser<'_, '_> {
             self.add(from, word.end, PartKind::Redirection { writes: false, target }, Vec::new());
         }
         self.add(from, word.end, PartKind::Redirection { writes, target: target.word }, own);
-        Ok(())
+        Ok(input)
     }
 
     /// `<< WORD`: the text begins on the next line.
@@ -131,6 +152,18 @@ impl Parser<'_, '_> {
         let quoted = word.is_quoted();
         self.pending.push(Pending { delimiter, strip, quoted });
         Ok(())
+    }
+}
+
+/// What standard input becomes when a redirection opens a file.
+fn opened_input(operator: &str, target: &Word) -> Input {
+    match (operator, target) {
+        ("<" | "<>", Word::Known(path)) => match path.strip_prefix("/dev/") {
+            Some(device) if device != "null" => Input::Unknown,
+            _ => Input::Known,
+        },
+        ("<" | "<>", Word::Unknown(_)) | ("<&", _) => Input::Unknown,
+        _ => Input::Inherited,
     }
 }
 

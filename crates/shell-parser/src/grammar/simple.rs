@@ -1,6 +1,6 @@
 //! Simple commands: assignments, words and redirections.
 
-use super::{Parsed, Parser, Part, PartKind};
+use super::{Input, Parsed, Parser, Part, PartKind};
 use crate::command_line::AllowBlocker;
 use crate::token::{Token, Value};
 use crate::{brace_expansion, token};
@@ -10,6 +10,7 @@ use crate::{brace_expansion, token};
 pub(super) struct Simple {
     pub(super) words: Vec<Value>,
     pub(super) blocks: Vec<AllowBlocker>,
+    input: Input,
     assigns: bool,
     /// The command is `export` or similar, so that its arguments may be array assignments.
     declares: bool,
@@ -26,9 +27,11 @@ impl Parser<'_, '_> {
             match self.peek() {
                 None | Some(b'\n' | b';' | b'|' | b')') => break,
                 Some(b'&') if !self.is_next("&>") => break,
-                Some(b'&') => self.redirect(None, &mut simple.blocks)?,
-                Some(b'<' | b'>') if self.byte(1) != Some(b'(') => {
+                Some(b'&') => {
                     self.redirect(None, &mut simple.blocks)?;
+                }
+                Some(b'<' | b'>') if self.byte(1) != Some(b'(') => {
+                    simple.input = self.redirect(None, &mut simple.blocks)?.or(simple.input);
                 }
                 Some(b'(') => match only_one.take() {
                     Some(name) if simple.words.len() == 1 && !simple.assigns => {
@@ -40,7 +43,8 @@ impl Parser<'_, '_> {
                 Some(_) => {
                     let word = self.word()?;
                     if self.is_descriptor(&word) {
-                        self.redirect(Some(&word), &mut simple.blocks)?;
+                        let input = self.redirect(Some(&word), &mut simple.blocks)?;
+                        simple.input = input.or(simple.input);
                     } else {
                         only_one = simple.words.is_empty().then(|| word.clone());
                         self.add_word(&word, &mut simple)?;
@@ -176,6 +180,9 @@ impl Parser<'_, '_> {
             return;
         };
         self.add(from, end, what, simple.blocks);
+        if let Some(part) = self.found.parts.last_mut() {
+            part.input = simple.input;
+        }
     }
 
     /// Adds a part.
@@ -188,7 +195,7 @@ impl Parser<'_, '_> {
     ) {
         let text = self.src.get(from..end).unwrap_or_default().trim_end().to_owned();
         let at = self.offset_in_line(from);
-        self.found.parts.push(Part { at, text, what, blocks });
+        self.found.parts.push(Part { at, text, what, input: Input::Inherited, blocks });
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod builtins;
 mod fallback;
+mod own_actions;
 mod shell_args;
 mod unwrap;
 mod wrapper_options;
@@ -13,6 +14,7 @@ use crate::command_line::{
 };
 use crate::grammar::{self, ParsedParts, Part, PartKind};
 use crate::token::Value;
+pub(crate) use own_actions::all_actions as own_actions;
 use unwrap::Interpreter;
 
 /// Work limit for embedded texts, in bytes processed: several times the line's length, with a
@@ -25,7 +27,8 @@ fn fuel(line: &str) -> usize {
 pub(crate) fn interpret_line(text: &str) -> CommandLine {
     let mut found = ParsedParts::default();
     grammar::parse_into(text, 0, None, &mut found);
-    let ParsedParts { mut parts, fault, defined, inputs } = found;
+    found.mark_expanded_inputs();
+    let ParsedParts { mut parts, fault, defined, inputs, expands_input: _ } = found;
     parts.sort_by_key(|part| part.at);
     let mut reader = Interpreter::new(fuel(text), fault, defined, inputs);
     let mut segments: Vec<Segment> = Vec::with_capacity(parts.len());
@@ -53,7 +56,7 @@ pub(crate) fn interpret_line(text: &str) -> CommandLine {
 }
 
 fn read_part(part: Part, reader: &mut Interpreter, segments: &mut Vec<Segment>) {
-    let Part { at, text, what, mut blocks } = part;
+    let Part { at, text, what, input, mut blocks } = part;
     let (kind, readings) = match what {
         PartKind::Assignment => (Kind::Assignment, Vec::new()),
         PartKind::Redirection { writes, target } => {
@@ -62,7 +65,7 @@ fn read_part(part: Part, reader: &mut Interpreter, segments: &mut Vec<Segment>) 
         PartKind::Command(values) => {
             reader.at = at;
             block_name(&values, reader, &mut blocks);
-            reader.command(values);
+            reader.command(values, input);
             blocks.append(&mut reader.blocks);
             (Kind::Command, std::mem::take(&mut reader.readings))
         }

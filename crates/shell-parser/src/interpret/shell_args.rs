@@ -1,6 +1,7 @@
 //! Arguments of shells: where the commands that a shell runs come from.
 #![deny(clippy::indexing_slicing)]
 
+use super::unwrap::is_input;
 use super::wrapper_options::{MAX_OPTIONS, known};
 use crate::ansi_c_quoting;
 use crate::command_line::Word;
@@ -11,7 +12,9 @@ pub(super) enum ShellSource<'a> {
     Text(&'a Word),
     /// A file, which is not read here.
     File,
-    /// Standard input, or the output of a part of the line.
+    /// A file that is not known, or the output of a part of the line.
+    UnknownFile,
+    /// Standard input, or another open file.
     Input,
     /// There are more options than are followed, so it may be any word.
     Unclear,
@@ -62,6 +65,9 @@ pub(super) fn shell_source(args: &[Word]) -> ShellSource<'_> {
             if !takes_input && !text.starts_with("/dev/") && !text.starts_with("/proc/") =>
         {
             ShellSource::File
+        }
+        Some(word @ Word::Unknown(_)) if !takes_input && !is_input(word) => {
+            ShellSource::UnknownFile
         }
         _ => ShellSource::Input,
     }

@@ -7,9 +7,10 @@
 #![deny(clippy::indexing_slicing)]
 
 mod embedded_commands;
+mod own_commands;
 mod stdin_commands;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::shell_args::{self, ShellSource};
@@ -17,9 +18,10 @@ use super::wrapper_options::{command_start, known, placeholder};
 use super::wrapper_table::{self, CommandPosition};
 use super::{builtins, fallback};
 use crate::command_line::{AllowBlocker, Interpretation, Kind, ParseFault, Segment, Word};
-use crate::grammar::{self, ParsedParts, Part, PartKind};
+use crate::grammar::{self, Input, ParsedParts, Part, PartKind};
 use crate::token::Value;
-use stdin_commands::{StdinCommand, is_input};
+use stdin_commands::StdinCommand;
+pub(super) use stdin_commands::is_input;
 
 /// Maximum nesting of embedded texts.
 const MAX_TEXTS: usize = 16;
@@ -42,6 +44,8 @@ struct WordList {
     sources: usize,
     finds: usize,
     git: usize,
+    /// Of each row of the table of own actions, the first offset that it was applied from.
+    rows: HashMap<usize, usize>,
 }
 
 /// A pending interpretation.
@@ -54,6 +58,7 @@ struct WorkItem {
     /// Whether a command certainly begins there.
     exact: bool,
     texts: usize,
+    input: Input,
 }
 
 /// Interprets the commands of a line.
@@ -104,8 +109,8 @@ impl Interpreter {
     }
 
     /// Interprets a command as written in the line.
-    pub(super) fn command(&mut self, values: Vec<Value>) {
-        self.values(values, &Arc::default(), true, 0);
+    pub(super) fn command(&mut self, values: Vec<Value>, input: Input) {
+        self.values(values, &Arc::default(), true, 0, input);
         self.work();
         self.lists.clear();
     }
@@ -135,13 +140,21 @@ impl Interpreter {
             sources: usize::MAX,
             finds: usize::MAX,
             git: usize::MAX,
+            rows: HashMap::new(),
         });
         self.lists.len().saturating_sub(1)
     }
 
     /// Interprets a command's words as written, and under the assumption that every expansion is
     /// empty.
-    fn values(&mut self, values: Vec<Value>, past: &Arc<[String]>, allow: bool, texts: usize) {
+    fn values(
+        &mut self,
+        values: Vec<Value>,
+        past: &Arc<[String]>,
+        allow: bool,
+        texts: usize,
+        input: Input,
+    ) {
         let is_computed = values.first().is_some_and(|value| value.text().is_none());
         let is_defined =
             values.first().and_then(Value::text).is_some_and(|name| self.defined.contains(name));
@@ -157,8 +170,15 @@ impl Interpreter {
             };
             let words: Arc<[Word]> = values.iter().flat_map(literal).collect();
             let list = self.list(words);
-            let job =
-                WorkItem { list, start: 0, past: past.clone(), allow: false, exact: true, texts };
+            let job = WorkItem {
+                list,
+                start: 0,
+                past: past.clone(),
+                allow: false,
+                exact: true,
+                texts,
+                input,
+            };
             self.jobs.push(job.clone());
             if is_computed {
                 self.rest(&job, 0);
@@ -166,7 +186,7 @@ impl Interpreter {
         }
         let words: Arc<[Word]> = values.into_iter().map(|value| value.word).collect();
         let list = self.list(words);
-        let job = WorkItem { list, start: 0, past: past.clone(), allow, exact: true, texts };
+        let job = WorkItem { list, start: 0, past: past.clone(), allow, exact: true, texts, input };
         if is_computed || is_defined {
             self.rest(&job, 1);
         }
@@ -223,6 +243,7 @@ impl Interpreter {
             let allow = job.allow && wrapper.allow && name == program;
             self.unwrap_program(name, wrapper.runs, allow, job, &reading);
         }
+        self.own_commands(name, job, &reading);
     }
 
     fn unwrap_builtin(&mut self, name: &str, args: &[Word]) {
@@ -280,6 +301,9 @@ impl Interpreter {
             }
             CommandPosition::Rest => {
                 self.is_fed |= wrapper_table::reads_commands(name);
+                if job.input == Input::Unknown && wrapper_table::runs_input(name, args.len()) {
+                    self.unknown_input(name);
+                }
                 self.rest(&job, after);
                 self.rest_texts(&job, after);
             }
@@ -294,7 +318,7 @@ impl Interpreter {
                 self.rest(&job, from);
                 self.rest_texts(&job, from);
             }
-            CommandPosition::Shell => self.shell(&job, args, after),
+            CommandPosition::Shell => self.shell(name, &job, args, after),
             CommandPosition::Eval => self.eval(&job, args, after),
             CommandPosition::Source => self.source(&job, args),
             CommandPosition::Find => self.find(&job, args),
@@ -351,7 +375,7 @@ impl Interpreter {
         }
     }
 
-    fn shell(&mut self, job: &WorkItem, args: &[Word], after: usize) {
+    fn shell(&mut self, name: &str, job: &WorkItem, args: &[Word], after: usize) {
         match shell_args::shell_source(args) {
             ShellSource::Text(Word::Known(text)) => {
                 if text.contains('$') {
@@ -371,6 +395,14 @@ impl Interpreter {
                 if args.first().is_some_and(is_input) {
                     self.input_runs();
                 }
+                if job.input == Input::Unknown {
+                    self.unknown_input(name);
+                }
+                self.is_fed = true;
+                self.is_certain |= job.exact;
+            }
+            ShellSource::UnknownFile => {
+                self.unknown_input(name);
                 self.is_fed = true;
                 self.is_certain |= job.exact;
             }
@@ -420,6 +452,13 @@ impl Interpreter {
         list.sources = job.start;
         let is_text = |text: &str| text.starts_with("/dev/") || text.starts_with("/proc/");
         self.is_fed |= args.iter().any(|word| known(word).is_none_or(is_text));
+        match args.first() {
+            Some(Word::Unknown(_)) => self.unknown_input("source"),
+            Some(Word::Known(path)) if is_text(path) && job.input != Input::Known => {
+                self.unknown_input("source");
+            }
+            _ => {}
+        }
     }
 
     /// Interprets a text that a shell gets. A parse failure is a fault only if a shell certainly
@@ -435,6 +474,7 @@ impl Interpreter {
         }
         let mut found = ParsedParts::default();
         grammar::parse_into(text, job.texts.saturating_add(1), Some(self.at), &mut found);
+        found.mark_expanded_inputs();
         self.defined.extend(found.defined);
         self.inputs.append(&mut found.inputs);
         if let Some(fault) = found.fault {
@@ -459,7 +499,8 @@ impl Interpreter {
         match part.what {
             PartKind::Assignment => {}
             PartKind::Command(values) => {
-                self.values(values, &job.past, false, job.texts.saturating_add(1));
+                let input = part.input.or(job.input);
+                self.values(values, &job.past, false, job.texts.saturating_add(1), input);
             }
             PartKind::Redirection { writes, target } => self.files.push(Segment {
                 text: part.text,
@@ -475,7 +516,8 @@ impl Interpreter {
         for words in fallback::possible_commands(text) {
             let list = self.list(words.into());
             let past = past.clone();
-            let job = WorkItem { list, start: 0, past, allow: false, exact: false, texts };
+            let input = Input::Inherited;
+            let job = WorkItem { list, start: 0, past, allow: false, exact: false, texts, input };
             self.rest(&job, 0);
         }
     }

@@ -485,6 +485,15 @@ pub(super) fn reads_commands(name: &str) -> bool {
     )
 }
 
+/// Whether a program that may start a shell gives it its input, with so many arguments.
+pub(super) fn runs_input(name: &str, args: usize) -> bool {
+    match name {
+        "at" | "batch" => true,
+        "parallel" | "sem" => args == 0,
+        _ => reads_commands(name) && args < 2,
+    }
+}
+
 /// The wrapper with this name, without a directory.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     if name.len() > MAX_NAME {

@@ -44,6 +44,7 @@ fn block(block: &AllowBlocker) -> String {
         AllowBlocker::Assignment(name) => format!("!assigns:{name}"),
         AllowBlocker::Expansion(text) => format!("!expands:{text}"),
         AllowBlocker::ComputedName(text) => format!("!computed:{text}"),
+        AllowBlocker::UnknownInput(name) => format!("!input:{name}"),
         AllowBlocker::Writes(file) => format!("!writes:{file}"),
         AllowBlocker::Unparsed(_) => "!unparsed".to_owned(),
     }

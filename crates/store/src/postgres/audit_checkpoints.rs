@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio_postgres::Row;
 use toolcrib_core::{AuditCheckpoint, AuditSigner, Clock as _, StoreError, SystemClock};
 
 use super::audit_chain::AuditChain;
@@ -22,6 +23,15 @@ struct Key {
     signer_file: audit_checkpoints::CheckpointSigner,
 }
 
+impl Key {
+    fn sign(&self, chain: i64, seq: u64, head: String) -> AuditCheckpoint {
+        let (chain, at) = (chain.unsigned_abs(), SystemClock.now_ms());
+        let signed = AuditCheckpoint::signing_payload(chain, seq, &head, at);
+        let signature = self.signer.sign(signed.as_bytes());
+        AuditCheckpoint { chain, seq, head, at, key: self.public.clone(), signature }
+    }
+}
+
 impl CheckpointSigner {
     pub(super) fn new(signer: Option<Arc<dyn AuditSigner>>, anchors: Option<PathBuf>) -> Self {
         let key = signer.map(|signer| Key {
@@ -37,14 +47,30 @@ impl CheckpointSigner {
         if self.key.is_some() { chain.seq.saturating_sub(self.covered) } else { 0 }
     }
 
+    /// Whether this store signs.
+    pub(super) fn has_key(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// A checkpoint of the newest record; `None` without a key or a new record.
     pub(super) fn sign(&self, chain: &AuditChain) -> Option<AuditCheckpoint> {
-        let key = self.key.as_ref().filter(|_| self.uncovered(chain) > 0)?;
-        let (number, seq) = (chain.number.unsigned_abs(), chain.seq);
-        let (head, at) = (chain.head_text(), SystemClock.now_ms());
-        let signed = AuditCheckpoint::signing_payload(number, seq, &head, at);
-        let signature = key.signer.sign(signed.as_bytes());
-        Some(AuditCheckpoint { chain: number, seq, head, at, key: key.public.clone(), signature })
+        if self.uncovered(chain) == 0 {
+            return None;
+        }
+        self.key.as_ref().map(|key| key.sign(chain.number, chain.seq, chain.head_text()))
+    }
+
+    /// A checkpoint of the end of another store's chain, from its row; `None` without a key, or if
+    /// the row is none.
+    pub(super) fn close(&self, row: &Row) -> Option<AuditCheckpoint> {
+        let (number, seq): (i64, i64) = (row.try_get(0).ok()?, row.try_get(1).ok()?);
+        let head: String = row.try_get(2).ok()?;
+        Some(self.key.as_ref()?.sign(number, u64::try_from(seq).ok()?, head))
+    }
+
+    /// Appends a committed checkpoint of another store's chain to the anchor file.
+    pub(super) fn store_anchor_of_other(&self, made: &AuditCheckpoint) -> Result<(), StoreError> {
+        self.key.as_ref().map_or(Ok(()), |key| key.signer_file.anchor(made))
     }
 
     /// Appends a committed checkpoint to the anchor file.

@@ -1,7 +1,7 @@
 //! A Postgres connection: session settings and prepared statements.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Error, NoTls, Row, Statement};
 
 use super::connection_url::ConnectionUrl;
+use super::figures::Figures;
 
 /// How long a statement may wait for a row lock (`lock_timeout`).
 const LOCK: Duration = Duration::from_secs(10);
@@ -26,11 +27,17 @@ pub(super) struct Connector {
     /// `idle_in_transaction_session_timeout`: ends the transaction of a paused process, so that it
     /// cannot hold locks for longer.
     idle: Duration,
+    figures: Arc<Figures>,
 }
 
 impl Connector {
     pub(super) fn new(address: ConnectionUrl, runtime: Handle, idle: Duration) -> Self {
-        Self { address, runtime, idle }
+        Self { address, runtime, idle, figures: Arc::default() }
+    }
+
+    /// Counters of the store.
+    pub(super) fn figures(&self) -> &Figures {
+        &self.figures
     }
 
     /// Host and database, for messages.
@@ -44,7 +51,8 @@ impl Connector {
         let connected = self.runtime.spawn(async move {
             let client = connector.connect().await?;
             client.batch_execute(&connector.settings()).await?;
-            Ok(Connection { client, statements: Mutex::default() })
+            let figures = Arc::clone(&connector.figures);
+            Ok(Connection { client, statements: Mutex::default(), figures })
         });
         // A panic in the task would have been reported; the runtime ends only with the store.
         connected.await.unwrap_or_else(|_| Err(Error::__private_api_timeout()))
@@ -85,9 +93,15 @@ impl Connector {
 pub(super) struct Connection {
     client: Client,
     statements: Mutex<HashMap<&'static str, Statement>>,
+    figures: Arc<Figures>,
 }
 
 impl Connection {
+    /// Counters of the store.
+    pub(super) fn figures(&self) -> &Figures {
+        &self.figures
+    }
+
     /// Prepares a statement once. The request is sent at the first poll, so that statements go out
     /// in call order.
     pub(super) async fn prepare(&self, sql: &'static str) -> Result<Statement, Error> {

@@ -190,6 +190,10 @@ mod tests {
             "postgres://u@localhost,db.example/crib",
             Ok((true, "\"crib\" at localhost, db.example")),
         );
+        check(
+            "postgres://u@a.example,b.example/crib?target_session_attrs=read-write",
+            Ok((true, "\"crib\" at a.example, b.example")),
+        );
         check("postgres://u@localhost/c?hostaddr=192.0.2.1", Ok((true, "\"c\" at localhost")));
     }
 
@@ -199,6 +203,7 @@ mod tests {
         check("postgres://u:s3cret@h/d?sslmode=maybe", Err("its sslmode is unknown"));
         check("postgres://u@h/d?s3cret=1", Err("cannot be read"));
         check("postgres://u:s3cret@h:port/d", Err("it is not complete"));
+        check("postgres://u@h/d?sslcert=/a.pem", Err("cannot be read"));
         check("postgres:///d", Err("it names no host"));
         check("postgres://u@h/d?sslrootcert=%2", Err("two digits"));
         check("postgres://u@h/d?sslrootcert=/no/such/s3.pem", Err("/no/such/s3.pem"));

@@ -51,6 +51,18 @@ pub enum ConnectError {
         /// Newest version that this build knows.
         known: i32,
     },
+    /// Migrations are missing, and this process does not apply them.
+    #[error(
+        "the store in the database {place} has version {found}, this Toolcrib needs version {known}: apply the missing migrations with `toolcrib db migrate`"
+    )]
+    Pending {
+        /// Host and database.
+        place: String,
+        /// Version of the tables; 0 = there are none.
+        found: i32,
+        /// Version that this build needs.
+        known: i32,
+    },
     /// The tables could not be created or migrated.
     #[error("cannot open the store in the database {place}: {reason}")]
     Failed {

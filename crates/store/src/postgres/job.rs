@@ -55,8 +55,8 @@ pub(super) trait Job: Send + Sync + 'static {
         Durability::PowerLoss
     }
 
-    /// Whether the job waits for a server that is away, because it records what has already happened.
-    /// Other jobs are refused.
+    /// Whether the job waits for a server that is away, because it records what has already
+    /// happened. Other jobs are refused.
     fn outlives_outage(&self) -> bool {
         false
     }

@@ -8,8 +8,9 @@ use tokio_postgres::Error;
 
 use super::connection::{Connection, Connector};
 
-/// How long a claim holds without renewal. Half of the 30 s within which the calls of a dead
-/// process must be recovered.
+/// How long a claim holds without renewal. With the 5 s that a holder has after its lease was found
+/// expired, and two recoveries of a daemon 5 s apart, the calls of a dead process are recovered
+/// within 30 s.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// Renewals per lease.
 const RENEWALS: u32 = 3;
@@ -17,10 +18,13 @@ const RENEWALS: u32 = 3;
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest pause between attempts while the server is unreachable.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long one attempt may take. With the pause after it, the next one ends within the 5 s that a
+/// holder has after its lease was found expired.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A fenced claim stays fenced; an expired claim that nobody took over is renewed.
 const RENEW: &str = "UPDATE workers
-    SET expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
+    SET renewed_at = clock_timestamp(), expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
     WHERE epoch = ANY($1) AND state = 'working' RETURNING epoch";
 const RELEASE: &str =
     "UPDATE workers SET state = 'released' WHERE epoch = ANY($1) AND state = 'working'";
@@ -89,14 +93,18 @@ impl Leases {
             }
             // A server that hangs must not keep the renewal from the one that comes back.
             let former = link.take().filter(|link| !link.is_closed());
-            let renewed = timeout(every, async {
+            let renewed = timeout(every.min(RENEWAL_TIMEOUT), async {
                 let open = match former {
                     Some(open) => open,
                     None => connect(&connector).await?,
                 };
                 self.renew(&open, &held).await.map(|()| open)
             });
+            // A connection that failed is not used again.
             link = renewed.await.ok().and_then(Result::ok);
+            if link.is_none() {
+                connector.figures().failed_renewals.add(1);
+            }
         }
     }
 
@@ -106,6 +114,7 @@ impl Leases {
         for row in rows {
             renewed.push(row.try_get::<_, i64>(0)?);
         }
+        link.figures().renewals.add(renewed.len() as u64);
         // Drops claims that were taken over.
         self.lock().retain(|epoch| renewed.contains(epoch) || !held.contains(epoch));
         Ok(())

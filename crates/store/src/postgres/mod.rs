@@ -26,6 +26,7 @@ mod availability;
 mod connection;
 mod connection_url;
 mod error;
+mod figures;
 mod job;
 mod leases;
 mod read_pool;
@@ -40,16 +41,16 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Row;
 use toolcrib_core::{AuditCheckpoint, BoxFuture, RunId, StoreError};
 
-use crate::StoreOptions;
+use crate::{Migrations, ProcessIdentity, SchemaVersion, StoreOptions};
 use availability::Availability;
-use connection::{Connector, Params};
+use connection::{Connection, Connector, Params};
 use connection_url::ConnectionUrl;
 pub use error::ConnectError;
 use error::{message, stopped};
@@ -76,9 +77,12 @@ struct Inner {
     queue: Option<mpsc::UnboundedSender<Command>>,
     readers: ReadPool,
     leases: Leases,
-    /// See [`StoreOptions::instance`].
+    /// See [`SharedOptions::instance`](crate::SharedOptions::instance).
     instance: Option<String>,
     faults: QueuedErrors,
+    /// What people see of this process; `None` = a command.
+    identity: Option<ProcessIdentity>,
+    opened: Instant,
     is_closing: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -88,8 +92,8 @@ impl PostgresStore {
     /// tables in an empty database. The host may be the folder of the server's socket,
     /// percent-encoded. Connections that leave this machine are encrypted and the server's
     /// certificate is verified (`sslrootcert=FILE` names the trusted certificates), unless the URL
-    /// says `sslmode=disable`. A write waits for an unreachable server for [`StoreOptions::busy`],
-    /// or 30 s.
+    /// says `sslmode=disable`. A write that records what has happened waits for an unreachable
+    /// server for [`StoreOptions::busy`], or 30 s.
     ///
     /// # Errors
     /// [`ConnectError`] with a message for users, without the password. A database of another
@@ -115,8 +119,9 @@ impl PostgresStore {
         let (tell, told) = oneshot::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
         let availability = Availability::new();
-        let instance = options.instance.clone();
+        let instance = options.shared.instance.clone();
         let leases = Leases::new(lease);
+        let identity = options.shared.identity.clone();
         let side = WriterThread {
             address,
             options,
@@ -139,10 +144,43 @@ impl PostgresStore {
             leases,
             instance,
             faults: QueuedErrors::default(),
+            identity,
+            opened: Instant::now(),
             is_closing,
             thread: Some(thread),
         };
         Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Applies missing migrations to the database of this URL, and creates the tables in an empty
+    /// one. The version is the one before.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn migrate(url: &str) -> Result<SchemaVersion, ConnectError> {
+        let (link, place) = Self::open_once(url).await?;
+        schema::migrate(&link, &place).await
+    }
+
+    /// The version of the tables in the database of this URL; changes nothing.
+    ///
+    /// # Errors
+    /// As for [`connect`](Self::connect).
+    pub async fn schema_version(url: &str) -> Result<SchemaVersion, ConnectError> {
+        let (link, place) = Self::open_once(url).await?;
+        schema::look_up(&link, &place).await
+    }
+
+    /// One connection without a store, on the runtime of the caller.
+    async fn open_once(url: &str) -> Result<(Connection, String), ConnectError> {
+        let address = ConnectionUrl::parse(url)?;
+        let place = address.place.clone();
+        let connector = Connector::new(address, Handle::current(), LEASE);
+        let link = connector.open().await.map_err(|error| ConnectError::Unreachable {
+            place: place.clone(),
+            reason: message(&error),
+        })?;
+        Ok((link, place))
     }
 
     /// Queues a job; the future waits for its commit.
@@ -281,7 +319,10 @@ impl WriterThread {
                 place: place.clone(),
                 reason: message(&error),
             })?;
-            schema::migrate(&link, &place).await?;
+            match options.shared.migrations {
+                Migrations::Apply => drop(schema::migrate(&link, &place).await?),
+                Migrations::Refuse => schema::require_current(&link, &place).await?,
+            }
             Ok(link)
         };
         let link = match opened.await {

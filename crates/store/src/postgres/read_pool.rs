@@ -1,10 +1,12 @@
 //! Pool of Postgres connections for reads.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_postgres::{Error, Row};
 use toolcrib_core::StoreError;
+use toolcrib_core::store::DatabaseFigures;
 
 use super::availability::{self, Availability};
 use super::connection::{Connection, Connector, Params};
@@ -64,14 +66,42 @@ impl ReadPool {
     }
 
     async fn retry(&self, query: Query<'_>, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-        let _permit = self.permits.acquire().await.map_err(|_| stopped())?;
+        let begun = Instant::now();
+        let _permit = self.permit().await?;
         let mut tries = 1;
-        loop {
+        let result = loop {
             match self.attempt(query, params).await {
-                Ok(rows) => return Ok(rows),
+                Ok(rows) => break Ok(rows),
                 Err(error) if is_connection_lost(&error) && tries < TRIES => tries += 1,
-                Err(error) => return Err(store_error(&error)),
+                Err(error) => break Err(store_error(&error)),
             }
+        };
+        self.connector.figures().reads.record(begun.elapsed());
+        result
+    }
+
+    async fn permit(&self) -> Result<SemaphorePermit<'_>, StoreError> {
+        if let Ok(permit) = self.permits.try_acquire() {
+            return Ok(permit);
+        }
+        self.connector.figures().pool_waits.add(1);
+        self.permits.acquire().await.map_err(|_| stopped())
+    }
+
+    /// The counters of the store with the present state of the pool.
+    pub(super) fn figures(&self) -> DatabaseFigures {
+        let counted = self.connector.figures();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
+        DatabaseFigures {
+            pool_limit: CONNECTIONS as u64,
+            pool_in_use: CONNECTIONS.saturating_sub(self.permits.available_permits()) as u64,
+            pool_idle: idle as u64,
+            pool_waits: counted.pool_waits.get(),
+            renewals: counted.renewals.get(),
+            failed_renewals: counted.failed_renewals.get(),
+            fenced_writes: counted.fenced_writes.get(),
+            reads: counted.reads.snapshot(),
+            commits: counted.commits.snapshot(),
         }
     }
 

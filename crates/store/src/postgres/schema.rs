@@ -5,6 +5,7 @@ use tokio_postgres::Error;
 
 use super::connection::Connection;
 use super::error::{ConnectError, message};
+use crate::SchemaVersion;
 
 /// All migrations. A released migration never changes.
 const MIGRATIONS: &[&str] = &[
@@ -13,6 +14,8 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/003.sql"),
     include_str!("migrations/004.sql"),
     include_str!("migrations/005.sql"),
+    include_str!("migrations/006.sql"),
+    include_str!("migrations/007.sql"),
 ];
 
 /// Advisory lock for migrations. The number is "TCRB" in ASCII.
@@ -29,50 +32,103 @@ const OCCUPIED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f'))";
 const ENCODING: &str = "SELECT current_setting('server_encoding')";
 
-/// Result of a migration attempt.
+/// Result of looking at a database, or of a migration attempt.
 enum MigrationResult {
-    Ready,
+    /// The version before migrations were applied; `None` = there were no tables.
+    Ready(Option<i32>),
     NotUtf8(String),
     OtherApplication,
     Newer(i32),
 }
 
-/// Creates or migrates the tables of an empty or Toolcrib database; leaves any other unchanged.
-pub(super) async fn migrate(link: &Connection, place: &str) -> Result<(), ConnectError> {
-    let known = i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX);
-    let place = place.to_owned();
-    match step(link, known).await {
-        Ok(MigrationResult::Ready) => Ok(()),
-        Ok(MigrationResult::NotUtf8(encoding)) => Err(ConnectError::NotUtf8 { place, encoding }),
-        Ok(MigrationResult::OtherApplication) => Err(ConnectError::OtherApplication { place }),
-        Ok(MigrationResult::Newer(found)) => Err(ConnectError::Newer { place, found, known }),
-        Err(error) => Err(ConnectError::Failed { place, reason: message(&error) }),
+impl MigrationResult {
+    fn into_version(self, known: i32, place: &str) -> Result<SchemaVersion, ConnectError> {
+        let place = place.to_owned();
+        match self {
+            Self::Ready(found) => Ok(SchemaVersion { found, known }),
+            Self::NotUtf8(encoding) => Err(ConnectError::NotUtf8 { place, encoding }),
+            Self::OtherApplication => Err(ConnectError::OtherApplication { place }),
+            Self::Newer(found) => Err(ConnectError::Newer { place, found, known }),
+        }
     }
 }
 
+/// Number of migrations that this build knows.
+fn known() -> i32 {
+    i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
+}
+
+fn failed(place: &str, error: &Error) -> ConnectError {
+    ConnectError::Failed { place: place.to_owned(), reason: message(error) }
+}
+
+/// Creates or migrates the tables of an empty or Toolcrib database; leaves any other unchanged. The
+/// version is the one before.
+pub(super) async fn migrate(link: &Connection, place: &str) -> Result<SchemaVersion, ConnectError> {
+    let ended = step(link, known()).await.map_err(|error| failed(place, &error))?;
+    ended.into_version(known(), place)
+}
+
+/// The version of an empty or Toolcrib database; changes nothing.
+pub(super) async fn look_up(link: &Connection, place: &str) -> Result<SchemaVersion, ConnectError> {
+    let found = look(link, known()).await.map_err(|error| failed(place, &error))?;
+    found.into_version(known(), place)
+}
+
+/// Refuses a database whose migrations are not all applied.
+pub(super) async fn require_current(link: &Connection, place: &str) -> Result<(), ConnectError> {
+    let version = look_up(link, place).await?;
+    if !version.is_pending() {
+        return Ok(());
+    }
+    let SchemaVersion { found, known } = version;
+    Err(ConnectError::Pending { place: place.to_owned(), found: found.unwrap_or(0), known })
+}
+
+async fn look(link: &Connection, known: i32) -> Result<MigrationResult, Error> {
+    if let Some(encoding) = other_encoding(link).await? {
+        return Ok(MigrationResult::NotUtf8(encoding));
+    }
+    Ok(match version(link).await? {
+        Some(found) if (0..=known).contains(&found) => MigrationResult::Ready(Some(found)),
+        Some(found) => MigrationResult::Newer(found),
+        None if is_true(link, OCCUPIED).await? => MigrationResult::OtherApplication,
+        None => MigrationResult::Ready(None),
+    })
+}
+
+/// The encoding of the database, if it is not UTF8.
+async fn other_encoding(link: &Connection) -> Result<Option<String>, Error> {
+    let rows = link.query_once(ENCODING, &[]).await?;
+    let encoding: Option<String> = rows.first().map(|row| row.try_get(0)).transpose()?;
+    Ok(encoding.filter(|encoding| encoding != "UTF8"))
+}
+
 async fn step(link: &Connection, known: i32) -> Result<MigrationResult, Error> {
-    if let Some(row) = link.query_once(ENCODING, &[]).await?.first() {
-        let encoding: String = row.try_get(0)?;
-        if encoding != "UTF8" {
-            return Ok(MigrationResult::NotUtf8(encoding));
-        }
+    if let Some(encoding) = other_encoding(link).await? {
+        return Ok(MigrationResult::NotUtf8(encoding));
     }
     if version(link).await? == Some(known) {
-        return Ok(MigrationResult::Ready);
+        return Ok(MigrationResult::Ready(Some(known)));
     }
     // Waits for another migration without a limit.
     link.batch_execute("BEGIN; SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")
         .await?;
     link.batch_execute(LOCK).await?;
     let ended = forward(link, known).await?;
-    link.batch_execute(if matches!(ended, MigrationResult::Ready) { "COMMIT" } else { "ROLLBACK" })
-        .await?;
+    link.batch_execute(if matches!(ended, MigrationResult::Ready(_)) {
+        "COMMIT"
+    } else {
+        "ROLLBACK"
+    })
+    .await?;
     Ok(ended)
 }
 
 /// Applies the missing migrations, with the lock held.
 async fn forward(link: &Connection, known: i32) -> Result<MigrationResult, Error> {
-    let found = match version(link).await? {
+    let before = version(link).await?;
+    let found = match before {
         Some(found) if (0..=known).contains(&found) => found,
         Some(found) => return Ok(MigrationResult::Newer(found)),
         None if is_true(link, OCCUPIED).await? => return Ok(MigrationResult::OtherApplication),
@@ -86,7 +142,7 @@ async fn forward(link: &Connection, known: i32) -> Result<MigrationResult, Error
         link.batch_execute(migration).await?;
         link.batch_execute("UPDATE toolcrib_schema SET version = version + 1").await?;
     }
-    Ok(MigrationResult::Ready)
+    Ok(MigrationResult::Ready(before))
 }
 
 /// `None` if the marker table does not exist.

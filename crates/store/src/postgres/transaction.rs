@@ -41,19 +41,21 @@ pub(super) enum TransactionResult {
     Broken(StoreError),
 }
 
-/// Runs the jobs in one transaction.
+/// Runs the jobs in one transaction. `is_committing` is set before COMMIT is sent.
 pub(super) async fn transact(
     link: &Connection,
     chain: &AuditChain,
     is_new: bool,
     jobs: &mut [Box<dyn QueuedJob>],
     full_delay: Duration,
+    is_committing: &mut bool,
 ) -> TransactionResult {
     match prepare(link, chain, is_new, jobs).await {
         Ok(Some(next)) => {
             if !full_delay.is_zero() && is_full(jobs) {
                 sleep(full_delay).await;
             }
+            *is_committing = true;
             crate::failpoint::hit("commit");
             match link.batch_execute("COMMIT").await {
                 Ok(()) => TransactionResult::Committed(next),
@@ -154,7 +156,10 @@ async fn run_pipelined(
     let mut running = Vec::with_capacity(jobs.len());
     for job in jobs {
         match refusal(&**job, fenced) {
-            Some(error) => job.refuse(error),
+            Some(error) => {
+                tx.link.figures().fenced_writes.add(1);
+                job.refuse(error);
+            }
             None => running.push((job.run(tx), None)),
         }
     }
@@ -181,6 +186,7 @@ async fn run_in_savepoint(
     fenced: &HashMap<i64, StoreError>,
 ) -> Result<Vec<AuditEvent>, Error> {
     if let Some(error) = refusal(&**job, fenced) {
+        tx.link.figures().fenced_writes.add(1);
         job.refuse(error);
         return Ok(Vec::new());
     }

@@ -34,6 +34,17 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2);
 /// First and longest pause between connection attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
+/// When a store signs for the first time: after the lease of a process that died just before it
+/// started, whose chain it closes then.
+const FIRST_CHECKPOINT: Duration = Duration::from_secs(20);
+
+/// Chains whose newest record no checkpoint covers and whose process is dead. The newest record
+/// must have the hash that the chain has: otherwise the rows were changed, and are not signed.
+const DEAD_CHAINS: &str = "SELECT chain, seq, head FROM chains
+    WHERE seq > 0 AND chain <> $1 AND NOT works(chain)
+    AND NOT EXISTS (SELECT FROM checkpoints WHERE checkpoints.chain = chains.chain AND checkpoints.seq = chains.seq)
+    AND EXISTS (SELECT FROM audit WHERE audit.chain = chains.chain AND audit.seq = chains.seq AND hash = head)
+    ORDER BY chain LIMIT 100";
 const DRAW: &str = "INSERT INTO chains (chain) VALUES (nextval('epochs')) RETURNING chain";
 /// Waits until the transaction in doubt has ended: it holds a lock on this row.
 const READ_BACK: &str = "SELECT seq, head, turn FROM chains WHERE chain = $1 FOR UPDATE";
@@ -118,14 +129,14 @@ impl Writer {
 
     /// Runs until the queue is closed, then signs new records.
     pub(super) async fn run(mut self, mut queue: UnboundedReceiver<Command>) {
-        let mut due: Option<Instant> = None;
+        let mut due = Instant::now() + FIRST_CHECKPOINT;
         loop {
             let asked = tokio::select! {
                 asked = queue.recv() => match asked {
                     Some(asked) => Some(asked),
                     None => break,
                 },
-                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => None,
+                () = sleep_until(due) => None,
                 () = self.retry_time(), if self.has_waiting() => {
                     self.batch(Vec::new()).await;
                     continue;
@@ -138,12 +149,11 @@ impl Writer {
             if is_due || self.unsigned() >= CHECKPOINT_RECORDS {
                 // If signing fails, the next due time tries again.
                 let _ = self.checkpoint().await;
-                due = None;
             }
-            due = match self.unsigned() {
-                0 => None,
-                _ => due.or_else(|| Some(Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS))),
-            };
+            if is_due {
+                let _ = self.close_dead_chains().await;
+                due = Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS);
+            }
         }
         // The last attempt of the jobs that wait.
         self.batch(Vec::new()).await;
@@ -166,7 +176,10 @@ impl Writer {
                 Command::Write(job) => jobs.push(job),
                 Command::Checkpoint(tell) => {
                     self.batch(std::mem::take(&mut jobs)).await;
-                    tell(self.checkpoint().await);
+                    let made = self.checkpoint().await;
+                    // Its failure is no failure of the checkpoint that was asked for.
+                    let _ = self.close_dead_chains().await;
+                    tell(made);
                 }
             }
             if jobs.len() >= BATCH {
@@ -219,8 +232,8 @@ impl Writer {
             }
             Err(failure) => {
                 let jobs = std::mem::take(&mut self.doubtful);
-                let error = failure.error();
-                self.fail(jobs, CommitFailure::InDoubt(error.clone()));
+                let error = failure.cause().clone();
+                self.fail(jobs, failure.in_doubt());
                 Err(CommitFailure::All(error))
             }
         }
@@ -230,25 +243,41 @@ impl Writer {
         let (began, count) = (Instant::now(), jobs.len());
         let done = self.commit(&mut jobs).await;
         self.pace = BatchDelay { jobs: count, took: began.elapsed() };
+        self.context.connector.figures().commits.record(began.elapsed());
         match done {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
-            Err(CommitFailure::One(_)) if jobs.len() > 1 => {
-                for job in jobs {
-                    let mut alone = [job];
-                    let result = self.commit(&mut alone).await;
-                    let [job] = alone;
-                    job.answer(result.map_err(CommitFailure::error));
+            Err(CommitFailure::One(_)) if jobs.len() > 1 => self.commit_each(jobs).await,
+            Err(failure) => self.fail(jobs, failure),
+        }
+    }
+
+    /// Runs each job in its own transaction, until one has to wait for the server.
+    async fn commit_each(&mut self, jobs: Vec<Box<dyn QueuedJob>>) {
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
+            let mut alone = [job];
+            let result = self.commit(&mut alone).await;
+            let [job] = alone;
+            match result {
+                Ok(()) => job.answer(Ok(())),
+                Err(CommitFailure::One(error)) => job.answer(Err(error)),
+                Err(failure) => {
+                    let error = failure.cause().clone();
+                    self.fail(vec![job], failure);
+                    if self.has_waiting() {
+                        self.fail(jobs.collect(), CommitFailure::All(error));
+                        return;
+                    }
                 }
             }
-            Err(failure) => self.fail(jobs, failure),
         }
     }
 
     /// Refuses jobs, except those that wait for the server.
     fn fail(&mut self, jobs: Vec<Box<dyn QueuedJob>>, failure: CommitFailure) {
         let is_in_doubt = matches!(failure, CommitFailure::InDoubt(_));
+        let may_wait = self.may_wait(failure.cause());
         let error = failure.error();
-        let may_wait = self.may_wait(&error);
         for job in jobs {
             match may_wait && job.outlives_outage() {
                 true if is_in_doubt => self.doubtful.push(job),
@@ -276,10 +305,8 @@ impl Writer {
                 TransactionResult::Unknown => {
                     self.link = None;
                     self.is_in_doubt = true;
-                    match self.was_committed(since).await {
-                        Ok(true) => return Ok(()),
-                        Ok(false) => {}
-                        Err(failure) => return Err(CommitFailure::InDoubt(failure.error())),
+                    if self.was_committed(since).await.map_err(CommitFailure::in_doubt)? {
+                        return Ok(());
                     }
                 }
                 TransactionResult::Nothing(error) if is_connection_lost(&error) => {
@@ -323,12 +350,22 @@ impl Writer {
         let (Some(link), Some(chain)) = (&self.link, &self.chain) else {
             return Err(CommitFailure::All(stopped()));
         };
-        let work = timeout(TRANSACTION, transact(link, chain, is_new, jobs, self.full_delay));
-        Ok(tokio::select! {
+        let mut is_committing = false;
+        let work = transact(link, chain, is_new, jobs, self.full_delay, &mut is_committing);
+        let ended = tokio::select! {
             biased;
-            ended = work => ended.unwrap_or(TransactionResult::Unknown),
-            () = self.context.availability.away() => TransactionResult::Unknown,
-        })
+            ended = timeout(TRANSACTION, work) => Some(ended.unwrap_or(TransactionResult::Unknown)),
+            () = self.context.availability.away() => None,
+        };
+        match ended {
+            Some(ended) => Ok(ended),
+            None if is_committing => Ok(TransactionResult::Unknown),
+            None => {
+                // The server rolls back what it was not told to commit.
+                self.link = None;
+                Err(self.away())
+            }
+        }
     }
 
     /// Rolls back; drops a connection that cannot even do that.
@@ -449,7 +486,7 @@ impl Writer {
             return Ok(());
         }
         let words = format!(
-            "the database {} is out of reach: {}",
+            "the database {} is out of reach: {}; nothing that was recorded is lost, and calls work again when it is back",
             self.context.connector.display_name(),
             message(error)
         );
@@ -466,20 +503,72 @@ impl Writer {
         let Some(made) = self.chain.as_ref().and_then(|chain| self.signing.sign(chain)) else {
             return Ok(None);
         };
+        self.store_checkpoint(&made).await?;
+        self.signing.store_anchor(&made)?;
+        Ok(Some(made))
+    }
+
+    async fn store_checkpoint(&mut self, made: &AuditCheckpoint) -> Result<(), StoreError> {
         let (tell, told) = std::sync::mpsc::channel();
         let answer = Box::new(move |result| drop(tell.send(result)));
         self.batch(vec![boxed(PutCheckpoint(made.clone()), answer)]).await;
-        told.try_recv().unwrap_or_else(|_| Err(stopped()))?;
-        self.signing.store_anchor(&made)?;
-        Ok(Some(made))
+        told.try_recv().unwrap_or_else(|_| Err(stopped()))
+    }
+
+    /// Signs the ends of chains whose processes died before they could: until then, the newest
+    /// records could be cut off unnoticed.
+    async fn close_dead_chains(&mut self) -> Result<(), StoreError> {
+        if !self.signing.has_key() || self.broken.is_some() {
+            return Ok(());
+        }
+        let own = self.chain.as_ref().map_or(0, |chain| chain.number);
+        self.connect(Instant::now()).await.map_err(CommitFailure::error)?;
+        let Some(link) = &self.link else { return Ok(()) };
+        let params: Params<'_> = &[&own];
+        let rows = tokio::select! {
+            biased;
+            rows = link.query_once(DEAD_CHAINS, params) => rows,
+            () = self.context.availability.away() => {
+                self.link = None;
+                return Err(self.away().error());
+            }
+        };
+        for row in rows.map_err(|error| store_error(&error))? {
+            let Some(closed) = self.signing.close(&row) else { continue };
+            self.store_checkpoint(&closed).await?;
+            self.signing.store_anchor_of_other(&closed)?;
+        }
+        Ok(())
     }
 }
 
 impl CommitFailure {
-    fn error(self) -> StoreError {
+    /// The server has not said whether it committed.
+    fn in_doubt(self) -> Self {
+        match self {
+            Self::One(error) | Self::All(error) | Self::InDoubt(error) => Self::InDoubt(error),
+        }
+    }
+
+    /// What the database said.
+    fn cause(&self) -> &StoreError {
         match self {
             Self::One(error) | Self::All(error) | Self::InDoubt(error) => error,
         }
+    }
+
+    /// The answer of a job that does not wait. Unlike after a busy store, the writes of a commit in
+    /// doubt may be there.
+    fn error(self) -> StoreError {
+        let cause = match self {
+            Self::One(error) | Self::All(error) => return error,
+            Self::InDoubt(error) => error,
+        };
+        let why = match cause {
+            StoreError::Busy(why) | StoreError::Failed(why) => why,
+            other => other.to_string(),
+        };
+        StoreError::Failed(format!("it is not known whether the last write was done: {why}"))
     }
 }
 

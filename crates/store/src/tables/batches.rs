@@ -103,6 +103,22 @@ pub(super) fn of_call(conn: &Connection, call: CallId) -> Result<Option<Accepted
     Ok(None)
 }
 
+/// The open batches of dead workers, oldest first.
+pub(super) fn abandoned(
+    conn: &Connection,
+    at_work: &WorkerLocks,
+) -> Result<Vec<AcceptedBatch>, Failure> {
+    let mut dead = Vec::new();
+    let mut statement = conn.prepare_cached(OPEN)?;
+    for batch in statement.query_and_then([], accepted)? {
+        let batch = batch?;
+        if !claims::is_alive(conn, at_work, batch.epoch)? {
+            dead.push(batch);
+        }
+    }
+    Ok(dead)
+}
+
 /// The calls of all open batches of any worker, and the batches of dead workers. With `takes`, those
 /// batches now belong to `epoch`.
 pub(super) fn left_open(

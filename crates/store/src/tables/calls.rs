@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::future::ready;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, params};
 use serde::Serialize;
@@ -18,7 +19,7 @@ use crate::error::Failure;
 use crate::json;
 use crate::sqlite::SqliteStore;
 use crate::worker_locks::WorkerLocks;
-use crate::writer::Durability;
+use crate::writer::{Durability, OnFullDisk};
 
 /// An upsert of [`columns`], each with its parameter.
 macro_rules! put {
@@ -70,7 +71,8 @@ impl CallStore for SqliteStore {
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         let (at_work, given_back) =
             (Arc::clone(self.worker_locks()), Arc::clone(self.worker_locks()));
-        let number = Arc::<OnceLock<u64>>::default();
+        // 0 is no claim.
+        let number = Arc::<AtomicU64>::default();
         let told = Arc::clone(&number);
         // May be lost on power loss: the log is one sequence, so everything written under this
         // claim is lost with it. Any later synced commit syncs the claim too.
@@ -78,14 +80,13 @@ impl CallStore for SqliteStore {
             Durability::ProcessCrash,
             move |conn| {
                 let epoch = claims::claim(conn, &at_work)?;
-                let _ = number.set(epoch);
+                number.store(epoch, Ordering::Release);
                 Ok(epoch)
             },
             // Before the next job: the number is assigned again.
-            move || {
-                if let Some(epoch) = told.get() {
-                    given_back.release(*epoch);
-                }
+            move || match told.load(Ordering::Acquire) {
+                0 => {}
+                epoch => given_back.release(epoch),
             },
         )
     }
@@ -113,6 +114,11 @@ impl CallStore for SqliteStore {
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         let at_work = Arc::clone(self.worker_locks());
         self.write(Durability::PowerLoss, move |conn| batches::take(conn, &at_work, id, epoch))
+    }
+
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        let at_work = Arc::clone(self.worker_locks());
+        self.read(move |conn| batches::abandoned(conn, &at_work))
     }
 
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>> {
@@ -204,7 +210,8 @@ impl CallStore for SqliteStore {
         let at_work = Arc::clone(self.worker_locks());
         // If a power loss undoes the recovery, the next recovery finds the same rows and handles
         // them in the same way.
-        let recovered = self.write(Durability::ProcessCrash, move |conn| {
+        let reserve = OnFullDisk::UseReserve;
+        let recovered = self.write_reserved(reserve, Durability::ProcessCrash, move |conn| {
             let found = recover(conn, &at_work, epoch, now_ms, take_batches)?;
             Ok((found, claims::stale_lock_files(conn, &at_work)?))
         });

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use rusqlite::Connection;
 use toolcrib_core::{AuditCheckpoint, StoreError};
 
-use super::job::{Completion, Durability, Job, WorkResult};
+use super::job::{Completion, Durability, Job, OnFullDisk, WorkResult};
 use super::{Message, Settings};
 use crate::audit_checkpoints::CheckpointSigner;
 use crate::db_files::DatabaseFiles;
 use crate::disk_reserve::DiskReserve;
-use crate::error::{is_disk_failure, sqlite_failed};
+use crate::error::{disk_full, is_disk_failure, is_full_error, sqlite_failed};
 use crate::failpoint;
 use crate::health::Health;
 
@@ -72,6 +72,7 @@ impl CommitLoop {
     }
 
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
+        self.reserve_space();
         let mut carried = None;
         loop {
             let next = match carried.take() {
@@ -93,6 +94,15 @@ impl CommitLoop {
         }
         let _ = self.retry_kept_jobs();
         let _ = self.sign_checkpoint(true);
+    }
+
+    /// Before the first write: without space for the reserve, a call that may change something could
+    /// run and find none for its outcome.
+    fn reserve_space(&mut self) {
+        let Some(disk) = &self.disk else { return };
+        if disk.reserve.create().is_err_and(|error| is_full_error(&error)) {
+            self.health.set_disk_full(Some(disk_full()));
+        }
     }
 
     /// Retries kept outcomes, in a transaction of their own: if there still is no space, no other
@@ -151,8 +161,9 @@ impl CommitLoop {
     /// Answers a job, and keeps an outcome for a retry. A broken store retries nothing.
     fn close(&mut self, mut job: Job, committed: Result<(), StoreError>) {
         let closed = job.answer(committed);
-        let keeps =
-            closed == Completion::Retry && job.is_outcome && self.health.fatal_error().is_none();
+        let keeps = closed == Completion::Retry
+            && job.on_full_disk == OnFullDisk::Keep
+            && self.health.fatal_error().is_none();
         if keeps && self.kept.len() < MAX_RETRIED_JOBS {
             self.kept.push(job);
         }
@@ -180,7 +191,9 @@ impl CommitLoop {
         self.check_files(BELIEVED);
         let refusal = self.health.fatal_error().cloned();
         let full = self.full();
-        let refused = |job: &Job| refusal.is_some() || (full.is_some() && !job.is_outcome);
+        let refused = |job: &Job| {
+            refusal.is_some() || (full.is_some() && job.on_full_disk == OnFullDisk::Refuse)
+        };
         let (refused, admitted): (Vec<Job>, Vec<Job>) = jobs.into_iter().partition(refused);
         if let Some(error) = refusal.or(full) {
             for job in refused {
@@ -229,7 +242,8 @@ impl CommitLoop {
         let freed = (is_full || ran.iter().any(|(_, full)| *full)) && self.give_up_reserve();
         let mut again = Vec::new();
         for (job, was_full) in ran {
-            if freed && job.is_outcome && (is_full || was_full) {
+            let may_use = job.on_full_disk >= OnFullDisk::UseReserve;
+            if freed && may_use && (is_full || was_full) {
                 again.push(job);
             } else {
                 self.close(job, committed.clone());
@@ -239,8 +253,7 @@ impl CommitLoop {
     }
 
     fn give_up_reserve(&mut self) -> bool {
-        let words = "new calls are refused until there is space";
-        self.health.set_disk_full(Some(StoreError::Full(words.to_owned())));
+        self.health.set_disk_full(Some(disk_full()));
         let Some(disk) = &mut self.disk else { return false };
         disk.asked = Instant::now();
         disk.reserve.release()

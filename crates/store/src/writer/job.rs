@@ -87,11 +87,22 @@ where
     }
 }
 
+/// What becomes of a write while the disk is full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum OnFullDisk {
+    /// It is refused.
+    Refuse,
+    /// It is written into the reserved space. Small writes without which nothing can be read or
+    /// ended: claims and recovery.
+    UseReserve,
+    /// It is written into the reserved space, and retried if that is used up: it ends running work.
+    Keep,
+}
+
 /// One write.
 pub(crate) struct Job {
     pub(super) survives: Durability,
-    /// Whether it ends running work: on a full disk it is written into the reserved space.
-    pub(super) is_outcome: bool,
+    pub(super) on_full_disk: OnFullDisk,
     /// Whether it is unawaited: it then waits briefly to share its commit.
     pub(super) is_patient: bool,
     task: Box<dyn Task>,
@@ -111,21 +122,22 @@ impl Job {
         };
         Self {
             survives,
-            is_outcome: false,
+            on_full_disk: OnFullDisk::Refuse,
             is_patient: false,
             task: Box::new(TypedTask { work: once, result: None, answer: Some(answer) }),
         }
     }
 
-    /// Work that ends running work, so that it is retried if the disk is full.
-    pub(crate) fn outcome<T: Send + 'static>(
+    /// Work that is written on a full disk too, so that it may run more than once.
+    pub(crate) fn reserved<T: Send + 'static>(
+        on_full_disk: OnFullDisk,
         survives: Durability,
         work: impl Fn(&Connection) -> Result<T, Failure> + Send + 'static,
         answer: impl FnOnce(Result<T, StoreError>) + Send + 'static,
     ) -> Self {
         Self {
             survives,
-            is_outcome: true,
+            on_full_disk,
             is_patient: false,
             task: Box::new(TypedTask { work, result: None, answer: Some(answer) }),
         }

@@ -165,7 +165,7 @@ fn outcome(
 ) -> Told<()> {
     let (tell, told) = channel();
     let answer = move |result| tell.send(result).unwrap();
-    writer.send(Job::outcome(Durability::ProcessCrash, work, answer));
+    writer.send(Job::reserved(OnFullDisk::Keep, Durability::ProcessCrash, work, answer));
     told
 }
 

@@ -11,7 +11,7 @@ use toolcrib_core::{
     CallStore, ConversationAndRunStore, ConversationStore, Effect, Intent, KeyValueStore, RunStore,
     StoreError,
 };
-use toolcrib_store::{ExclusiveLock, OpenError, SqliteStore, StoreOptions};
+use toolcrib_store::{ExclusiveLock, Inspection, OpenError, SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{
     conversation, end_with, intent, message, outcome, run, settlement,
 };
@@ -113,6 +113,91 @@ async fn on_a_full_disk_what_runs_still_ends_and_nothing_new_begins() {
     drop(store);
     assert_eq!(integrity(&disk.store()), "ok");
     assert!(disk.store().with_extension("db.reserve").exists(), "it is made again");
+}
+
+#[tokio::test]
+async fn a_store_that_finds_no_space_is_opened_with_the_reserve() {
+    let Some(disk) = SmallDisk::mount("16m") else { return };
+    let path = disk.store();
+    let reserve = path.with_extension("db.reserve");
+    let store = SqliteStore::open(&path).unwrap();
+    store.put_value("a", "b").await.unwrap();
+    drop(store);
+    assert!(reserve.exists());
+    let filler = disk.fill();
+    let store = SqliteStore::open(&path).unwrap();
+    assert!(!reserve.exists());
+    assert_eq!(store.value("a").await.unwrap().as_deref(), Some("b"));
+    // A process registers itself and ends what others left; what may change something does not run.
+    let epoch = store.claim().await.unwrap();
+    store.recover(epoch, 1, false).await.unwrap();
+    let refused = store.begin(intent(Effect::SideEffect, epoch)).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Full(_)), "{refused}");
+    for words in ["nothing that was recorded is lost", "as soon as there is space"] {
+        assert!(refused.to_string().contains(words), "{refused}");
+    }
+    assert!(Inspection::read(&path).unwrap().problems.is_empty());
+    fs::remove_file(filler).unwrap();
+    soon(async || store.begin(intent(Effect::SideEffect, epoch)).await.ok()).await;
+    assert!(reserve.exists());
+}
+
+/// A database with a page in the middle that no claim and no call touches.
+async fn with_unread_pages(path: &Path) {
+    let store = SqliteStore::open(path).unwrap();
+    for at in 0..200 {
+        store.put_value(&format!("fact {at}"), &"words ".repeat(100)).await.unwrap();
+    }
+}
+
+/// Overwrites two of the last pages.
+fn damage(path: &Path) {
+    let mut bytes = fs::read(path).unwrap();
+    let from = bytes.len() - 3 * 4_096;
+    bytes[from..from + 8_192].fill(0xff);
+    fs::write(path, bytes).unwrap();
+}
+
+#[tokio::test]
+async fn damage_of_a_page_that_is_not_read_is_found_in_the_background() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store.db");
+    with_unread_pages(&path).await;
+    damage(&path);
+    let later = SqliteStore::open(&path).unwrap();
+    later.claim().await.unwrap();
+    drop(later);
+    let options = StoreOptions { check_after: Some(Duration::ZERO), ..StoreOptions::default() };
+    let store = SqliteStore::open_with(&path, options).unwrap();
+    let found = soon(async || store.claim().await.err()).await;
+    for words in ["the database is damaged", "toolcrib restore"] {
+        assert!(found.to_string().contains(words), "{found}");
+    }
+}
+
+#[tokio::test]
+async fn after_an_unclean_end_the_database_is_checked_before_it_is_used() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, left) = (folder.path().join("store.db"), folder.path().join("left.db"));
+    let log = |path: &Path| path.with_extension("db-wal");
+    with_unread_pages(&path).await;
+    let store = SqliteStore::open(&path).unwrap();
+    store.claim().await.unwrap();
+    // The files as a process leaves them that is killed.
+    fs::copy(&path, &left).unwrap();
+    fs::copy(log(&path), log(&left)).unwrap();
+    assert!(fs::metadata(log(&left)).unwrap().len() > 0);
+    drop(store);
+    let copy = |name: &str| {
+        let copy = folder.path().join(name);
+        fs::copy(&left, &copy).unwrap();
+        fs::copy(log(&left), log(&copy)).unwrap();
+        copy
+    };
+    SqliteStore::open(&copy("sound.db")).unwrap();
+    let harmed = copy("harmed.db");
+    damage(&harmed);
+    assert!(matches!(SqliteStore::open(&harmed), Err(OpenError::Damaged { .. })));
 }
 
 fn integrity(path: &Path) -> String {

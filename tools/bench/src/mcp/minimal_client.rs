@@ -1,4 +1,5 @@
-//! A client that does as little as can be: it writes a message, and waits for the one that answers it. Nothing else is asked at the same time.
+//! A client that does as little as can be: it writes a message, and waits for the one that answers
+//! it. Nothing else is asked at the same time.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;

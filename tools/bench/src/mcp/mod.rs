@@ -1,5 +1,6 @@
-//! MCP: a call of a trivial tool through the whole door beside the same call of a bare `rmcp` server, over pipes and over HTTP; a long list of tools;
-//! and what we add in front of somebody else's server. The programs stand beside this one: `cargo xtask bench` builds both.
+//! MCP: a call of a trivial tool through the whole door beside the same call of a bare `rmcp`
+//! server, over pipes and over HTTP; a long list of tools; and what we add in front of somebody
+//! else's server. The programs stand beside this one: `cargo xtask bench` builds both.
 
 mod minimal_client;
 mod rmcp_baseline;
@@ -16,7 +17,8 @@ pub(crate) use rmcp_baseline::serve;
 
 use crate::results::Results;
 
-/// Rounds, each with so many calls of every server. The best of the medians counts: a busy neighbour only ever adds.
+/// Rounds, each with so many calls of every server. The best of the medians counts: a busy
+/// neighbour only ever adds.
 const ROUNDS: usize = 15;
 const CALLS: usize = 300;
 /// Lists that are asked for in each round.

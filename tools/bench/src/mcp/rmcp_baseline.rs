@@ -1,4 +1,5 @@
-//! What we are measured against: a server of `rmcp` alone, this program in another role, with a tool that does as little as can be.
+//! What we are measured against: a server of `rmcp` alone, this program in another role, with a
+//! tool that does as little as can be.
 
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ use toolcrib_app::mcp::rmcp::transport::streamable_http_server::session::local::
 use toolcrib_app::mcp::rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use toolcrib_app::mcp::rmcp::{ServerHandler, ServiceExt as _};
 
-/// The words that make this program the server, over its input and output or over HTTP; then the number of its tools.
+/// The words that make this program the server, over its input and output or over HTTP; then the
+/// number of its tools.
 pub(crate) const OVER_STDIO: &str = "--mcp-bare-stdio";
 pub(crate) const OVER_HTTP: &str = "--mcp-bare-http";
 

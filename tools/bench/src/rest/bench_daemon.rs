@@ -1,4 +1,5 @@
-//! The daemon that is measured: this program in another role, with tools that do as little as can be.
+//! The daemon that is measured: this program in another role, with tools that do as little as can
+//! be.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -25,7 +26,8 @@ use super::minimal_client::Connection;
 /// The word that makes this program the daemon.
 pub(crate) const ROLE: &str = "--rest-daemon";
 
-/// Tools that a call of the load uses: `number` and `slow` answer the number they were given, and `ran` says how often they ran.
+/// Tools that a call of the load uses: `number` and `slow` answer the number they were given, and
+/// `ran` says how often they ran.
 fn tools() -> impl toolcrib_core::Source {
     let ran = Arc::new(AtomicU64::new(0));
     let number = |name: &str, time: Duration| {

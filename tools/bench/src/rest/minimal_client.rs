@@ -1,4 +1,5 @@
-//! One kept connection that sends JSON and reads JSON: as little work as can be, so that it is the daemon that is measured.
+//! One kept connection that sends JSON and reads JSON: as little work as can be, so that it is the
+//! daemon that is measured.
 
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

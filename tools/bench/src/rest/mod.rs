@@ -1,6 +1,8 @@
-//! The daemon under load: what HTTP adds to a call, how a light client fares beside a heavy one, and what a call costs that waits.
+//! The daemon under load: what HTTP adds to a call, how a light client fares beside a heavy one,
+//! and what a call costs that waits.
 //!
-//! The daemon is a process of its own, this program in another role, so that its memory is its own and not that of its clients.
+//! The daemon is a process of its own, this program in another role, so that its memory is its own
+//! and not that of its clients.
 
 mod bench_daemon;
 mod minimal_client;
@@ -19,7 +21,8 @@ use minimal_client::Connection;
 /// Calls at once, and those of them that take a second (issue's figure: 5,000, 1,000 of them slow).
 const CALLS: usize = 5_000;
 const SLOW: usize = 1_000;
-/// Calls of the light client alone, one after the other; beside the heavy one it goes on for as long as that does.
+/// Calls of the light client alone, one after the other; beside the heavy one it goes on for as
+/// long as that does.
 const LIGHT: usize = 300;
 /// Calls that are compared one by one.
 const PAIRS: usize = 2_000;
@@ -38,7 +41,8 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// One call after the other over one connection, and the same calls at the door itself in the same runtime.
+/// One call after the other over one connection, and the same calls at the door itself in the same
+/// runtime.
 async fn overhead(table: &mut Results) {
     let daemon = bench_daemon::start();
     let mut connection = Connection::open(&daemon.address, &daemon.token).await;
@@ -89,7 +93,8 @@ async fn load(table: &mut Results) {
     let each = |from: u64| peak.saturating_sub(from) as f64 / CALLS as f64;
     table.at_most("rest: memory of a waiting call, its connection too", each(before), "KB", 64.0);
     table.figure("rest: memory of a waiting call alone", each(connected), "KB");
-    // As a heavy client on another machine: it has the processors that the daemon and the light client leave.
+    // As a heavy client on another machine: it has the processors that the daemon and the light
+    // client leave.
     let connections = open(&daemon).await;
     rustix::process::setpriority_process(None, LOWEST).expect("a priority that goes down");
     let mut burst = self::burst(&daemon, &light, connections).await;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
 use toolcrib_app::agent::library::Folders;
 use toolcrib_app::runner::{DeferApproval, Runner, RunnerSettings};
+use toolcrib_app::store::SharedOptions;
 use toolcrib_app::{EngineSettings, Settings, Stores, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings};
 
@@ -59,7 +60,7 @@ pub(crate) fn main(orders: &str) -> ExitCode {
 }
 
 async fn serve(orders: DaemonConfig) -> Result<()> {
-    let stores = Stores::connect(&orders.url, &orders.state).await?;
+    let stores = Stores::connect(&orders.url, &orders.state, SharedOptions::default()).await?;
     let settings = Settings {
         roots: Vec::new(),
         engine: EngineSettings { approval_timeout: None, inbox: true, ..EngineSettings::default() },

@@ -43,7 +43,7 @@ pub(super) async fn inject_faults(world: Arc<TrialContext>) -> Result<()> {
 fn end_lease(world: &TrialContext, process: Option<u32>) {
     let Some(process) = process.filter(|_| world.plan.hurry) else { return };
     let sql = format!(
-        "UPDATE workers SET expires_at = now() - interval '1 s' WHERE who = 'process {process}' AND state = 'working'"
+        "UPDATE workers SET expires_at = now() - interval '1 hour', suspected_at = now() - interval '1 minute' WHERE who = 'process {process}' AND state = 'working'"
     );
     tokio::task::block_in_place(|| world.server.sql(DATABASE, &sql));
 }

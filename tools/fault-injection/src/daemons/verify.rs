@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_app::Stores;
+use toolcrib_app::store::SharedOptions;
 use toolcrib_core::audit::{chain_hash, genesis};
 use toolcrib_core::{CallId, canonical_json};
 
@@ -248,7 +249,8 @@ fn starts(world: &TrialContext, deeds: &ExecutionsByCall) {
 
 /// Every chain of the audit follows from its beginning.
 async fn audit(world: &TrialContext) -> Result<()> {
-    let stores = Stores::connect_unsigned(&world.server.url(DATABASE)).await?;
+    let stores =
+        Stores::connect_unsigned(&world.server.url(DATABASE), SharedOptions::default()).await?;
     for (chain, newest) in stores.audit.chains().await? {
         let rows = stores.audit.records(chain, 0, usize::MAX).await?;
         let mut previous = genesis(chain);

@@ -63,6 +63,20 @@ pub(crate) fn word<'a>(args: &'a Value, name: &str) -> &'a str {
     args.get(name).and_then(Value::as_str).unwrap_or_default()
 }
 
+/// Whether two decide at once about a call with these arguments.
+pub(crate) fn races(args: &Value) -> bool {
+    args.get("races").and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// The contrary decision of a second person, with the word for it.
+pub(crate) fn contrary(args: &Value) -> (&'static str, DecisionRecord) {
+    let (word, decision) = match decision(args) {
+        Decision::Deny { .. } | Decision::Skip => ("approve", Decision::approve()),
+        _ => ("deny", Decision::Deny { note: None }),
+    };
+    (word, DecisionRecord { decision, decided_by: "bob".to_owned(), decided_at: 0 })
+}
+
 /// What the arguments ask to be decided.
 pub(crate) fn decision(args: &Value) -> Decision {
     match word(args, "decision") {

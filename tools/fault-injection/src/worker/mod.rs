@@ -14,8 +14,8 @@ use toolcrib_app::{EngineSettings, Settings, Stores, Toolcrib};
 use toolcrib_core::{Answer, ApprovalRequest};
 use toolcrib_engine::Engine;
 
-pub(crate) use approver::word;
-pub(crate) use test_tools::{GUARDED, READ_ONLY, changes_something};
+pub(crate) use approver::{races, word};
+pub(crate) use test_tools::{CHILD, GUARDED, READ_ONLY, changes_something};
 
 use crate::effect_log::EffectWriter;
 use crate::error::Result;

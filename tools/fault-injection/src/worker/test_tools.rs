@@ -14,6 +14,8 @@ use crate::effect_log::EffectWriter;
 pub(crate) const EFFECT: &str = "crash_effect";
 /// The same, and a person is asked before.
 pub(crate) const GUARDED: &str = "crash_guarded";
+/// Changes the world through a child process, which lives on when its worker is killed.
+pub(crate) const CHILD: &str = "crash_child";
 /// Changes nothing.
 pub(crate) const READ_ONLY: &str = "crash_look";
 
@@ -27,6 +29,7 @@ pub(crate) fn source(pen: &Arc<EffectWriter>) -> FixedSource {
     let tools = [
         tool(EFFECT, Effect::SideEffect, Risk::Safe, pen),
         tool(GUARDED, Effect::SideEffect, Risk::High, pen),
+        tool(CHILD, Effect::SideEffect, Risk::Safe, pen),
         tool(READ_ONLY, Effect::Read, Risk::Safe, pen),
     ];
     fixed_source("crash", &tools.each_ref())
@@ -34,6 +37,7 @@ pub(crate) fn source(pen: &Arc<EffectWriter>) -> FixedSource {
 
 fn tool(name: &str, effect: Effect, risk: Risk, pen: &Arc<EffectWriter>) -> Arc<ScriptedTool> {
     let pen = Arc::clone(pen);
+    let by_child = name == CHILD;
     let tool = ScriptedTool::new(name)
         .spec(|spec| {
             spec.effect = effect;
@@ -47,6 +51,7 @@ fn tool(name: &str, effect: Effect, risk: Risk, pen: &Arc<EffectWriter>) -> Arc<
                 "after": {"type": "integer"},
                 "asks": {"type": "string"},
                 "decision": {"type": "string"},
+                "races": {"type": "boolean"},
             },
             "required": ["note", "before", "after"],
         }))
@@ -59,7 +64,13 @@ fn tool(name: &str, effect: Effect, risk: Risk, pen: &Arc<EffectWriter>) -> Arc<
                 };
                 written(pen.run(call))?;
                 tokio::time::sleep(before).await;
-                if effect == Effect::SideEffect {
+                if by_child {
+                    let done = pen.effect_of_child(call).map(|mut child| {
+                        tokio::task::spawn_blocking(move || child.wait().map(drop))
+                    });
+                    let ended = done.map_err(|error| ToolError::execution(error.to_string()))?;
+                    written(ended.await.unwrap_or_else(|error| Err(std::io::Error::other(error))))?;
+                } else if effect == Effect::SideEffect {
                     written(pen.effect(call))?;
                 }
                 tokio::time::sleep(after).await;

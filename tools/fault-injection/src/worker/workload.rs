@@ -7,12 +7,14 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::watch::Sender;
-use toolcrib_core::{ApprovalRequest, Batch, Call, Invoker as _, Origin, OutcomeKind};
+use toolcrib_core::{
+    ApprovalRequest, Batch, Call, DecisionRecord, Invoker as _, Origin, OutcomeKind,
+};
 use toolcrib_engine::Engine;
 
 use super::approver::{self, DECISION_PATHS, DECISIONS};
 use super::call_answer;
-use super::test_tools::{EFFECT, GUARDED, READ_ONLY};
+use super::test_tools::{CHILD, EFFECT, GUARDED, READ_ONLY};
 use crate::protocol::{CallAnswer, Orders, SentBatch, SentCall, WorkerMessage, send};
 
 /// Clients at once.
@@ -91,7 +93,8 @@ fn renewed(call: &SentCall) -> SentCall {
 
 fn call(rng: &mut Rng, note: &str) -> SentCall {
     let tool = match rng.u8(..10) {
-        0..=4 => EFFECT,
+        0..=3 => EFFECT,
+        4 => CHILD,
         5..=7 => READ_ONLY,
         _ => GUARDED,
     };
@@ -99,6 +102,7 @@ fn call(rng: &mut Rng, note: &str) -> SentCall {
     if tool == GUARDED {
         args["asks"] = json!(rng.choice(DECISION_PATHS));
         args["decision"] = json!(rng.choice(DECISIONS));
+        args["races"] = json!(rng.u8(..3) == 0);
     }
     SentCall { id: toolcrib_core::CallId::fresh(), tool: tool.to_owned(), args }
 }
@@ -145,17 +149,39 @@ pub(super) async fn decide_elsewhere(
     }
 }
 
-/// Decides as the arguments say, and goes on with the call.
+/// Decides as the arguments say, and goes on with the call. A second person may decide the contrary at the same moment.
 pub(super) async fn decide(engine: &Engine, request: &ApprovalRequest) {
-    match engine.decide(request.id, approver::record(&request.args)).await {
+    let asked = (approver::word(&request.args, "decision"), approver::record(&request.args));
+    if !approver::races(&request.args) {
+        decide_so(engine, request, asked).await;
+        return;
+    }
+    let contrary = approver::contrary(&request.args);
+    let taken =
+        tokio::join!(decide_so(engine, request, asked), decide_so(engine, request, contrary));
+    let taken = u32::from(taken.0) + u32::from(taken.1);
+    send(&WorkerMessage::Raced { approval: request.id, taken });
+}
+
+/// Takes this decision; whether it counts.
+async fn decide_so(
+    engine: &Engine,
+    request: &ApprovalRequest,
+    (word, record): (&str, DecisionRecord),
+) -> bool {
+    match engine.decide(request.id, record).await {
         Ok(answer) => {
-            let word = approver::word(&request.args, "decision").to_owned();
-            send(&WorkerMessage::Decided { approval: request.id, call: request.call, word });
+            let (approval, call, word) = (request.id, request.call, word.to_owned());
+            send(&WorkerMessage::Decided { approval, call, word });
             if let Some(answer) = answer {
                 send(&WorkerMessage::Answered(call_answer(&answer)));
             }
+            true
         }
-        Err(error) => send(&WorkerMessage::Refused { error: error.to_string() }),
+        Err(error) => {
+            send(&WorkerMessage::Refused { error: error.to_string() });
+            false
+        }
     }
 }
 

@@ -42,6 +42,9 @@ fn a_hundred_kills_lose_double_and_repeat_nothing() {
     for some in ["calls", "acknowledged", "unknown", "resent", "audit_records"] {
         assert!(report[some].as_u64().unwrap() > 20, "{some}: {report:#}");
     }
+    for fault in ["raced", "outlived"] {
+        assert!(report[fault].as_u64().unwrap() > 0, "{fault}: {report:#}");
+    }
     for (point, row) in report["by_point"].as_object().unwrap() {
         let (rounds, unreached) =
             (row["rounds"].as_u64().unwrap(), row["unreached"].as_u64().unwrap());

@@ -3,7 +3,8 @@
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{ArtifactMeta, ArtifactRef, ArtifactStore, CallId, RunId, StoreError, Trust};
 
-/// Artifacts come back byte by byte to their owner and to nobody else; equal content is stored once.
+/// Artifacts come back byte by byte to their owner and to nobody else; equal content is stored
+/// once.
 ///
 /// # Panics
 /// When the store does something else.

@@ -28,8 +28,9 @@ impl AuditSigner for TestSigner {
     }
 }
 
-/// Each write leaves its records, in the order of the writes and in one transaction with them; what is refused leaves none. Wants an empty
-/// store that writes one chain and signs with [`TestSigner`].
+/// Each write leaves its records, in the order of the writes and in one transaction with them; what
+/// is refused leaves none. Wants an empty store that writes one chain and signs with
+/// [`TestSigner`].
 ///
 /// # Panics
 /// When the store does something else.
@@ -81,7 +82,8 @@ async fn chain_of(store: &dyn AuditStore) -> (u64, Vec<AuditRow>) {
     (chain, rows)
 }
 
-/// Numbers from 1 without gaps, each hash follows from the one before, each text is canonical and says its place.
+/// Numbers from 1 without gaps, each hash follows from the one before, each text is canonical and
+/// says its place.
 fn assert_chained(chain: u64, rows: &[AuditRow]) {
     let mut previous = genesis(chain);
     for (row, seq) in rows.iter().zip(1..) {

@@ -9,7 +9,8 @@ use toolcrib_core::{
     OutcomeKind, Report, Risk, RunId, Settlement, ToolError, ToolName, Trust,
 };
 
-/// What is known of a call of this owner with a fresh id, which reads, outside a run, received at 1000.
+/// What is known of a call of this owner with a fresh id, which reads, outside a run, received at
+/// 1000.
 ///
 /// # Panics
 /// Never: its tool's name is a good one.
@@ -110,6 +111,7 @@ pub fn outcome(facts: &CallDetails, result: Result<Value, ToolError>) -> Outcome
         result,
         notes: vec!["path was \"a\"".into()],
         report: Report { attempts: 2, run_nanos: 7, ..Report::default() },
+        unrecorded: None,
     }
 }
 

@@ -24,13 +24,15 @@ pub(super) const EFFECTS: [Option<Effect>; 6] = [
     None,
 ];
 
-/// Each call begins once and ends once, whatever happens to whoever runs it; batches are accepted once; what the dead leave behind is dealt
-/// with once. `there` is a second handle of the same store, as another process has it; where there is none, the same.
+/// Each call begins once and ends once, whatever happens to whoever runs it; batches are accepted
+/// once; what the dead leave behind is dealt with once. `there` is a second handle of the same
+/// store, as another process has it; where there is none, the same.
 ///
-/// A call that changes nothing may be answered before the store has looked, so its `begin` may say yes where it should be refused. Then
-/// nothing is written all the same.
+/// A call that changes nothing may be answered before the store has looked, so its `begin` may say
+/// yes where it should be refused. Then nothing is written all the same.
 ///
-/// `runs` are the runs of the same store; `None` = it has none, and takes every run for one that somebody goes on with.
+/// `runs` are the runs of the same store; `None` = it has none, and takes every run for one that
+/// somebody goes on with.
 ///
 /// # Panics
 /// When the store does something else.
@@ -217,7 +219,8 @@ async fn a_call_begins_once(here: &dyn CallStore, there: &dyn CallStore) {
         here.begin(first.clone()).await.unwrap();
         let again = Intent { started_at: 1_600, ..first.clone() };
         refuses(here, again.clone(), is_conflict).await;
-        // Another one that works at the same time may not either; it sees a call at the latest when something of it has been awaited.
+        // Another one that works at the same time may not either; it sees a call at the latest when
+        // something of it has been awaited.
         if !first.is_repeatable() {
             refuses(there, Intent { epoch: theirs, ..again.clone() }, is_conflict).await;
         }
@@ -289,7 +292,8 @@ async fn whoever_is_gone_writes_nothing(here: &dyn CallStore, there: &dyn CallSt
     there.release(alive).await.unwrap();
 }
 
-/// Found by the trial of several daemons: what was refused before it began again stayed open for ever.
+/// Found by the trial of several daemons: what was refused before it began again stayed open for
+/// ever.
 async fn what_was_left_open_may_be_refused(here: &dyn CallStore, there: &dyn CallStore) {
     for effect in EFFECTS {
         let (lost, alive) = (here.claim().await.unwrap(), there.claim().await.unwrap());

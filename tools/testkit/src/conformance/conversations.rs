@@ -77,7 +77,8 @@ async fn messages_are_added_and_answered(store: &dyn ConversationStore) {
     let mut all = vec![message(0, json!("question")), message(1, json!({"calls": 1}))];
     store.put_messages(id, all.clone()).await.unwrap();
     assert_eq!(store.messages(id, 0).await.unwrap(), all);
-    // The call is answered and the next message comes; place, run and time of the answered one stay.
+    // The call is answered and the next message comes; place, run and time of the answered one
+    // stay.
     all[1].body = json!({"calls": 1, "results": 1});
     all.push(message(2, json!("thanks")));
     let sent = vec![
@@ -128,7 +129,8 @@ async fn bodies_come_back_as_they_were(store: &dyn ConversationStore) {
     store.put_messages(id, messages.clone()).await.unwrap();
     let found = store.messages(id, 0).await.unwrap();
     assert_eq!(found, messages);
-    // Equal objects may still differ in the order of their keys; a signature over them would not survive that.
+    // Equal objects may still differ in the order of their keys; a signature over them would not
+    // survive that.
     assert_eq!(found[0].body.to_string(), messages[0].body.to_string());
 }
 

@@ -82,7 +82,8 @@ async fn scopes_and_limits(store: &dyn GrantStore) {
     check(store, query("ends"), AtRisk, false).await;
 }
 
-/// A glob for each parameter: text as it is, other values as JSON, and what is not there fits nothing.
+/// A glob for each parameter: text as it is, other values as JSON, and what is not there fits
+/// nothing.
 async fn arguments_look_as_they_must(store: &dyn GrantStore) {
     let cases: [(&str, &str, Value, bool); 24] = [
         ("path", "*", json!({"path": ""}), true),

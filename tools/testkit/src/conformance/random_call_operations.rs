@@ -14,8 +14,9 @@ use super::recovery::stored_run;
 /// Calls, batches and keys that operations meet at.
 const FEW: u8 = 5;
 
-/// Reads operations from bytes, four each, and does them in the store, which is empty at first, and in a plain model. Calls of a run are of
-/// one that is paused in `runs`, which is the same store; `None` = it has no runs, and takes every one for such a run.
+/// Reads operations from bytes, four each, and does them in the store, which is empty at first, and
+/// in a plain model. Calls of a run are of one that is paused in `runs`, which is the same store;
+/// `None` = it has no runs, and takes every one for such a run.
 ///
 /// # Panics
 /// When an answer is not the model's.

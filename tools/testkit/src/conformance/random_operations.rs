@@ -26,8 +26,8 @@ pub struct Stores<'a> {
     pub facts: &'a dyn KeyValueStore,
 }
 
-/// Reads operations from bytes, four each, and does them in the stores, which are empty at first, and in a plain model. Few ids are used
-/// often, so that operations meet.
+/// Reads operations from bytes, four each, and does them in the stores, which are empty at first,
+/// and in a plain model. Few ids are used often, so that operations meet.
 ///
 /// # Panics
 /// When an answer is not the model's.

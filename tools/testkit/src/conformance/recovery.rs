@@ -211,7 +211,8 @@ async fn what_the_living_do_is_left_alone(here: &dyn CallStore, there: &dyn Call
     there.release(theirs).await.unwrap();
 }
 
-/// Somebody else recovers after the batch has a new owner, who has not come to its calls yet: they must not end under its hands.
+/// Somebody else recovers after the batch has a new owner, who has not come to its calls yet: they
+/// must not end under its hands.
 async fn a_batch_that_somebody_took_over_keeps_its_calls(
     here: &dyn CallStore,
     there: &dyn CallStore,

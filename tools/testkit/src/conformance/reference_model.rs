@@ -1,4 +1,5 @@
-//! The stores as plainly as they can be written: lists that are searched from the front. Real stores are compared with it.
+//! The stores as plainly as they can be written: lists that are searched from the front. Real
+//! stores are compared with it.
 
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{

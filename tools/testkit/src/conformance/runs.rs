@@ -22,7 +22,8 @@ pub async fn runs(store: &dyn ConversationAndRunStore) {
     a_deleted_conversation_takes_its_runs_along(store).await;
 }
 
-/// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the next flush of that run.
+/// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the
+/// next flush of that run.
 ///
 /// # Panics
 /// When the store does something else.

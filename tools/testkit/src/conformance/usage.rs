@@ -9,7 +9,8 @@ use toolcrib_core::{
 
 use super::call_fixtures::{facts, intent, settlement};
 
-/// Sums are exact, unknown stays unknown, and the newest row of a run is found. `calls` are those that the store counts.
+/// Sums are exact, unknown stays unknown, and the newest row of a run is found. `calls` are those
+/// that the store counts.
 ///
 /// # Panics
 /// When the store does something else.

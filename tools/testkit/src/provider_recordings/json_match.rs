@@ -1,7 +1,7 @@
 //! Whether a JSON value holds what is expected, and where it does not.
 //!
-//! Objects match by subset, arrays element by element with the same length, anything else must be equal. An object whose only member begins
-//! with `$` is a matcher:
+//! Objects match by subset, arrays element by element with the same length, anything else must be
+//! equal. An object whose only member begins with `$` is a matcher:
 //! - `$absent: true`: the member is not there. `$any: true`: it is there, whatever it is.
 //! - `$contains: x`: a text that holds the text `x`, or an array with an element that matches `x`.
 //! - `$ends: [..]`: an array whose last elements match these.
@@ -14,7 +14,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-/// What of `got` is not as `expected`, one line per difference with a JSON pointer to it; empty = it matches.
+/// What of `got` is not as `expected`, one line per difference with a JSON pointer to it; empty =
+/// it matches.
 #[must_use]
 pub fn differences(expected: &Value, got: &Value) -> Vec<String> {
     let mut found = Vec::new();

@@ -1,4 +1,5 @@
-//! A server on loopback that plays the exchanges of a scenario in order and compares what it is sent.
+//! A server on loopback that plays the exchanges of a scenario in order and compares what it is
+//! sent.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -49,8 +50,9 @@ impl Drop for ReplayServer {
 }
 
 impl ReplayServer {
-    /// Listens on a free port of loopback. Exchanges are served one after the other, whatever is posted; what does not fit is noted. A
-    /// `GET`, with which clients look for the names of models, is none of them: there is nothing to get.
+    /// Listens on a free port of loopback. Exchanges are served one after the other, whatever is
+    /// posted; what does not fit is noted. A `GET`, with which clients look for the names of
+    /// models, is none of them: there is nothing to get.
     ///
     /// # Errors
     /// When there is no port.
@@ -80,7 +82,8 @@ impl ReplayServer {
         lock(&self.state).received.clone()
     }
 
-    /// What did not fit: differences in requests, requests beyond the last exchange, and exchanges that nobody asked for.
+    /// What did not fit: differences in requests, requests beyond the last exchange, and exchanges
+    /// that nobody asked for.
     #[must_use]
     pub fn mismatches(&self) -> Vec<String> {
         let state = lock(&self.state);

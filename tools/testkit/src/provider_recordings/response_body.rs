@@ -10,7 +10,8 @@ use serde_json::Value;
 pub struct Event {
     /// Its data.
     pub data: String,
-    /// Where its data end in the body, in bytes: from here on it has arrived, even if the blank line after it has not.
+    /// Where its data end in the body, in bytes: from here on it has arrived, even if the blank
+    /// line after it has not.
     pub end: usize,
 }
 

@@ -1,5 +1,5 @@
-//! A part of the tour: the same question answered with a call for each file, and with one script. Both are run, and what would go through the
-//! model is counted.
+//! A part of the tour: the same question answered with a call for each file, and with one script.
+//! Both are run, and what would go through the model is counted.
 
 use std::fs;
 
@@ -62,7 +62,8 @@ impl Tour {
         Ok(())
     }
 
-    /// Runs calls as one answer of a model: the tokens of the calls and of what comes back, and what the last one says.
+    /// Runs calls as one answer of a model: the tokens of the calls and of what comes back, and
+    /// what the last one says.
     fn tokens(&self, calls: Vec<(&str, Value)>) -> Result<(usize, String)> {
         let calls: Vec<Value> = calls
             .into_iter()

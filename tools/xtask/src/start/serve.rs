@@ -1,4 +1,5 @@
-//! The end of the tour: a daemon on what the tour has left, and the lines of the README to try on it, each of which is run first.
+//! The end of the tour: a daemon on what the tour has left, and the lines of the README to try on
+//! it, each of which is run first.
 
 use std::fs;
 use std::process::Command;
@@ -16,7 +17,8 @@ const ASKS: &str = "curl -s ";
 const STRICT: &str = "curl() { command curl --fail-with-body \"$@\"; }\n";
 
 impl Tour {
-    /// Starts the daemon, runs every line that it prints, and leaves it to people; with `check` it ends there.
+    /// Starts the daemon, runs every line that it prints, and leaves it to people; with `check` it
+    /// ends there.
     pub(super) fn serve(&self, listen: Option<&str>, check: bool) -> Result<()> {
         let model = format!("scripted:{}", tree::root().join("docs/tour.yaml").display());
         let args = ["--model", &model, "--listen", listen.unwrap_or("127.0.0.1:0")];

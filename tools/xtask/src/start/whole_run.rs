@@ -1,4 +1,5 @@
-//! The last part of the tour: a whole run, several rounds of a model that replays a file, paused twice for a person.
+//! The last part of the tour: a whole run, several rounds of a model that replays a file, paused
+//! twice for a person.
 
 use anyhow::{Context, Result, ensure};
 

@@ -82,7 +82,8 @@ fn owned(from: &str, library: &str, for_tests: bool) -> Option<String> {
     (!fine).then(|| format!("{from} -> {library}: only for {}: {why}", users.join(", ")))
 }
 
-/// The crate that may have `unsafe`. What is forbidden cannot be lifted for one block, so it repeats the lints of the workspace.
+/// The crate that may have `unsafe`. What is forbidden cannot be lifted for one block, so it
+/// repeats the lints of the workspace.
 const UNSAFE: &str = "sandbox";
 
 /// Every crate takes the lints of the workspace.
@@ -123,7 +124,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// Failures of a workspace made of `core`, `engine`, `agent`, `builtins`, `net`, `testkit`, `bench`, `app`, `cli` and this one edge.
+    /// Failures of a workspace made of `core`, `engine`, `agent`, `builtins`, `net`, `testkit`,
+    /// `bench`, `app`, `cli` and this one edge.
     fn failures(from: &str, to: &str, kind: Option<&str>) -> Vec<String> {
         let names = [
             "core", "engine", "agent", "builtins", "net", "testkit", "bench", "app", "cli", "novel",

@@ -1,5 +1,5 @@
 //! Links between Markdown files: the file exists, the heading exists, and every page of `docs/` is
-//! in the table of contents of the site.
+//! in the table of contents of the site. Paths of source files that stand in backticks exist, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,6 +14,9 @@ const CONTENTS: &str = "docs/SUMMARY.md";
 
 /// Markdown that is data of the product, not documentation: its links are seen from elsewhere.
 const DATA: &[&str] = &["crates/agent/", "crates/tool-search/"];
+
+/// Folders whose paths are checked where a page names them in backticks.
+const SOURCES: &[&str] = &["crates/", "tools/"];
 
 /// Checks the links of all Markdown files.
 pub(super) fn check(files: &[File]) -> Found {
@@ -47,6 +50,10 @@ fn judge(pages: &BTreeMap<&str, Page>, exists: impl Fn(&str) -> bool) -> Vec<Str
                 fail("it leaves the site; name the file without a link");
             }
         }
+    }
+    for (path, page) in pages {
+        let missing = page.source_paths.iter().filter(|(_, named)| !exists(named));
+        failures.extend(missing.map(|(line, named)| format!("{path}:{line}: `{named}` is gone")));
     }
     let in_site = |path: &&&str| path.starts_with(SITE) && **path != CONTENTS;
     let missing = pages.keys().filter(in_site).filter(|path| !listed.contains(**path));
@@ -86,11 +93,15 @@ struct Page {
     links: Vec<(usize, String)>,
     /// The names of the headings in a URL.
     anchors: BTreeSet<String>,
+    /// Paths of source files in backticks, with their lines.
+    source_paths: Vec<(usize, String)>,
 }
 
 impl Page {
     fn read(text: &str) -> Self {
         let (mut links, mut anchors) = (Vec::new(), BTreeSet::new());
+        let mut source_paths = Vec::new();
+        let line_of = |at: usize| text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let mut heading: Option<String> = None;
         let mut repeated: BTreeMap<String, usize> = BTreeMap::new();
         let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
@@ -105,21 +116,28 @@ impl Page {
                     anchors.insert(if *count == 0 { slug } else { format!("{slug}-{count}") });
                     *count += 1;
                 }
-                Event::Text(words) | Event::Code(words) => {
+                Event::Text(ref words) | Event::Code(ref words) => {
+                    if matches!(event, Event::Code(_)) && is_source_path(words) {
+                        source_paths.push((line_of(range.start), words.to_string()));
+                    }
                     if let Some(heading) = &mut heading {
                         heading.push_str(&words);
                     }
                 }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
-                    let before = text.get(..range.start).unwrap_or_default();
-                    let line = before.matches('\n').count() + 1;
-                    links.push((line, dest_url.into_string()));
+                    links.push((line_of(range.start), dest_url.into_string()));
                 }
                 _ => {}
             }
         }
-        Self { links, anchors }
+        Self { links, anchors, source_paths }
     }
+}
+
+/// Whether a text is one path; a pattern (`crates/*/src`) or a command is none.
+fn is_source_path(text: &str) -> bool {
+    let of_path = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+    SOURCES.iter().any(|folder| text.starts_with(folder)) && text.chars().all(of_path)
 }
 
 /// A heading as GitHub and mdBook write it in a URL.
@@ -146,7 +164,7 @@ mod tests {
             ),
             ("docs/SUMMARY.md", "- [A](a.md)\n"),
             ("docs/a.md", "# `One` two!\n\n[self](#one-two) [other](#three)\n[up](../README.md)\n"),
-            ("docs/c.md", "# C\n\n```\n[no](link.md)\n```\n"),
+            ("docs/c.md", "# C\n\n```\n[no](link.md)\n```\n`crates/x.rs` `crates/*.rs`\n"),
             ("crates/agent/skills/x/SKILL.md", "[its own](other.md)"),
         ];
         let pages = texts.iter().map(|(path, text)| (*path, Page::read(text))).collect();
@@ -158,6 +176,7 @@ mod tests {
                 "README.md:1: `x.svg`: there is no such file",
                 "docs/a.md:3: `#three`: the page has no such heading",
                 "docs/a.md:4: `../README.md`: it leaves the site; name the file without a link",
+                "docs/c.md:6: `crates/x.rs` is gone",
                 "docs/c.md: it is not in docs/SUMMARY.md",
             ]
         );

@@ -130,14 +130,27 @@ async fn a_polling_tool_may_repeat() {
     assert_eq!(ran.said(UserKind::Guard), Vec::<&str>::new());
 }
 
+/// Found in review: seven different searches that found nothing ended a run as stalled.
+#[tokio::test]
+async fn different_searches_without_a_result_are_no_stall() {
+    let search = Arc::new(ScriptedTool::new("search").returns(ToolOutput::text("nothing found")));
+    let turns = (0..7).map(|n| call("search", n)).chain([say("there is nothing")]);
+    let scene = Scene::new(turns, &[&search]).await;
+    let ran = scene.run().await;
+    assert_eq!((ran.end(), search.runs()), ("completed", 7));
+    assert_eq!(ran.said(UserKind::Guard), Vec::<&str>::new());
+}
+
 #[tokio::test]
 async fn rounds_that_bring_nothing_new_are_hinted_at_and_then_end_it() {
     let same = Arc::new(ScriptedTool::new("same").returns(ToolOutput::text("nothing found")));
-    let turns = (0..5).map(|n| call("same", n)).chain([say("the best I have")]);
+    // New calls, then old ones out of order, which no cycle explains.
+    let turns = [0, 1, 2, 0, 2, 1, 0].map(|n| call("same", n));
+    let turns = turns.into_iter().chain([say("the best I have")]);
     let scene = Scene::new(turns, &[&same]).await;
     let ran = scene.run().await;
-    assert_eq!((ran.end(), same.runs()), ("stalled", 5));
-    assert_eq!(scene.model().texts(3).last().map(String::as_str), Some(model_messages::STALL_HINT));
+    assert_eq!((ran.end(), same.runs()), ("stalled", 7));
+    assert_eq!(scene.model().texts(5).last().map(String::as_str), Some(model_messages::STALL_HINT));
     check_bailed_out(&scene, &ran, model_messages::STALLED);
     let told = ran.events.iter().filter(
         |event| matches!(event, Event::Message { kind: UserKind::Guard, text } if text == model_messages::STALL_HINT),

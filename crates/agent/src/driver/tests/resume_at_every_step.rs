@@ -240,6 +240,7 @@ fn check_sent(stored: &[StoredMessage]) {
                 format: dialect.format,
                 scripted: false,
                 on_device: false,
+                requested_window: None,
             };
             let body = serde_json::from_slice(&render_body(&info, &dialect, &request)).unwrap();
             assert_eq!(wire_check::check(dialect.format, &body), calls);

@@ -78,7 +78,8 @@ fn grant_to_create(
     };
     let grant = grant_from_decision(request, &record).ok_or_else(|| {
         Failure::usage(format!(
-            "it is asked only because of what its run has read, and a remembered approval answers that only with --taint; `toolcrib approve yes {}` lets the call run this once",
+            "{}; `toolcrib approve yes {}` lets the call run this once",
+            unanswerable(request),
             request.id
         ))
     })?;
@@ -89,4 +90,14 @@ fn grant_to_create(
         )));
     }
     Ok(grant)
+}
+
+/// Why no grant answers the question.
+fn unanswerable(request: &ApprovalRequest) -> &'static str {
+    match request.reasons.iter().any(|reason| reason.kind.always_asks()) {
+        true => "it is a call that always asks, and no remembered approval answers that",
+        false => {
+            "it is asked only because of what its run has read, and a remembered approval answers that only with --taint"
+        }
+    }
 }

@@ -4,16 +4,18 @@ use serde_json::json;
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_app::core::{
-    ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, RunId, SystemClock,
+    ApprovalRequest, Clock as _, Decision, DecisionRecord, Effect, Grant, OutcomeKind, RunId,
+    SystemClock,
 };
-use toolcrib_app::{Decisions, Sealing, Stores, grant_from_decision};
+use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores, grant_from_decision};
+use toolcrib_server::Person;
 
 use super::super::{remote, resume};
 use super::list::decision_text;
 use super::resume_target::ResumeTarget;
 use super::run_locally::DecisionSource;
 use super::{find_question, run_locally, store_failure, wrong_kind_failure};
-use crate::clap_args::ApprovalArgs;
+use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, os_user, time_format};
 
@@ -26,7 +28,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let question = find_question(stores, &which.id).await?;
     let decision = match &question.1 {
-        // What was decided stands, whatever is wrong with this decision.
+        // A stored decision holds, even if this one is invalid.
         Some(_) => decision(&question).unwrap_or(Decision::Skip),
         None => decision(&question)?,
     };
@@ -48,6 +50,7 @@ pub(super) async fn apply(
     if !decision.matches_kind(request) {
         return Err(wrong_kind_failure(request));
     }
+    check_four_eyes(request)?;
     if matches!(place, ResumeTarget::NoProcess | ResumeTarget::PausedRun(_))
         && let Some(code) = remote::decide(&waiting, &decision, json).await?
     {
@@ -74,7 +77,21 @@ pub(super) async fn apply(
     }
 }
 
-/// What comes of a decision that is written down. Whoever worked on the call may have ended or begun since the first look, so this is the
+/// Refuses that the owner decides here about what the owner asked for on another surface.
+fn check_four_eyes(request: &ApprovalRequest) -> Result<(), Failure> {
+    let config = bootstrap::load_config(&WorkspaceArgs::default())?;
+    let is_set = config.server.four_eyes.unwrap_or(false);
+    if !is_set || Person::of_record(&request.context.device) != Person::Owner {
+        return Ok(());
+    }
+    let message = format!(
+        "{} was asked for by the owner, and server.four_eyes is set: another person has to decide, with a token of their own",
+        request.id
+    );
+    Err(Failure { code: 5, message })
+}
+
+/// The result of a stored decision. The worker of the call may have ended or begun since the first read, so this is the
 /// place where it is now.
 async fn report_next_step(
     stores: &Stores,
@@ -96,17 +113,18 @@ async fn report_next_step(
             format!("`toolcrib resume {}` goes on with its run", run.id)
         }
         ResumeTarget::RunEnded | ResumeTarget::NoProcess
-            if !has_not_run(stores, request).await? =>
+            if CallFate::find(stores, request).await? != CallFate::NotRun =>
         {
             format!("it went on at once; `toolcrib explain {}` says how", request.call)
         }
         ResumeTarget::NoProcess if may_run(&record.decision) => {
             let left = "the process that waited for it has ended, so it is carried out here";
-            output::warn(&format!("{words}; {left}"), json);
-            return run_locally::execute(stores, waiting, DecisionSource::Stored, json).await;
+            let notice = format!("{words}; {left}");
+            let step = DecisionSource::Stored { first: record, notice };
+            return run_locally::execute(stores, waiting, step, json).await;
         }
         ResumeTarget::RunEnded | ResumeTarget::NoProcess => {
-            "nobody waits for it any more".to_owned()
+            "no process waits for it any more".to_owned()
         }
     };
     print_decision(request, &words, &next, json)?;
@@ -142,7 +160,7 @@ pub(super) async fn record_only(
     print_decision(
         &waiting.request,
         &decision_text(&record),
-        "nobody waits for it any more",
+        "no process waits for it any more",
         json,
     )?;
     Ok(0)
@@ -166,7 +184,9 @@ pub(crate) fn may_run(decision: &Decision) -> bool {
 /// Where decisions are written down.
 pub(crate) fn decisions<'a>(stores: &'a Stores, sealing: &'a Sealing) -> Decisions<'a> {
     let (approvals, grants) = (&*stores.approvals, &*stores.grants);
-    Decisions { approvals, grants, clock: &SystemClock, sealing }
+    // The user of this machine holds the key of the vault.
+    let secret_access = SecretAccess::MayRead;
+    Decisions { approvals, grants, clock: &SystemClock, sealing, secret_access }
 }
 
 /// What was decided, and who goes on with it.
@@ -186,7 +206,7 @@ pub(super) fn print_decision(
     Ok(())
 }
 
-/// The first decision stands. One to run the call that nobody has carried out, because its process died in between, is carried out when it
+/// The first decision holds. An approval that was not carried out, because its process died in between, is carried out when it
 /// is said again.
 async fn handle_already_decided(
     stores: &Stores,
@@ -197,30 +217,78 @@ async fn handle_already_decided(
 ) -> Result<u8, Failure> {
     let request = &waiting.request;
     let says_so_again = may_run(&first.decision) && *again == Decision::approve();
-    if says_so_again
-        && matches!(place, ResumeTarget::NoProcess)
-        && has_not_run(stores, request).await?
-    {
+    let fate = CallFate::find(stores, request).await?;
+    if says_so_again && matches!(place, ResumeTarget::NoProcess) && fate == CallFate::NotRun {
         let words = decision_text(first);
-        output::warn(
-            &format!("it was {words} before and has not run; it is carried out now"),
-            json,
-        );
-        return run_locally::execute(stores, waiting, DecisionSource::Stored, json).await;
+        let notice = format!("it was {words} before and has not run; it is carried out now");
+        let step = DecisionSource::Stored { first: first.clone(), notice };
+        return run_locally::execute(stores, waiting, step, json).await;
     }
     let next = match place {
         ResumeTarget::PausedRun(run) => {
             format!("; `toolcrib resume {}` goes on with its run", run.id)
         }
+        ResumeTarget::OtherProcess(_) | ResumeTarget::NoProcess | ResumeTarget::RunEnded
+            if may_run(&first.decision) =>
+        {
+            fate.text(request)
+        }
         ResumeTarget::OtherProcess(_) | ResumeTarget::NoProcess | ResumeTarget::RunEnded => {
             String::new()
         }
     };
-    Err(Failure { code: 5, message: format!("{}{next}", already_decided_message(request, first)) })
+    Err(already_decided(request, first, &next))
 }
 
-async fn has_not_run(stores: &Stores, request: &ApprovalRequest) -> Result<bool, Failure> {
-    Ok(stores.calls.call(request.call).await.map_err(store_failure)?.is_none())
+/// What became of a call after the decision about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CallFate {
+    /// It never began, or it changes nothing and its process has ended, so that it may run again.
+    NotRun,
+    /// A living process runs it.
+    Running,
+    /// Its process ended before it recorded the outcome.
+    Lost,
+    /// It has its outcome.
+    Ended(OutcomeKind),
+}
+
+impl CallFate {
+    /// What the store knows of the call of a question.
+    pub(super) async fn find(stores: &Stores, request: &ApprovalRequest) -> Result<Self, Failure> {
+        let call = stores.calls.call(request.call).await.map_err(store_failure)?;
+        let Some(call) = call else { return Ok(Self::NotRun) };
+        Ok(match &call.row.end {
+            Some(end) => Self::Ended(end.outcome),
+            None if call.is_owner_alive => Self::Running,
+            None if call.row.facts.effect.is_some_and(Effect::is_repeatable) => Self::NotRun,
+            None => Self::Lost,
+        })
+    }
+
+    /// The same for people, as the end of a sentence.
+    pub(super) fn text(self, request: &ApprovalRequest) -> String {
+        let call = request.call;
+        match self {
+            Self::NotRun => "; it has not run yet".to_owned(),
+            Self::Running => {
+                format!("; it is running now, and `toolcrib explain {call}` follows it")
+            }
+            Self::Lost | Self::Ended(OutcomeKind::Unknown) => format!(
+                "; the process that carried it out ended before it recorded an outcome, so it is unknown whether the call took effect: check before you call it again (`toolcrib explain {call}`)"
+            ),
+            Self::Ended(kind) => format!("; it has run and {kind}, see `toolcrib explain {call}`"),
+        }
+    }
+}
+
+/// The first decision counts; `next` ends the sentence.
+pub(super) fn already_decided(
+    request: &ApprovalRequest,
+    first: &DecisionRecord,
+    next: &str,
+) -> Failure {
+    Failure { code: 5, message: format!("{}{next}", already_decided_message(request, first)) }
 }
 
 fn already_decided_message(request: &ApprovalRequest, first: &DecisionRecord) -> String {
@@ -228,7 +296,7 @@ fn already_decided_message(request: &ApprovalRequest, first: &DecisionRecord) ->
     format!("{} was decided before, {ago} ago: {}", request.id, decision_text(first))
 }
 
-/// Its run is over: nobody is shown the question any more.
+/// Its run is over: the question is not shown any more.
 async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failure {
     let record = DecisionRecord {
         decision: Decision::Deny { note: None },
@@ -239,7 +307,7 @@ async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failu
     let run = request.run.as_ref().map(RunId::to_string).unwrap_or_default();
     Failure {
         code: 5,
-        message: format!("the run {run} is over; nobody waits for this decision any more"),
+        message: format!("the run {run} is over; no process waits for this decision any more"),
     }
 }
 
@@ -248,17 +316,17 @@ pub(super) fn failure(request: &ApprovalRequest, error: DecideError) -> Failure 
     let id = request.id;
     match error {
         DecideError::NotFound => Failure::not_found(format!("there is no question {id}")),
-        DecideError::AlreadyDecided(first) => {
-            Failure { code: 5, message: already_decided_message(request, &first) }
-        }
+        DecideError::AlreadyDecided(first) => already_decided(request, &first, ""),
         DecideError::WrongKind => wrong_kind_failure(request),
         DecideError::Expired => Failure {
             code: 6,
             message: format!(
-                "nobody decided about {id} in time, so {} was not run; a decision comes too late now",
+                "{id} was not decided in time, so {} was not run; a decision comes too late now",
                 request.tool
             ),
         },
+        DecideError::KeepsMask => Failure::usage(error.to_string()),
+        DecideError::OtherEnvironment(_) => Failure::configuration(error.to_string()),
         DecideError::Undecided | DecideError::Store(_) => Failure::run(error.to_string()),
     }
 }

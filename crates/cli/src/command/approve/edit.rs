@@ -19,7 +19,7 @@ pub(super) async fn run(
     if waiting.request.question.is_some() {
         return Err(wrong_kind_failure(&waiting.request));
     }
-    // Nobody writes arguments for a call that is decided.
+    // Arguments of a call that is decided are not edited.
     if decided.is_some() {
         return decide::apply(stores, question, Decision::Skip, command.approval.resume, json)
             .await;

@@ -36,7 +36,7 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
         return Ok(0);
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: nobody is asked anything");
+        output::eprint_line("toolcrib: no approvals are waiting");
         return Ok(0);
     }
     let short = |request: &ApprovalRequest| short_id::shorten(&request.id, &ids);
@@ -105,7 +105,7 @@ fn requester_column(request: &ApprovalRequest) -> String {
 pub(super) fn decision_text(record: &DecisionRecord) -> String {
     let by = terminal::escape_to_line(&record.decided_by);
     if record.is_expiry() {
-        return "nobody decided in time".to_owned();
+        return "not decided in time".to_owned();
     }
     match &record.decision {
         Decision::Approve { scope, .. } => {

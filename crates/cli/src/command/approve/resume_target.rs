@@ -18,9 +18,9 @@ pub(crate) enum ResumeTarget {
     OtherProcess(String),
     /// Its run is put aside, or was left by a process that died.
     PausedRun(Box<StoredRun>),
-    /// Nobody: it belongs to no run that is kept, and whoever asked waits no more.
+    /// No process: the question belongs to no stored run, and its caller waits no more.
     NoProcess,
-    /// Nobody ever: its run is over.
+    /// No process, ever: its run is over.
     RunEnded,
 }
 
@@ -63,7 +63,7 @@ async fn target_of_single_call(
     }
 }
 
-/// The surroundings of whoever asked.
+/// The environment of the process that asked.
 pub(super) fn stored_setup(waiting: &PendingApproval) -> Result<RunSetup, Failure> {
     RunSetup::from_value(&waiting.setup).map_err(|_| {
         Failure::run(format!(
@@ -88,13 +88,14 @@ pub(super) async fn build_toolcrib(
     let builder = Toolcrib::builder(settings)
         .stores(stores.clone())
         .run_setup(waiting.setup.clone())
+        .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
     let toolcrib = builder.build().await?;
     output::set_secrets(&toolcrib.engine().sealing().secrets);
     Ok(toolcrib)
 }
 
-/// Why these arguments would be refused, as the door would say it; `None` = nothing is wrong with them, or nobody can tell here.
+/// Why the engine would refuse these arguments; `None` = they are valid, or this process cannot tell.
 pub(super) async fn validation_error(waiting: &PendingApproval, args: &Value) -> Option<String> {
     let setup = stored_setup(waiting).ok()?;
     let config = bootstrap::load_config(&setup.workspace_args()).ok()?;

@@ -1,13 +1,16 @@
-//! Carrying a call out in this process, because nobody else goes on with it.
+//! Carrying a call out in this process, because no other process continues it.
 
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::store::PendingApproval;
-use toolcrib_app::core::{Answer, DecisionRecord, Invoker as _, RunSpec};
+use toolcrib_app::core::{
+    Answer, BatchId, DecisionRecord, Invoker as _, OutcomeKind, RunSpec, WorkerState,
+};
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_app::{Stores, Toolcrib};
 
 use super::super::tool;
-use super::{decide, resume_target};
+use super::decide::CallFate;
+use super::{decide, resume_target, store_failure};
 use crate::bootstrap;
 use crate::output::{self, Failure};
 
@@ -16,13 +19,19 @@ pub(super) enum DecisionSource {
     /// By this one, which is written down first.
     New(DecisionRecord),
     /// By the one that is stored, which lets it run.
-    Stored,
+    Stored {
+        /// The stored decision.
+        first: DecisionRecord,
+        /// What people are told before it runs.
+        notice: String,
+    },
 }
 
 /// Decides about a call and carries it out.
 ///
 /// # Errors
-/// As the decision says, and exit code 3 when the surroundings of the call are not there any more: then nothing is decided.
+/// As the decision says, exit code 5 when another process carries it out, and exit code 3 when the surroundings of the call are not there
+/// any more: then nothing is decided.
 pub(super) async fn execute(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -30,7 +39,7 @@ pub(super) async fn execute(
     json: bool,
 ) -> Result<u8, Failure> {
     let runs = match &step {
-        DecisionSource::Stored => true,
+        DecisionSource::Stored { .. } => true,
         DecisionSource::New(record) => decide::may_run(&record.decision),
     };
     let toolcrib = match resume_target::build_toolcrib(stores, waiting).await {
@@ -40,14 +49,22 @@ pub(super) async fn execute(
             DecisionSource::New(record) if !runs => {
                 return decide::record_only(stores, waiting, record, json).await;
             }
-            DecisionSource::New(_) | DecisionSource::Stored => return Err(failure),
+            DecisionSource::New(_) | DecisionSource::Stored { .. } => return Err(failure),
         },
     };
-    let words = match &step {
-        DecisionSource::New(record) => super::list::decision_text(record),
-        DecisionSource::Stored => String::new(),
+    let promise = promise(&toolcrib, waiting, &step).await?;
+    let (words, first) = match &step {
+        DecisionSource::New(record) => (super::list::decision_text(record), None),
+        DecisionSource::Stored { first, notice } => {
+            output::warn(notice, json);
+            (String::new(), Some(first.clone()))
+        }
     };
     let answer = execute_in_run(&toolcrib, waiting, step).await;
+    // The store may have failed after it took the decision: then recovery goes on with the call.
+    if !matches!(answer, Err(DecideError::Store(_))) {
+        let _ = stores.calls.finish_batch(promise).await;
+    }
     bootstrap::flush_hooks(&toolcrib).await;
     let answer = answer.map_err(|error| decide::failure(&waiting.request, error))?;
     let Some(answer) = answer else {
@@ -58,7 +75,52 @@ pub(super) async fn execute(
         decide::print_decision(&waiting.request, &words, "it was not run", json)?;
         return Ok(0);
     }
+    // Another process began it a moment earlier.
+    if let Some(first) = first
+        && answer.outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Unknown)
+        && CallFate::find(stores, &waiting.request).await? == CallFate::Running
+    {
+        return Err(carried_out_by(waiting, &first, "another process"));
+    }
     tool::print_answer(&answer, json)
+}
+
+/// Stores that this process carries the call out, before it decides: after a crash the call is not lost, and another `yes` sees who has it.
+/// A promise of a process that has ended is taken over.
+async fn promise(
+    toolcrib: &Toolcrib,
+    waiting: &PendingApproval,
+    step: &DecisionSource,
+) -> Result<BatchId, Failure> {
+    let engine = toolcrib.engine();
+    let DecisionSource::Stored { first, .. } = step else {
+        return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
+    };
+    let Some(found) = engine.promised(waiting).await.map_err(store_failure)? else {
+        // A promise ends after its call: without one, the call has ended or was never promised.
+        let fate = CallFate::find(toolcrib.stores(), &waiting.request).await?;
+        if fate == CallFate::NotRun {
+            return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
+        }
+        return Err(decide::already_decided(&waiting.request, first, &fate.text(&waiting.request)));
+    };
+    let calls = &toolcrib.stores().calls;
+    let take = |epoch| calls.take_batch(found.id, epoch);
+    if engine.under_claim(take).await.map_err(store_failure)? {
+        return Ok(found.id);
+    }
+    let who = match calls.worker(found.epoch).await.map_err(store_failure)? {
+        WorkerState::Alive(who) => who,
+        WorkerState::Gone | WorkerState::Unknown => "another process".to_owned(),
+    };
+    Err(carried_out_by(waiting, first, &who))
+}
+
+/// The first decision counts, and the call is in other hands.
+fn carried_out_by(waiting: &PendingApproval, first: &DecisionRecord, who: &str) -> Failure {
+    let call = waiting.request.call;
+    let what = format!("; {who} carries it out, and `toolcrib explain {call}` follows it");
+    decide::already_decided(&waiting.request, first, &what)
 }
 
 /// The calls of a response have a run of their own, which is open again as long as this one works.
@@ -69,7 +131,7 @@ async fn execute_in_run(
 ) -> Result<Option<Answer>, DecideError> {
     let (engine, id) = (toolcrib.engine(), waiting.request.id);
     if let Some(run) = waiting.request.run {
-        // Whoever cannot say what the run had read must not let it go on as if it had read nothing.
+        // Without the stored labels of the run, it must not continue as if it had read nothing.
         let labels = labels_of_run(&**toolcrib.runs(), run).await;
         let labels = labels.map_err(|error| DecideError::Store(error.to_string()))?;
         let spec = RunSpec { id: Some(run), labels, ..RunSpec::default() };
@@ -77,7 +139,7 @@ async fn execute_in_run(
     }
     let answer = match step {
         DecisionSource::New(record) => engine.decide(id, record).await,
-        DecisionSource::Stored => engine.resume(id).await,
+        DecisionSource::Stored { .. } => engine.resume(id).await,
     };
     if let Some(run) = waiting.request.run {
         engine.close_run(run);

@@ -6,12 +6,16 @@ use std::io::{self, BufWriter, Write as _};
 use toolcrib_app::audit::{ExportFrom, Exporter};
 use toolcrib_app::core::AuditStore;
 
+use super::export_bundle;
 use crate::bootstrap;
 use crate::clap_args::{AuditExportArgs, AuditExportFormat, ExportStart};
 use crate::command::lookup::store_failure;
 use crate::output::{self, Failure};
 
 pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> {
+    if let Some(bundle) = &command.bundle {
+        return export_bundle::run(command, bundle, json);
+    }
     let AuditExportFormat::Jsonl = command.format;
     let audit = bootstrap::stores()?.audit;
     let from = match command.since {

@@ -1,10 +1,12 @@
-//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that nobody edited it.
+//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that it was not edited.
 
 mod export;
+mod export_bundle;
 mod record_text;
 mod show;
 mod tail;
 mod verify;
+mod verify_bundle;
 
 use std::path::PathBuf;
 

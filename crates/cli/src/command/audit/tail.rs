@@ -30,7 +30,7 @@ pub(super) fn run(command: &AuditTailArgs, json: bool) -> Result<u8, Failure> {
         if !command.follow {
             return Ok(0);
         }
-        // Ends with Ctrl-C, or when nobody reads any more.
+        // Ends with Ctrl-C, or when the reader has closed the pipe.
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
             print(&records_after(&*audit, &mut seen).await?, json)?;

@@ -4,18 +4,18 @@
 
 use std::fs::File;
 use std::io::{self, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::ANCHORS_FILE;
 use toolcrib_app::audit::{
-    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence,
-    PUBLIC_KEY_FILE, Remark, Start, TrustedKeys, verify, verify_calls, verify_decisions,
-    verify_export,
+    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, Start,
+    TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
 };
 use toolcrib_app::core::audit::LOCAL_CHAIN;
 use toolcrib_app::core::{AuditStore, StoreError};
 
+use super::verify_bundle;
 use crate::bootstrap;
 use crate::clap_args::AuditVerifyArgs;
 use crate::command::lookup::LOCAL_OWNER;
@@ -30,6 +30,9 @@ struct Verification {
 }
 
 pub(super) fn run(command: &AuditVerifyArgs, json: bool) -> Result<u8, Failure> {
+    if let Some(bundle) = &command.bundle {
+        return verify_bundle::run(command, bundle, json);
+    }
     let proof = match &command.file {
         Some(export) => verify_exported_file(command, export)?,
         None => bootstrap::block_on(verify_database(command, json))?,
@@ -42,7 +45,7 @@ pub(super) fn run(command: &AuditVerifyArgs, json: bool) -> Result<u8, Failure> 
     Ok(u8::from(!proof.is_sound()))
 }
 
-fn unreadable(error: impl std::fmt::Display) -> Failure {
+pub(super) fn unreadable(error: impl std::fmt::Display) -> Failure {
     Failure::configuration(error.to_string())
 }
 
@@ -114,37 +117,18 @@ async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
     Ok(false)
 }
 
-fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
+pub(super) fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
     AnchorFile::read(path)
         .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
 }
 
-/// Public keys of the time before, beside that of now: where a backup was put back without its key.
-const FORMER_KEYS: &str = "former-keys.pub";
-
 /// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
-fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
-    let paths = match &command.key {
-        Some(path) => vec![path.clone()],
-        None => [PUBLIC_KEY_FILE, FORMER_KEYS]
-            .into_iter()
-            .map(|name| Ok(super::audit_folder()?.join(name)))
-            .filter(|path| path.as_ref().is_ok_and(|path: &PathBuf| path.exists()))
-            .collect::<Result<_, Failure>>()?,
+pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
+    let keys = match &command.key {
+        Some(path) => TrustedKeys::read(path).map(Some),
+        None => TrustedKeys::in_folder(&super::audit_folder()?),
     };
-    let mut text = String::new();
-    for path in &paths {
-        let failed = |error: &dyn std::fmt::Display| {
-            unreadable(format!("cannot use the public key {}: {error}", path.display()))
-        };
-        let keys = std::fs::read_to_string(path).map_err(|error| failed(&error))?;
-        TrustedKeys::parse(&keys).map_err(|error| failed(&error))?;
-        text += &format!("{keys}\n");
-    }
-    if paths.is_empty() {
-        return Ok(None);
-    }
-    TrustedKeys::parse(&text).map(Some).map_err(|error| unreadable(error.to_string()))
+    keys.map_err(unreadable)
 }
 
 fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {
@@ -206,7 +190,7 @@ impl Verification {
     }
 }
 
-fn chain_text(chain: &ChainReport) -> String {
+pub(super) fn chain_text(chain: &ChainReport) -> String {
     let mut text = format!(
         "chain {}: {} records, {} checkpoints, signed up to {}\n",
         chain.chain, chain.records, chain.checkpoints, chain.signed

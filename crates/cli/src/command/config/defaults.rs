@@ -1,4 +1,4 @@
-//! What holds when nobody has said anything, of keys that everybody has.
+//! Defaults of the keys that every configuration has.
 
 use toml::Value;
 use toolcrib_app::Preset;

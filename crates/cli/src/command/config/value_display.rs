@@ -9,7 +9,7 @@ use crate::terminal;
 /// What stands in place of a secret.
 pub(super) const SECRET_MASK: &str = "***";
 
-/// Whether what stands at this key is for nobody's eyes. The name of something in the vault is not.
+/// Whether the value of this key is never shown. The name of a secret in the vault is.
 pub(crate) fn is_secret(key: &KeyPath) -> bool {
     match key.parts().as_slice() {
         ["providers", _, "key" | "headers"] | ["tools", _, "config"] | ["sandbox", "env", ..] => {
@@ -48,7 +48,7 @@ pub(super) fn toml_line(value: &Value) -> String {
     terminal::escape_to_line(&value.to_string())
 }
 
-/// A value of a file that somebody looks at, in one line and without secrets.
+/// A value of a file for display, in one line and without secrets.
 pub(crate) fn masked_line(key: &KeyPath, value: &Value) -> String {
     toml_line(&mask_secret(key, value))
 }

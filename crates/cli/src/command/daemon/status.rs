@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use toolcrib_app::core::{Clock as _, SystemClock};
 
 use crate::daemon::client::{Client, EXIT_UNREACHABLE};
 use crate::daemon::{DaemonPaths, tcp_url};
 use crate::output::{self, Failure};
-use crate::{bootstrap, session, terminal};
+use crate::{bootstrap, session, terminal, time_format};
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
@@ -42,6 +43,32 @@ fn listen_addresses(client: &Client) -> Result<Vec<String>, Failure> {
     Ok(tcp_url(&address).into_iter().chain(socket).collect())
 }
 
+/// One line for each daemon that shares the store.
+fn daemon_lines(status: &Value) -> Vec<String> {
+    let daemons = status.get("daemons").and_then(Value::as_array).into_iter().flatten();
+    let now = SystemClock.now_ms();
+    let line = |daemon: &Value| {
+        let word = |key: &str| {
+            terminal::escape_to_line(daemon.get(key).and_then(Value::as_str).unwrap_or("unknown"))
+        };
+        let age = |key: &str| {
+            let at = daemon.get(key).and_then(Value::as_i64).unwrap_or(now);
+            time_format::format_age(at, now)
+        };
+        let pid = daemon.get("pid").and_then(Value::as_u64).unwrap_or_default();
+        let is_alive = daemon.get("alive") == Some(&Value::Bool(true));
+        format!(
+            "daemon     {} process {pid}, version {}, started {} ago, {} {} ago",
+            word("host"),
+            word("version"),
+            age("started_at"),
+            if is_alive { "heartbeat" } else { "silent, last heartbeat" },
+            age("heartbeat_at"),
+        )
+    };
+    daemons.map(line).collect()
+}
+
 fn text(client: &Client, at: &[String], status: &Value) -> String {
     let number = |path: &str| status.pointer(path).and_then(Value::as_u64).unwrap_or_default();
     let word = |path: &str| {
@@ -67,6 +94,7 @@ fn text(client: &Client, at: &[String], status: &Value) -> String {
             number("/approvals_pending")
         ),
     ];
+    lines.extend(daemon_lines(status));
     if status.pointer("/tools_enabled") == Some(&Value::Bool(false)) {
         lines.push("Every tool is stopped; `toolcrib start-tools` lets them run again.".to_owned());
     }

@@ -48,7 +48,7 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// Whether the process that was told is there still. One that has ended and that nobody has asked how is not: its parent may never do.
+/// Whether the signaled process still runs. A zombie does not: its parent may never reap it.
 fn is_running(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).

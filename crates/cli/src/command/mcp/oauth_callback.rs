@@ -25,7 +25,7 @@ pub(super) struct CallbackListener {
     accept_task: tokio::task::JoinHandle<()>,
 }
 
-/// Somebody who came back.
+/// The browser's request after the login.
 pub(super) struct CallbackRequest {
     address: String,
     /// The browser that waits for an answer; `None` = there is none.
@@ -59,7 +59,7 @@ impl CallbackRequest {
         };
         if let Some(browser) = self.browser {
             let _ = browser.page.send(page);
-            // One that does not read holds nobody up.
+            // A client that does not read delays no other.
             let _ = tokio::time::timeout(ANSWER_TIMEOUT, browser.delivered).await;
         }
     }
@@ -99,7 +99,7 @@ impl CallbackListener {
     pub(super) async fn next(&mut self) -> CallbackRequest {
         match self.requests.recv().await {
             Some(redirected) => redirected,
-            // Nobody listens any more; what is pasted still counts.
+            // The callback server has ended; a pasted URL still counts.
             None => std::future::pending().await,
         }
     }

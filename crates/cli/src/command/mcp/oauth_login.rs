@@ -36,7 +36,7 @@ pub(super) async fn run(command: &McpAuth, json: bool) -> Result<u8, Failure> {
             format!("a header of mcp.toml says who we are at {name}; take it out to log in")
         } else {
             format!(
-                "{name} is on another machine without TLS, where anybody on the way could read a token; give it an https address in mcp.toml"
+                "{name} is on another machine without TLS, where others on the network could read a token; give it an https address in mcp.toml"
             )
         }));
     };
@@ -57,7 +57,11 @@ pub(super) async fn run(command: &McpAuth, json: bool) -> Result<u8, Failure> {
     let waited = wait_for_callback(&connection, &login, &mut redirects, command.no_browser);
     match tokio::time::timeout(LOGIN_TIMEOUT, waited).await {
         Ok(ended) => ended.map_err(|error| failed(&error))?,
-        Err(_) => return Err(Failure::run(format!("{name} is not authorized: nobody came back"))),
+        Err(_) => {
+            return Err(Failure::run(format!(
+                "{name} is not authorized: the browser did not return"
+            )));
+        }
     }
     let count = connection.connect().await.map_err(|error| unreachable(name, &error))?;
     connection.disconnect().await;
@@ -152,7 +156,7 @@ async fn wait_for_callback(
     }
 }
 
-/// Lines that a person types. Whoever waits for one holds up a thread, which ends with the process.
+/// Lines that a person types. Waiting for one blocks a thread, which ends with the process.
 fn stdin_lines() -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel(1);
     std::thread::spawn(move || {

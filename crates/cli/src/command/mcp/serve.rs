@@ -24,7 +24,7 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
     let setup = RunSetup::new(&ModelArgs::default(), &command.workspace_args)?;
     let config = bootstrap::load_config(&setup.workspace_args())?;
     let settings = bootstrap::settings(&setup.workspace_args(), &config)?;
-    // Nobody sits here: the person at the client is asked by the client.
+    // No person is at this terminal: the client asks its own.
     let ground =
         RunEnvironment::build(setup, settings, &config, bootstrap::stores()?, None).await?;
     for warning in &ground.warnings {
@@ -34,6 +34,7 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
     let door = ToolcribBackend::new(ground.toolcrib.clone(), ViewRequest::default());
     let (input, output) = streams().map_err(|error| Failure::run(error.to_string()))?;
     let server = mcp::serve(&ground.toolcrib, Arc::new(door), mode);
+    let server = server.map_err(|error| Failure::run(error.to_string()))?;
     let served = server.serve_transport(input, output).await;
     for problem in ground.toolcrib.flush_hooks().await {
         output::eprint_line(&format!("toolcrib: {problem}"));

@@ -45,11 +45,7 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
     match call.status {
         CallState::Succeeded => {
             if !json {
-                match &call.result {
-                    Some(Value::String(text)) => output::print_line(text)?,
-                    Some(other) => output::print_json(other, false)?,
-                    None => {}
-                }
+                print_text(call.result.as_ref())?;
             }
             Ok(0)
         }
@@ -73,11 +69,22 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
             let error = serde_json::from_value::<ErrorType>(json!(error_type)).ok();
             let code = error.map_or(1, ErrorType::exit_code);
             if !json {
+                let unrecorded = call.unrecorded.as_ref().and_then(|end| end.get("result"));
+                print_text(unrecorded)?;
                 let message = call.message.clone().filter(|text| !text.is_empty());
                 let state = serialized_name(&state).unwrap_or_default();
                 output::eprint_line(&format!("toolcrib: {}", message.unwrap_or(state)));
             }
             Ok(code)
         }
+    }
+}
+
+/// Text as it is, data as JSON.
+fn print_text(result: Option<&Value>) -> std::io::Result<()> {
+    match result {
+        Some(Value::String(text)) => output::print_line(text),
+        Some(other) => output::print_json(other, false),
+        None => Ok(()),
     }
 }

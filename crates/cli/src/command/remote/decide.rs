@@ -26,7 +26,7 @@ pub(in crate::command) async fn run(
     decision: &Decision,
     json: bool,
 ) -> Result<Option<u8>, Failure> {
-    // A daemon that cannot be talked with hinders nobody: it finds the decision in the store.
+    // A daemon that does not answer is no obstacle: it finds the decision in the store.
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     if !shares_workspace(&client, waiting).await? {
         return Ok(None);
@@ -36,7 +36,12 @@ pub(in crate::command) async fn run(
     if shown.status != 200 {
         return Ok(None);
     }
-    let nonce = shown.json()?.get("nonce").cloned().unwrap_or_default();
+    let shown = shown.json()?;
+    // The daemon works under other settings than the call was asked with, or lacks its tool.
+    if shown.get("goes_on").and_then(Value::as_str) == Some(ContinuedBy::Elsewhere.as_str()) {
+        return Ok(None);
+    }
+    let nonce = shown.get("nonce").cloned().unwrap_or_default();
     let Some(body) = decision_json(decision, &nonce) else { return Ok(None) };
     let reply = client.send(&ApiRequest::post(&path, &body)).await?;
     if reply.status == 409 {
@@ -51,8 +56,8 @@ pub(in crate::command) async fn run(
     let next = match decided.goes_on {
         ContinuedBy::Run => "the daemon goes on with its run",
         ContinuedBy::Call => "it was not run",
-        ContinuedBy::Elsewhere => "whoever waits for it goes on with it",
-        ContinuedBy::Nobody => "nobody waits for it any more",
+        ContinuedBy::Elsewhere => "the process that waits for it continues it",
+        ContinuedBy::Nobody => "no process waits for it any more",
     };
     if json {
         output::print_json(&document, true)?;

@@ -1,4 +1,4 @@
-//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and goes on there whoever goes away.
+//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and continues there when the client leaves.
 
 use std::io::{self, IsTerminal as _, Write as _};
 
@@ -77,12 +77,12 @@ async fn follow(stream: ResponseStream, mut shown: RunProgress) -> Result<u8, Fa
 struct RunProgress {
     json: bool,
     live: bool,
-    /// What was done before anybody looked is new to whoever looks.
+    /// Events from before the subscription are new to this client.
     replay_snapshot: bool,
     run: String,
     streamed: bool,
     text: String,
-    /// Calls that nobody could approve.
+    /// Calls that had no approver.
     has_unapproved_call: bool,
     /// Exit code, once it has ended or waits.
     code: Option<u8>,

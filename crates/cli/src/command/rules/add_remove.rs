@@ -30,6 +30,7 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     let alone =
         RuleSource { text: rule.clone(), layer: place.layer, origin: "rules add".to_owned() };
     RuleSet::compile(vec![alone.clone()]).map_err(RulesError::Refused)?;
+    let remarks = RuleSet::lint(std::slice::from_ref(&alone));
     let unknown = RuleSet::compile_for(vec![alone], &here.tool_names()?).err().unwrap_or_default();
     if unknown.iter().any(rule_layers::is_misspelled_name) {
         return Err(RulesError::Refused(unknown).into());
@@ -40,6 +41,9 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     unknown.iter().for_each(|fault| {
         output::warn(&escape_to_line(&format!("{}: {}", fault.rule, fault.what)), json);
     });
+    for remark in remarks {
+        output::warn(&escape_to_line(&format!("{}: {}", remark.rule, remark.what)), json);
+    }
     if json {
         let value = json!({"added": added, "effect": rule.effect, "rule": rule.rule, "origin": line, "layer": place.layer});
         output::print_json(&value, true)?;
@@ -52,7 +56,7 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     }
     if place.layer == Layer::Untrusted && rule.effect == Verdict::Allow {
         output::eprint_line(
-            "toolcrib: it counts for nothing yet: name the workspace in `trusted_workspaces` of config.toml if you trust what is in it",
+            "toolcrib: it has no effect yet: name the workspace in `trusted_workspaces` of config.toml if you trust what is in it",
         );
     }
     Ok(0)
@@ -105,16 +109,16 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
     let what = format!("{} {}", text.effect, escape_to_line(&text.rule));
     if *layer == Layer::Managed {
         let why = format!(
-            "{what} ({origin}) is a rule of whoever runs this machine; it is changed there"
+            "{what} ({origin}) is a rule of the operator of this machine; it is changed there"
         );
         return Err(Failure { code: 5, message: why });
     }
     let place = &target.place;
     rule_files::write_rules(place, |now| {
-        // Somebody may have written it since it was looked at.
+        // Another process may have written it since it was read.
         let still = rule_files::parse_rules(&place.path, now, place.layer)?;
         if still.get(target.index) != Some(&target.rule) {
-            let what = "it was changed by somebody else just now; look again".to_owned();
+            let what = "it another process changed it just now; read it again".to_owned();
             return Err(RulesError::Malformed { path: place.path.clone(), line: 1, what });
         }
         rule_files::remove_rule(place, now, target.index)

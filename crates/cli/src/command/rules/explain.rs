@@ -1,6 +1,6 @@
 //! `toolcrib rules explain`: the verdict on a call, with the rule that decides and why.
 //!
-//! Exit codes: 0 = answered, whatever the verdict is; 2 = usage; 3 = the rules cannot be used.
+//! Exit codes: 0 = answered, with any verdict; 2 = usage; 3 = the rules cannot be used.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -101,7 +101,7 @@ async fn forecast(
 /// What holds where no rule speaks.
 pub(super) struct DefaultVerdict {
     verdict: Verdict,
-    /// `default`, `preset`, or the part of policy beside rules that has a word to say.
+    /// `default`, `preset`, `floor`, or the part of policy beside rules that has a word to say.
     by: &'static str,
     reason: String,
 }
@@ -163,7 +163,7 @@ struct Segment {
 impl Explanation {
     /// What rules say, and what holds besides: the strictest of all parts wins, and a part of which no rule speaks has the other verdict.
     pub(super) fn new(judged: Evaluation, otherwise: &DefaultVerdict) -> Self {
-        let Evaluation { verdict, rule, reason, segments } = judged;
+        let Evaluation { verdict, rule, always_asks, reason, segments } = judged;
         let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {
             (Some(said), Some(_)) => said,
             (Some(least), None) => least.max(otherwise.verdict),
@@ -187,7 +187,8 @@ impl Explanation {
             Some(said) if said == whole => reason,
             _ => format!("{reason}; {}", otherwise.reason),
         };
-        Self { verdict: whole, rule: None, reason, by: otherwise.by, segments }
+        let by = if always_asks && whole == Verdict::Ask { "floor" } else { otherwise.by };
+        Self { verdict: whole, rule: None, reason, by, segments }
     }
 
     /// One part of the answer for machines.

@@ -104,7 +104,7 @@ fn compile(rules: Value) -> Result<RuleSet, String> {
         .map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))
 }
 
-/// What they mean is asked here, not whether somebody should write them.
+/// This explains rules; `rules lint` judges whether they should be written.
 fn rule_from_text(effect: Verdict, at: usize, rule: String) -> RuleSource {
     let text = RuleText {
         effect,

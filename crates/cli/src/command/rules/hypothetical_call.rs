@@ -27,7 +27,7 @@ const RULE_CLASSES: [(&str, &str, &str); 12] = [
     ("Task", "agent", "agent"),
 ];
 
-/// A call that nobody made.
+/// A hypothetical call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HypotheticalCall {
     /// As people are told of it.
@@ -133,7 +133,7 @@ impl HypotheticalCall {
     }
 }
 
-/// The class or tool that was probably meant, whatever the case of its letters.
+/// The class or tool that was probably meant, ignoring case.
 fn nearest_name(name: &str, toolcrib: &Toolcrib) -> Option<String> {
     let tools = toolcrib.infos().into_iter().map(|info| info.id.to_string());
     let known: Vec<String> =

@@ -38,7 +38,7 @@ pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What stands beside rules: approvals that were given once and for all. A store that cannot be opened hinders nobody.
+/// Grants, which are listed after the rules. A store that cannot be opened is ignored.
 fn note_grants() {
     let exists = bootstrap::database_path().is_ok_and(|path| path.exists());
     let Some(stores) = exists.then(bootstrap::stores).and_then(Result::ok) else { return };
@@ -67,7 +67,7 @@ fn to_text(number: usize, rule: &RuleSource) -> String {
         if is_effective(rule) {
             ""
         } else {
-            "; counts for nothing: nobody trusts this workspace (`trusted_workspaces`)"
+            "; no effect: this workspace is not trusted (`trusted_workspaces`)"
         },
     );
     for fact in condition_lines(text) {

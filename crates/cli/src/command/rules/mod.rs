@@ -110,7 +110,7 @@ fn rule_json(number: usize, rule: &RuleSource) -> Value {
     })
 }
 
-/// Whether a rule has any say: what a workspace that nobody trusts allows, it allows nobody.
+/// Whether a rule has any effect: allow rules of an untrusted workspace have none.
 fn is_effective(rule: &RuleSource) -> bool {
     rule.layer != Layer::Untrusted || rule.text.effect != Verdict::Allow
 }

@@ -9,19 +9,19 @@ use crate::bootstrap;
 use crate::clap_args::{LibraryArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 
-/// Somebody who uses a secret.
+/// A user of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SecretConsumer {
     /// A tool, as the value of this key.
     Tool { tool: String, key: String },
     /// A provider, as its key.
     Provider { id: String },
-    /// Nobody: its name is that of a tool's key, and no tool here declares it.
+    /// None: its name is that of a tool's key, and no tool here declares it.
     Unknown { tool: String, key: String },
 }
 
 impl SecretConsumer {
-    /// For machines; `None` = nobody.
+    /// For machines; `None` = unused.
     pub(super) fn to_json(&self) -> Option<Value> {
         match self {
             Self::Tool { tool, key } => Some(json!({"tool": tool, "key": key})),
@@ -37,7 +37,7 @@ impl fmt::Display for SecretConsumer {
             Self::Tool { tool, key } => write!(f, "tool {tool} ({key})"),
             Self::Provider { id } => write!(f, "provider {id}"),
             Self::Unknown { tool, key } => {
-                write!(f, "nobody uses it: no tool {tool} here declares the key {key}")
+                write!(f, "unused: no tool {tool} here declares the key {key}")
             }
         }
     }

@@ -42,7 +42,7 @@ fn set(command: &SecretSet, json: bool) -> Result<u8, Failure> {
     }
     let name = parse_name(&command.name)?;
     let vault = bootstrap::open_vault()?;
-    // Before anybody types something that cannot be kept.
+    // Checked first, before a person types a value that cannot be stored.
     vault.read().map_err(failure)?;
     let value = value_input::read(&name)?;
     let replaced = vault.set(&name, &value, SystemClock.now_ms()).map_err(failure)?;
@@ -70,7 +70,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let mut text = String::new();
     for secret in &listed {
         let words: Vec<String> = consumers_of(secret, &users).map(ToString::to_string).collect();
-        let used = if words.is_empty() { "nobody uses it".to_owned() } else { words.join(", ") };
+        let used = if words.is_empty() { "unused".to_owned() } else { words.join(", ") };
         let name = secret.name.as_str();
         text +=
             &format!("{name:<width$}  set {}  {used}\n", time_format::format_local(secret.set_at));

@@ -8,7 +8,7 @@ use crate::bootstrap;
 use crate::output::{self, Failure};
 use crate::terminal::{Console, Key, apply_key};
 
-/// Exit code of an interrupted command (DESIGN 7).
+/// Exit code of an interrupted command: 128 + SIGINT.
 const EXIT_INTERRUPTED: u8 = 130;
 
 /// Reads it.

@@ -55,7 +55,7 @@ impl DaemonUrl {
         let target = check_url(&base, &policy).map_err(|error| wrong(&error.to_string()))?;
         if !target.is_https() && !is_loopback(target.host()) {
             return Err(wrong(
-                "without https anybody on the way could read the token; use https://",
+                "without https others on the network could read the token; use https://",
             ));
         }
         Ok(Self { base, token, client: HttpClient::new(policy) })

@@ -1,4 +1,4 @@
-//! Over the socket of a daemon on this machine. Whoever may open it is its owner, so no token is sent.
+//! Over the socket of a daemon on this machine. Only its owner can open it, so no token is sent.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -33,7 +33,7 @@ impl DaemonSocket {
         if !metadata.file_type().is_socket() {
             return Err(unreachable(&format!("{} is no socket", path.display())));
         }
-        // Whoever made it would read everything that is said.
+        // The owner of the socket could read every request.
         if metadata.uid() != rustix::process::geteuid().as_raw() {
             return Err(unreachable(&format!(
                 "the daemon at {} is another user's; ask them for a token and set {} and TOOLCRIB_TOKEN",

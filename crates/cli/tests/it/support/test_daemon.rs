@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -14,6 +14,9 @@ use super::{Ended, TestEnv};
 
 /// A daemon that has not answered then hangs. Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Any free port of this machine, and the socket.
+const SERVE: [&str; 6] = ["serve", "--listen", "127.0.0.1:0", "--json", "--log-level", "debug"];
 
 /// A daemon at work.
 pub(crate) struct DaemonProcess {
@@ -29,8 +32,21 @@ impl DaemonProcess {
     /// On any free port of this machine, and on its socket.
     #[track_caller]
     pub(crate) fn start(env: &TestEnv, more: &[&str]) -> Self {
-        let fixed = ["serve", "--listen", "127.0.0.1:0", "--json", "--log-level", "debug"];
-        let mut child = env.command(&[&fixed, more].concat()).stdin(Stdio::null()).spawn().unwrap();
+        Self::spawn(env.command(&[&SERVE, more].concat()))
+    }
+
+    /// The same on a shared database.
+    #[cfg(feature = "postgres")]
+    #[track_caller]
+    pub(crate) fn start_on(env: &TestEnv, database: &str) -> Self {
+        let mut command = env.command(&SERVE);
+        command.env("TOOLCRIB_DATABASE_URL", database);
+        Self::spawn(command)
+    }
+
+    #[track_caller]
+    fn spawn(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::null()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         let (send, log) = mpsc::channel();
         thread::spawn(move || {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use toolcrib_core::display_text::escape_to_line;
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     ApprovalId, ApprovalReason, ApprovalRequest, Batch, Call, Context, ParentCall, RawArgs,
@@ -34,8 +35,10 @@ pub(super) fn question(
         risk: assessed.risk,
         effect: assessed.effect,
         reach: assessed.reach,
-        summary: secrets
-            .mask(with_number(call, assessed.summary.as_ref().unwrap_or(&tool.spec().title))),
+        summary: escape_to_line(
+            &secrets
+                .mask(with_number(call, assessed.summary.as_ref().unwrap_or(&tool.spec().title))),
+        ),
         reasons: masked(secrets, &reasons),
         origin: call.scope.origin,
         context: Context::clone(&call.scope.context),
@@ -59,10 +62,10 @@ fn with_number(call: &CallState, summary: &str) -> String {
     }
 }
 
-/// Reasons to ask, with secrets masked.
+/// Reasons to ask as people may see them: with secrets masked, each in one line.
 pub(crate) fn masked(secrets: &Secrets, asks: &[ApprovalReason]) -> Vec<ApprovalReason> {
     let mask = |ask: &ApprovalReason| ApprovalReason {
-        text: secrets.mask(ask.text.clone()),
+        text: escape_to_line(&secrets.mask(ask.text.clone())),
         ..ask.clone()
     };
     asks.iter().map(mask).collect()
@@ -72,7 +75,9 @@ pub(crate) fn masked(secrets: &Secrets, asks: &[ApprovalReason]) -> Vec<Approval
 fn stored_parent(call: &CallState) -> Result<Option<Box<ParentCall>>, StoreError> {
     let Some(parent) = &call.scope.parent else { return Ok(None) };
     let sealed = call.engine().sealing().seal_batch(&parent.within.parent);
-    let sealed = Arc::new(sealed.map_err(|error| StoreError::Failed(error.to_string()))?);
+    let sealed = sealed.map_err(|error| StoreError::Failed(error.to_string()))?;
+    let environment = call.engine().environment.clone();
+    let sealed = Arc::new(Batch { environment, ..sealed });
     Ok(Some(Box::new(ParentCall { parent: sealed, ..parent.within.clone() })))
 }
 
@@ -95,6 +100,7 @@ pub(super) async fn store_question(
         view: Arc::clone(&call.scope.view),
         calls: vec![asked_about],
         is_replay: false,
+        environment: call.engine().environment.clone(),
         parent_call: stored_parent(call)?,
     };
     let mut setup = call.engine().setup.clone();

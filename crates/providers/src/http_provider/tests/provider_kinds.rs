@@ -147,6 +147,32 @@ async fn without_a_key_none_is_sent_and_own_headers_win() {
 }
 
 #[tokio::test]
+async fn ollama_was_asked_for_another_window_than_was_counted() {
+    let (whole, _) = answers(ProviderKind::Ollama);
+    let server = Server::start([Answer::new(200, whole)]).await;
+    let own = json!({"num_ctx": 8192});
+    let added = json!({"extra": {"options": {"num_ctx": 2048}}});
+    for (quirks, configured, sent) in [
+        (json!({}), None, Some(16_384)),
+        (json!({}), Some(40_000), Some(40_000)),
+        (own.clone(), None, Some(8_192)),
+        (own, Some(40_000), Some(40_000)),
+        (added, Some(40_000), Some(2_048)),
+        (json!({"num_ctx": null}), Some(40_000), None),
+    ] {
+        let (mut settings, _) = settings(&server, ProviderKind::Ollama);
+        settings.quirks = quirks.as_object().cloned().expect("quirks");
+        let endpoint = Endpoint::new(settings).expect("settings");
+        let options = ModelOptions { window: configured, ..ModelOptions::default() };
+        let model = endpoint.model("m-1", options);
+        ask(&model, false).await.0.expect("an answer");
+        let seen = server.seen().pop().expect("a request").json();
+        assert_eq!(seen["options"]["num_ctx"].as_u64(), sent, "{quirks}");
+        assert_eq!(model.info().requested_window, sent, "{quirks}");
+    }
+}
+
+#[tokio::test]
 async fn one_connection_carries_a_whole_conversation() {
     let server = Server::start([good(), failing(429, "slow down"), good()]).await;
     let (model, _) = chat(&server);

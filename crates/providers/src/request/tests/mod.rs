@@ -4,6 +4,7 @@ mod foreign_turns;
 mod golden;
 mod invariants;
 mod reasoning;
+mod repeated_turns;
 
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub(super) fn info(format: Format) -> ModelInfo {
         format,
         scripted: false,
         on_device: false,
+        requested_window: None,
     }
 }
 
@@ -48,12 +50,11 @@ pub(super) fn declared(format: Format, value: Value) -> Option<Arc<Declarations>
 }
 
 pub(super) fn body(dialect: &Dialect, request: &ModelRequest) -> Value {
-    let bytes = render_body(&info(dialect.format), dialect, request);
-    assert_eq!(
-        bytes,
-        render_body(&info(dialect.format), dialect, request),
-        "always the same bytes"
-    );
+    let info = info(dialect.format);
+    let requested_window = dialect.quirks.requested_window(&info.model, None);
+    let info = ModelInfo { requested_window, ..info };
+    let bytes = render_body(&info, dialect, request);
+    assert_eq!(bytes, render_body(&info, dialect, request), "always the same bytes");
     serde_json::from_slice(&bytes).unwrap()
 }
 

@@ -1,4 +1,4 @@
-//! The files of agents in the person's own folder: written and removed whole, by whoever has seen what is there.
+//! The files of agents in the owner's folder: written and removed whole, if the caller has read the current version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::state::DaemonState;
 /// One change at a time in this process, so that what was compared is what is replaced.
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
-/// What whoever changes a file has seen of it.
+/// The version of a file that the caller has read.
 pub(super) enum ExpectedVersion {
     /// Nothing was said.
     Unsaid,
@@ -162,7 +162,7 @@ fn write_file(daemon: &DaemonState, folder: &Path, path: &Path, text: &str) -> R
         }
         fs::rename(&staged, path).map_err(|error| failed(path, &error))
     })();
-    // What is left of it is of no use to anybody.
+    // The remainder is of no use.
     let _ = fs::remove_dir_all(&staging);
     done
 }

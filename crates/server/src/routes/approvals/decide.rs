@@ -1,4 +1,4 @@
-//! Deciding: checked against what was seen, stored first, and then whoever has the call goes on with it.
+//! Deciding: checked against the version that was shown, stored first, and then the process that holds the call continues it.
 
 use std::collections::BTreeMap;
 
@@ -6,9 +6,9 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::Decisions;
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock};
+use toolcrib_app::{Decisions, SecretAccess};
 use toolcrib_ops::approvals::DecisionReply;
 
 use super::{decision, find_approval, nonce};
@@ -38,7 +38,7 @@ pub(in super::super) struct DecideBody {
     /// Of `deny`: words for the model.
     #[serde(default)]
     note: Option<String>,
-    /// Of `edit`: the arguments to run with. `***` stays what it stands for.
+    /// Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may read secrets (an owner without a limit to tools) or changes nothing else.
     #[serde(default)]
     args: Option<Value>,
     /// Of `answer`: one of the options, or other words.
@@ -60,6 +60,13 @@ enum Kind {
     Skip,
     /// The answer to a question.
     Answer,
+}
+
+impl Kind {
+    /// Whether a call runs by this decision.
+    fn may_run(self) -> bool {
+        matches!(self, Self::Approve | Self::Edit)
+    }
 }
 
 /// For how long an approval is remembered.
@@ -142,6 +149,11 @@ pub(super) async fn decide(
             "the run of this question is over; nothing waits for a decision",
         ));
     }
+    if let ResumeTarget::OtherEnvironment(why) = &next
+        && wanted.decision.may_run()
+    {
+        return Err(Problem::conflict(format!("nothing was decided: {why}")));
+    }
     // What goes on alone is on the list of what must be done before it is decided: a crash in between loses nothing.
     let promised = match next {
         ResumeTarget::Call => {
@@ -154,12 +166,16 @@ pub(super) async fn decide(
         decided_by: principal.name.clone(),
         decided_at: 0,
     };
-    let decided = decisions(&daemon).record(request.id, record).await;
-    let lost = matches!(decided, Err(DecideError::AlreadyDecided(_)));
-    if let Some(promised) = promised.as_ref().filter(|_| lost) {
-        // Whoever was faster goes on with it.
+    let decided = decisions(&daemon, &principal).record(request.id, record).await;
+    let (is_second, is_refused) = match &decided {
+        Err(DecideError::AlreadyDecided(_)) => (true, false),
+        Err(DecideError::KeepsMask) => (false, true),
+        _ => (false, false),
+    };
+    if let Some(promised) = promised.as_ref().filter(|_| is_second || is_refused) {
+        // The process of the first decision goes on with it, or the question still waits.
         let _ = daemon.stores().calls.finish_batch(promised.batch.id).await;
-    } else {
+    } else if !is_refused {
         let goes_on = next.continued_by();
         run_supervisor::resume(daemon.run_supervisor(), next, promised).await;
         daemon.run_supervisor().wake();
@@ -183,13 +199,18 @@ pub(super) async fn decide(
 }
 
 /// Where decisions are written down.
-fn decisions(daemon: &DaemonState) -> Decisions<'_> {
+fn decisions<'a>(daemon: &'a DaemonState, principal: &Principal) -> Decisions<'a> {
     let stores = daemon.stores();
+    let secret_access = match principal.may_read_secrets() {
+        true => SecretAccess::MayRead,
+        false => SecretAccess::MayNotRead,
+    };
     Decisions {
         approvals: &*stores.approvals,
         grants: &*stores.grants,
         clock: &SystemClock,
         sealing: daemon.toolcrib().engine().sealing(),
+        secret_access,
     }
 }
 
@@ -205,10 +226,10 @@ fn check(
             "the nonce is not that of this question: what was seen is not what waits here; read it again",
         ));
     }
-    if daemon.settings().four_eyes && request.context.device == principal.name {
+    if daemon.settings().four_eyes && principal.is_same_person(&request.context.device) {
         return Err(Problem::new(
             Code::Forbidden,
-            "nobody decides about their own requests here (four_eyes); somebody else has to",
+            "this call was asked for by the same person, and four_eyes is set: another person has to decide, with a token of their own",
         ));
     }
     if !wanted.decision()?.matches_kind(request) {
@@ -243,9 +264,10 @@ fn refused(request: &ApprovalRequest, error: DecideError) -> Problem {
         DecideError::Expired => expired_problem(request),
         DecideError::NotFound => Problem::not_found(format!("there is no approval {}", request.id)),
         DecideError::WrongKind => Problem::invalid(error.to_string()),
-        DecideError::Undecided | DecideError::AlreadyDecided(_) => {
-            Problem::conflict(error.to_string())
-        }
+        DecideError::KeepsMask => Problem::new(Code::Forbidden, error.to_string()),
+        DecideError::Undecided
+        | DecideError::AlreadyDecided(_)
+        | DecideError::OtherEnvironment(_) => Problem::conflict(error.to_string()),
         DecideError::Store(_) => {
             tracing::error!(%error, "a decision could not be stored");
             Problem::new(

@@ -22,7 +22,7 @@ const WINDOW: u64 = 500;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    /// Most records, 1 to 500; 50 when nobody says. A page may have fewer and still name a next one: what fits the filter may lie further back.
+    /// Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what fits the filter may lie further back.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -96,7 +96,7 @@ impl Filter {
     }
 
     fn takes(&self, row: &AuditRow) -> bool {
-        // What is no record any more is shown to whoever looks for nothing special: it is what verification finds.
+        // A damaged record is shown in unfiltered lists: verification reports it.
         let Ok(event) = serde_json::from_str::<AuditEvent>(&row.text) else {
             return self.is_open();
         };

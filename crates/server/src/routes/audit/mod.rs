@@ -1,5 +1,6 @@
-//! The audit: its records, the proof that nobody edited them, and an export that can be verified elsewhere.
+//! The audit: its records, the proof that they were not edited, and an export that can be verified elsewhere.
 
+mod bundle;
 mod export;
 mod list;
 mod verify;
@@ -7,6 +8,7 @@ mod verify;
 use crate::api::{Api, Operation, Page};
 use crate::role::Role;
 
+use bundle::export_bundle;
 use export::{ExportQuery, export_audit};
 use list::{AuditQuery, RecordRow, list_records};
 use verify::{Checkpointed, Verified, VerifyBody, checkpoint_now, verify_audit};
@@ -40,4 +42,11 @@ pub(super) fn routes(api: &mut Api) {
         ),
         export_audit,
     );
+    let bundle = Operation::get(
+        "/audit/bundle",
+        Role::Owner,
+        "Streams a bundle: the audit with keys, rules, tool definitions and a verifier.",
+    );
+    let bundle = bundle.description("A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A stream that breaks off has no SHA256SUMS.");
+    api.add(bundle.returns_media(bundle::MEDIA_TYPE, "The archive."), export_bundle);
 }

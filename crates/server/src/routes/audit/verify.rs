@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::ANCHORS_FILE;
 use toolcrib_app::audit::{
-    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence,
-    PUBLIC_KEY_FILE, Start, TrustedKeys, verify, verify_calls, verify_decisions,
+    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Start,
+    TrustedKeys, verify, verify_calls, verify_decisions,
 };
 
 use crate::api::Json;
@@ -23,6 +23,9 @@ use crate::state::DaemonState;
 pub(super) struct VerifyBody {
     /// Whether calls, questions, grants and switches are held against their records too: slower, every row is read.
     rows: bool,
+    /// Public keys that are trusted besides those in the state folder of this daemon, 64 hexadecimal digits each: those of the other machines
+    /// that share the database.
+    keys: Vec<String>,
 }
 
 /// What was found.
@@ -55,14 +58,17 @@ fn folder(daemon: &DaemonState) -> PathBuf {
 }
 
 /// What the records are held against. A key or anchors that are not there yet, because nothing was signed, are none.
-fn evidence(folder: &Path) -> Result<Evidence, Problem> {
+fn evidence(folder: &Path, named: &[String]) -> Result<Evidence, Problem> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Problem::new(Code::Unavailable, format!("{what} of the audit cannot be read: {error}"))
     };
-    let keys = match std::fs::read_to_string(folder.join(PUBLIC_KEY_FILE)) {
-        Ok(text) => TrustedKeys::parse(&text).map_err(|error| failed("the public key", &error))?,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => TrustedKeys::default(),
-        Err(error) => return Err(failed("the public key", &error)),
+    let keys = TrustedKeys::in_folder(folder).map_err(|error| failed("the keys", &error))?;
+    let own = keys.unwrap_or_default();
+    let keys = match named {
+        [] => own,
+        named => own.and(&named.join("\n")).map_err(|error| {
+            Problem::new(Code::Invalid, format!("`keys` cannot be used: {error}"))
+        })?,
     };
     let path = folder.join(ANCHORS_FILE);
     let anchors = if path.exists() {
@@ -78,15 +84,15 @@ pub(super) async fn verify_audit(
     principal: Principal,
     Json(body): Json<VerifyBody>,
 ) -> Result<Json<Verified>, Problem> {
-    let folder = folder(&daemon);
-    let evidence = tokio::task::spawn_blocking(move || evidence(&folder)).await;
+    let (folder, rows) = (folder(&daemon), body.rows);
+    let evidence = tokio::task::spawn_blocking(move || evidence(&folder, &body.keys)).await;
     let evidence = evidence
         .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the key could not be read")))?;
     let stores = daemon.stores();
     let chains = verify(&*stores.audit, &evidence).await?;
     let mut sound = chains.iter().all(ChainReport::is_sound);
     let (mut calls, mut decisions) = (None, None);
-    if body.rows {
+    if rows {
         let owners = [principal.owner.as_str()];
         let decided = DecisionStores {
             approvals: &*stores.approvals,

@@ -38,7 +38,7 @@ pub(super) async fn cancel(
     Err(cannot(&daemon, call, &known).await)
 }
 
-/// The run that goes on with the call when somebody decides. The batches of `POST /exec` have one that is theirs alone and is not stored.
+/// The run that continues the call after the decision. The batches of `POST /exec` have one that is theirs alone and is not stored.
 async fn open_run(
     daemon: &DaemonState,
     request: &ApprovalRequest,
@@ -48,7 +48,7 @@ async fn open_run(
     Ok(run.filter(|run| run.status != RunStatus::Ended).map(|run| run.id))
 }
 
-/// Nobody needs to decide about it any more.
+/// No decision is needed any more.
 async fn take_back(
     daemon: &DaemonState,
     principal: &Principal,
@@ -61,9 +61,7 @@ async fn take_back(
         return Err(Problem::conflict(words));
     }
     let record = DecisionRecord {
-        decision: Decision::Deny {
-            note: Some("The call was taken back by whoever made it.".to_owned()),
-        },
+        decision: Decision::Deny { note: Some("The caller took the call back.".to_owned()) },
         decided_by: principal.name.clone(),
         decided_at: SystemClock.now_ms(),
     };
@@ -75,7 +73,7 @@ async fn take_back(
             Ok((StatusCode::ACCEPTED, Json(document)).into_response())
         }
         Err(DecideError::Expired) => {
-            Err(Problem::new(Code::Gone, "nobody decided in time, so it is not run"))
+            Err(Problem::new(Code::Gone, "it was not decided in time, so it does not run"))
         }
         Err(error) => Err(Problem::new(Code::Unavailable, error.to_string()).retry_after(1)),
     }
@@ -91,7 +89,7 @@ async fn cannot(daemon: &DaemonState, call: CallId, known: &CallLookup) -> Probl
                 Ok(WorkerState::Alive(who)) => {
                     format!("{who} runs it, and not this daemon: stop it there")
                 }
-                _ => "whoever ran it is gone; it is not at work".to_owned(),
+                _ => "the process that ran it has ended; it is not running".to_owned(),
             }
         }
         (_, CallState::Running) => "another daemon goes on with it: stop it there".to_owned(),

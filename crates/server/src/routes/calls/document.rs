@@ -8,7 +8,7 @@ use toolcrib_ops::calls::{CallDocument, CallState};
 use crate::api::{Json, Operation};
 use crate::problem::{Code, Problem};
 
-/// The answer to whoever made one call: its document, with the HTTP status of what became of it (DESIGN 9, Outcomes and errors).
+/// The answer to the caller of one call: its document, with the HTTP status of its outcome.
 pub(crate) fn answer_response(answer: Answer) -> Response {
     let status = match &answer {
         Answer::Suspended(_) => 202,
@@ -59,6 +59,7 @@ mod tests {
             result: Err(ToolError::new(why, "Words.")),
             notes: vec!["a note".into()],
             report: Report::default(),
+            unrecorded: None,
         }
     }
 

@@ -27,7 +27,7 @@ pub(crate) struct Explained {
     ruling: Option<Value>,
     /// What its run had read before.
     labels: Option<Value>,
-    /// Who runs it, of one that has not ended: `process 4711`; absent = nobody does.
+    /// Who runs it, of one that has not ended: `process 4711`; absent = no process.
     worker: Option<String>,
     /// Attempts before this one that a crash cut off.
     earlier: Vec<Value>,
@@ -74,5 +74,6 @@ pub(super) async fn explain(
     Path(call): Path<CallId>,
 ) -> Result<Json<Explained>, Problem> {
     let ctx = daemon.store_context(&principal);
+    daemon.require_call(&principal, call).await?;
     Ok(Json(calls::explain(&ctx, ExplainCallRequest { call }).await?.into()))
 }

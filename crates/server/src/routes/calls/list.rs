@@ -31,7 +31,7 @@ pub(super) struct CallQuery {
     since: Option<i64>,
     /// Received before, milliseconds since 1970.
     until: Option<i64>,
-    /// Most rows, 1 to 500; 50 when nobody says.
+    /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -78,5 +78,10 @@ pub(super) async fn list(
     let reply = calls::history(&daemon.store_context(&principal), request).await?;
     let last = reply.calls.last().filter(|_| reply.more);
     let next = last.map(|last| cursor("calls", &last.facts.call));
-    Ok(Json(Page { items: reply.calls.iter().map(CallSummary::from).collect(), next }))
+    let tools = daemon.allowed_tools(&principal);
+    let visible = reply.calls.iter().filter(|row| {
+        let tool = row.facts.tool.as_ref().map_or("", |tool| tool.as_str());
+        row.facts.context.device == principal.name || tools.includes(tool)
+    });
+    Ok(Json(Page { items: visible.map(CallSummary::from).collect(), next }))
 }

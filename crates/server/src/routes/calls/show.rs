@@ -16,7 +16,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ShowCallQuery {
-    /// Milliseconds to wait while this daemon has it at work, at most 600,000; 0 when nobody says.
+    /// Milliseconds to wait while this daemon has it at work, at most 600,000; default 0.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
 }
@@ -35,5 +35,6 @@ pub(super) async fn show_call(
         let _ = tokio::time::timeout(wait, active.over.cancelled()).await;
     }
     let ctx = daemon.store_context(&principal);
+    daemon.require_call(&principal, call).await?;
     Ok(Json(calls::show(&ctx, ShowCallRequest { call }).await?))
 }

@@ -1,4 +1,4 @@
-//! Starting calls, and waiting for them as long as somebody wants to.
+//! Starting calls, and waiting for them as long as the client asks.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::api::{BASE, Json};
 use crate::problem::Problem;
 use crate::state::DaemonState;
 
-/// Longest time that somebody waits for a call in one request (10 minutes); without a limit a call is waited for to its end.
+/// Longest time that one request waits for a call (10 minutes); without a limit a call is waited for to its end.
 const MAX_WAIT_MS: u64 = 600_000;
 
 /// One call.

@@ -140,11 +140,11 @@ pub(super) struct RuleRow {
     /// The rule.
     #[serde(flatten)]
     rule: RuleBody,
-    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that nobody has trusted).
+    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not trusted).
     layer: String,
     /// Where it is written: `PATH:LINE`.
     origin: String,
-    /// Whether it has any say: what an untrusted workspace allows, it allows nobody.
+    /// Whether it has any effect: allow rules of an untrusted workspace have none.
     counts: bool,
 }
 

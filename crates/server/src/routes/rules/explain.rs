@@ -18,7 +18,7 @@ use crate::state::DaemonState;
 /// The tool that runs command lines.
 const SHELL: &str = "shell";
 
-/// A call that nobody made.
+/// A hypothetical call.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExplainBody {
@@ -30,7 +30,7 @@ pub(super) struct ExplainBody {
     args: Option<Value>,
     /// Agent that calls; empty = none.
     agent: String,
-    /// Channel of the call; `chat` when nobody says.
+    /// Channel of the call; default `chat`.
     channel: Option<String>,
 }
 

@@ -21,7 +21,7 @@ use user_rules::{RulesChanged, add_rules, list_user_rules, remove_rule};
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/rules", Role::Viewer, "Lists the rules in force, of all layers.");
     let list =
-        list.description("Strictest wins: deny before ask before allow, whatever the layer.");
+        list.description("The strictest rule wins: deny before ask before allow, in every layer.");
     api.add(list.returns_ok::<Page<RuleRow>>("In the order of their files.").etagged(), list_rules);
     let own = Operation::get(
         "/rules/own",
@@ -34,7 +34,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the person's own file.")
         .description("They are checked first, with their examples; comments and order of the file stay. From the answer on every new call is judged by them.")
-        .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to whatever is there.")
+        .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to the current file.")
         .body::<Vec<RuleBody>>();
     api.add(add.returns_ok::<RulesChanged>("They are in force."), add_rules);
     let remove = Operation::delete(
@@ -48,7 +48,7 @@ pub(super) fn routes(api: &mut Api) {
     let explain = Operation::post(
         "/rules/explain",
         Role::Viewer,
-        "Says what would become of a call, and which rule decides. Nothing runs and nobody is asked.",
+        "Predicts the decision about a call, and names the rule that decides. Nothing runs and no approver is asked.",
     );
     api.add(
         explain.body::<ExplainBody>().returns_ok::<Explained>("What policy says."),

@@ -64,7 +64,7 @@ pub(super) async fn list_user_rules(
     Ok(([(header::ETAG, tag)], Json(Page::single_page(rows))).into_response())
 }
 
-/// Changes the person's own file, if it still is what whoever changes it has read.
+/// Changes the owner's file if it is still the version that the caller has read.
 fn change(
     place: &RuleFile,
     if_match: Option<HeaderValue>,

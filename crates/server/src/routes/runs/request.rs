@@ -21,13 +21,13 @@ use crate::role::Principal;
 pub(crate) struct NewRun {
     /// What is said, at least one word.
     pub(crate) text: String,
-    /// The agent; the configured one when nobody says.
+    /// The agent; default the configured one.
     #[serde(default)]
     pub(crate) agent: Option<String>,
-    /// The model as `provider/model`; the agent's, else the configured one when nobody says.
+    /// The model as `provider/model`; default the agent's, else the configured one.
     #[serde(default)]
     pub(crate) model: Option<String>,
-    /// The conversation to go on with; a new one when nobody says.
+    /// The conversation to go on with; default a new one.
     #[serde(default)]
     pub(crate) conversation: Option<String>,
     /// A skill that is active from the start.

@@ -66,7 +66,7 @@ impl ConfigTarget {
         Ok(Json(ConfigChanged { tool: self.spec.name.to_string(), config: row.ok_or_else(gone)? }))
     }
 
-    /// Whether the configuration says something of it, in whatever layer.
+    /// Whether any layer of the configuration sets it.
     fn is_written(&self, daemon: &DaemonState) -> Result<bool, Problem> {
         let setting = self.setting();
         Ok(daemon.host().settings()?.iter().any(|row| row.key == setting))
@@ -80,6 +80,7 @@ pub(super) async fn set(
     Json(body): Json<ConfigBody>,
 ) -> Result<Json<ConfigChanged>, Problem> {
     let slot = ConfigTarget::find(&daemon, &name, &key)?;
+    daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
     if body.value == MASKED {
         return slot.now(&daemon);
     }
@@ -102,6 +103,7 @@ pub(super) async fn unset(
     Path((name, key)): Path<(String, String)>,
 ) -> Result<Json<ConfigChanged>, Problem> {
     let slot = ConfigTarget::find(&daemon, &name, &key)?;
+    daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
     if slot.key.secret {
         principal.require_role(Role::Owner)?;
         match secrets::delete_secret(&daemon, &principal, &slot.secret()).await {

@@ -20,7 +20,7 @@ use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Tools that are found when nobody says how many, and at most.
+/// Number of tools that are found: the default, and the maximum.
 const FOUND: usize = 5;
 const MOST_FOUND: usize = 100;
 
@@ -30,11 +30,11 @@ const MOST_FOUND: usize = 100;
 pub(super) struct ListQuery {
     /// Whether `metrics` are told too; they are added up each time.
     metrics: Option<bool>,
-    /// Only calls received at or after count for them, milliseconds since 1970; all of them when nobody says.
+    /// Only calls received at or after count for them, milliseconds since 1970; default all.
     since: Option<i64>,
-    /// What somebody needs, in plain words: only the tools that do it, best first, then those that would and are not ready.
+    /// A need in plain words: only the tools that serve it, best first, then those that would and are not ready.
     find: Option<String>,
-    /// Most tools that are found, 1 to 100; 5 when nobody says.
+    /// Most tools that are found, 1 to 100; default 5.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
 }
@@ -64,7 +64,7 @@ pub(super) struct ToolRow {
     enabled: bool,
     /// What holds for calls of it now, with all that is above it.
     state: SwitchMode,
-    /// What its own switch says, whatever is above it.
+    /// The state of its own switch, without the switches above it.
     own_state: SwitchMode,
     /// The feature that switches it, for a tool without a switch of its own.
     controlled_by: Option<String>,

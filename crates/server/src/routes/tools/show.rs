@@ -73,7 +73,7 @@ pub(super) struct ConfigRow {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct MetricsQuery {
-    /// Only calls received at or after, milliseconds since 1970; all of them when nobody says.
+    /// Only calls received at or after, milliseconds since 1970; default all.
     since: Option<i64>,
 }
 

@@ -15,7 +15,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WhyQuery {
-    /// Name of an agent; none = whoever asks, with this token.
+    /// Name of an agent; none = the caller, with this token.
     agent: Option<String>,
     /// Provider of the model, such as `anthropic`: some tools are offered to the models of one provider only.
     provider: Option<String>,

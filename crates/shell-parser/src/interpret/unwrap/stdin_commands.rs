@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::{Interpreter, MAX_TEXTS, WorkItem};
 use crate::command_line::{AllowBlocker, Word};
+use crate::grammar::Input;
 use crate::interpret::fallback;
 use crate::interpret::wrapper_options::known;
 
@@ -76,6 +77,14 @@ impl Interpreter {
         }
     }
 
+    /// The program of this interpreter is not known.
+    pub(super) fn unknown_input(&mut self, name: &str) {
+        let block = AllowBlocker::UnknownInput(name.to_owned());
+        if !self.blocks.contains(&block) {
+            self.blocks.push(block);
+        }
+    }
+
     /// Passes the output of the line's commands, and its here-documents, to a shell in the line.
     pub(in crate::interpret) fn interpret_inputs(&mut self) {
         let job = WorkItem {
@@ -85,6 +94,7 @@ impl Interpreter {
             allow: false,
             exact: false,
             texts: 1,
+            input: Input::Inherited,
         };
         let mut next = 0;
         while let Some(text) = self.inputs.get(next).cloned() {
@@ -139,6 +149,6 @@ fn input() -> Word {
     Word::Unknown(INPUT.to_owned())
 }
 
-pub(super) fn is_input(word: &Word) -> bool {
+pub(in crate::interpret) fn is_input(word: &Word) -> bool {
     matches!(word, Word::Unknown(text) if text == INPUT)
 }

@@ -16,6 +16,9 @@ const OF_KEY: &str = "SELECT body, epoch, works(epoch) FROM batches WHERE owner 
 /// The open batch of a call.
 pub(super) const OF_CALL: &str =
     "SELECT body, epoch FROM batches WHERE NOT is_done AND $1 = ANY (calls)";
+/// Open batches of dead workers.
+pub(super) const ABANDONED: &str =
+    "SELECT body, epoch FROM batches WHERE NOT is_done AND NOT works(epoch) ORDER BY id";
 /// The worker of a batch, if it is dead.
 const GONE: &str = "SELECT epoch FROM workers WHERE NOT works(epoch)
     AND epoch = (SELECT epoch FROM batches WHERE id = $1) FOR UPDATE SKIP LOCKED";

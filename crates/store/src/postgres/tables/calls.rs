@@ -10,7 +10,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape;
-use super::batches::{self, Accept, MarkDone, Shorten, Take};
+use super::batches::{self, ABANDONED, Accept, MarkDone, Shorten, Take};
 use super::recovery::Recover;
 use super::settle::Settle;
 use super::{column, number, read, read_or_none, write};
@@ -97,6 +97,12 @@ impl CallStore for PostgresStore {
 
     fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>> {
         Box::pin(async move { self.fetch_optional(CALL, &[&call.to_string()], stored).await })
+    }
+
+    fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>> {
+        Box::pin(
+            async move { self.fetch_all(ABANDONED, &[], |row| batches::batch(row, 0, 1)).await },
+        )
     }
 
     fn open_calls(&self) -> BoxFuture<'_, Result<Vec<CallRow>, StoreError>> {

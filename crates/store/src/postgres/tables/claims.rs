@@ -1,17 +1,25 @@
 //! Postgres: claims of workers.
 
+use std::time::Instant;
+
 use toolcrib_core::{BoxFuture, StoreError, WorkerState};
 
 use super::super::PostgresStore;
+use super::super::connection::Params;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
+use super::super::text_escape::escape;
 use super::{column, number};
+use crate::ProcessIdentity;
 
 /// `$1` is the number that was just drawn for this store's audit chain, or NULL.
-const CLAIM: &str = "INSERT INTO workers (epoch, who, state, expires_at, instance) VALUES (
+const CLAIM: &str = "INSERT INTO workers
+        (epoch, who, state, expires_at, pid, host, version, started_at, renewed_at, instance)
+    VALUES (
         coalesce($1, nextval('epochs')),
-        'process ' || $2::text || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
-        'working', clock_timestamp() + $3::double precision * interval '1 second', $4
+        'process ' || $2::bigint || coalesce(' at ' || host(nullif(inet_client_addr(), '127.0.0.1')), ''),
+        'working', clock_timestamp() + $3::double precision * interval '1 second',
+        $2::bigint, $4, $5, clock_timestamp() - $6::double precision * interval '1 second', clock_timestamp(), $7
     ) RETURNING epoch";
 /// The claims of former processes of an instance.
 const RELEASE_FORMER: &str = "UPDATE workers SET state = 'released'
@@ -23,8 +31,10 @@ const WORKER: &str = "SELECT who, works(epoch) FROM workers WHERE epoch = $1";
 impl PostgresStore {
     pub(super) async fn claim_epoch(&self) -> Result<u64, StoreError> {
         let lease = self.inner.leases.seconds();
+        let opened = self.inner.opened;
+        let identity = self.inner.identity.clone();
         let instance = self.inner.instance.clone();
-        let epoch = self.write(Claim { lease, instance }).await?;
+        let epoch = self.write(Claim { lease, identity, instance, opened }).await?;
         self.inner.leases.add(column(epoch));
         Ok(epoch)
     }
@@ -56,7 +66,12 @@ impl PostgresStore {
 
 struct Claim {
     lease: f64,
+    /// `None` = a command.
+    identity: Option<ProcessIdentity>,
+    /// `None` = a command.
     instance: Option<String>,
+    /// When this store was opened.
+    opened: Instant,
 }
 
 impl Job for Claim {
@@ -68,11 +83,13 @@ impl Job for Claim {
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<u64>, Failure>> {
         Box::pin(async move {
-            let (fresh, process) = (tx.fresh_number(), std::process::id().to_string());
-            let row = tx
-                .link
-                .query_optional(CLAIM, &[&fresh, &process, &self.lease, &self.instance])
-                .await?;
+            let (fresh, process) = (tx.fresh_number(), i64::from(std::process::id()));
+            let host = self.identity.as_ref().map(|own| escape(&own.host));
+            let version = self.identity.as_ref().map(|own| escape(&own.version));
+            let age = self.opened.elapsed().as_secs_f64();
+            let params: Params<'_> =
+                &[&fresh, &process, &self.lease, &host, &version, &age, &self.instance];
+            let row = tx.link.query_optional(CLAIM, params).await?;
             let missing = || StoreError::Failed("a claim was not written".into());
             Ok(JobOutput::unaudited(number(&row.ok_or_else(missing)?, 0)?))
         })

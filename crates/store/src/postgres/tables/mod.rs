@@ -10,6 +10,7 @@ mod conversations;
 mod grants;
 mod history;
 mod key_values;
+mod members;
 mod recovery;
 mod runs;
 mod settle;

@@ -10,6 +10,13 @@ use super::calls::{call_row, columns};
 use super::column;
 use super::settle::Settle;
 
+/// Notes which leases are found expired. Only a holder that does not renew its lease in the seconds
+/// after that is dead, see `works` in the schema. A worker that writes right now is skipped.
+const SUSPECT: &str = "UPDATE workers SET suspected_at = clock_timestamp() WHERE epoch IN (
+        SELECT epoch FROM workers WHERE state = 'working' AND expires_at <= clock_timestamp()
+            AND (suspected_at IS NULL OR suspected_at < expires_at)
+        ORDER BY epoch FOR UPDATE SKIP LOCKED
+    )";
 /// Dead workers with open work. A worker that writes under its claim right now is alive and
 /// skipped, as are workers that another process recovers right now.
 const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch = ANY(
@@ -53,6 +60,7 @@ impl Job for Recover {
 
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<Recovered>, Failure>> {
         Box::pin(async move {
+            tx.link.execute(SUSPECT, &[]).await?;
             let gone = epochs(&tx.link.query(LOCK, &[]).await?)?;
             let gone = epochs(&tx.link.query(FENCE, &[&gone]).await?)?;
             let mut found = Recovered::default();

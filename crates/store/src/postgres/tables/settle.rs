@@ -19,7 +19,8 @@ const SETTLE: &str = "INSERT INTO calls AS c
         operation = excluded.operation, agent = excluded.agent, conversation = excluded.conversation,
         run = excluded.run, received_at = excluded.received_at, is_repeatable = excluded.is_repeatable, facts = excluded.facts,
         outcome = excluded.outcome, is_error = excluded.is_error, attempts = excluded.attempts, run_nanos = excluded.run_nanos,
-        ended_at = excluded.ended_at, ending = excluded.ending, result = excluded.result, epoch = excluded.epoch
+        ended_at = excluded.ended_at, ending = excluded.ending, result = excluded.result, epoch = excluded.epoch,
+        started_at = excluded.started_at
     WHERE c.outcome IS NULL AND (
         (c.epoch = excluded.epoch AND c.started_at IS NOT DISTINCT FROM excluded.started_at)
         OR (excluded.started_at IS NULL AND c.is_repeatable AND NOT works(c.epoch))

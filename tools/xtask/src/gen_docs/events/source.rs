@@ -11,7 +11,8 @@ use syn::{Attribute, Expr, ExprLit, Fields, Ident, Item, Lit, Meta, Visibility};
 pub(super) struct Type {
     pub(super) name: String,
     pub(super) about: String,
-    /// The member that tells variants apart; `None` = the variant's name is the value, or the only member.
+    /// The member that tells variants apart; `None` = the variant's name is the value, or the only
+    /// member.
     pub(super) tag: Option<String>,
     /// The value itself is on the wire, not an object.
     pub(super) transparent: bool,

@@ -1,8 +1,8 @@
-//! Loop guards that check a whole round: repeated calls, budgets, and stalls.
+//! Progress of a round of the agent loop: repeated calls, budgets, and stalls.
 
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
 
-use toolcrib_core::{ErrorType, Outcome, OutcomeKind};
+use toolcrib_core::{ErrorType, Outcome, OutcomeKind, RawArgs, canonical_json};
 use toolcrib_providers::conversation::UserKind;
 
 use super::{Machine, RunEnd, State, model_messages};
@@ -18,13 +18,17 @@ pub(super) struct Round<P> {
     results: Vec<u64>,
     /// A call changed something, or waits for a change.
     moved: bool,
-    repeated: bool,
+    /// The repeat guard refused a call.
+    refused: bool,
+    /// It let another call run, so it refused duplicates within the round, not the round.
+    ran: bool,
     budget: Option<String>,
 }
 
 impl<P: Fn(&str) -> bool> Round<P> {
     pub(super) fn new(is_polling: P) -> Self {
-        Self { is_polling, results: Vec::new(), moved: false, repeated: false, budget: None }
+        let results = Vec::new();
+        Self { is_polling, results, moved: false, refused: false, ran: false, budget: None }
     }
 
     /// A person was asked: the answer counts as new.
@@ -32,30 +36,40 @@ impl<P: Fn(&str) -> bool> Round<P> {
         self.moved = true;
     }
 
-    /// Adds one outcome.
-    pub(super) fn add_outcome(&mut self, outcome: &Outcome) {
+    /// Adds one outcome, of a call with these arguments.
+    pub(super) fn add_outcome(&mut self, outcome: &Outcome, args: Option<&RawArgs>) {
+        let name = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
+        let polls = (self.is_polling)(name);
         match &outcome.result {
-            Err(error) if error.error_type == ErrorType::RepeatedCall => self.repeated = true,
+            Err(error) if error.error_type == ErrorType::RepeatedCall => self.refused = true,
             Err(error) if error.error_type == ErrorType::BudgetExceeded => {
                 self.budget = Some(error.message.clone());
             }
-            _ => {}
+            // A polling tool runs also in a round that is refused.
+            _ => self.ran |= !polls,
         }
         // A call that may have changed something always counts; a result of a read counts if it is
         // new.
         let changes =
             outcome.report.effect.is_some_and(|effect| effect > toolcrib_core::Effect::Read);
         let succeeded = outcome.kind == OutcomeKind::Succeeded && !outcome.is_error();
-        let name = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
-        self.moved |= succeeded && (changes || (self.is_polling)(name));
-        self.results.push(fingerprint(outcome));
+        self.moved |= succeeded && (changes || polls);
+        self.results.push(fingerprint(outcome, args));
     }
 }
 
-/// The same for equal results of one tool, in this and other processes.
-fn fingerprint(outcome: &Outcome) -> u64 {
+/// The same for equal arguments and results of one tool, in this and other processes. Another
+/// search that finds nothing either is still something new.
+fn fingerprint(outcome: &Outcome, args: Option<&RawArgs>) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     outcome.asked.hash(&mut hasher);
+    match args {
+        Some(RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text)) => {
+            text.hash(&mut hasher);
+        }
+        Some(RawArgs::Value(value)) => canonical_json::to_string(value).hash(&mut hasher),
+        None => {}
+    }
     match &outcome.result {
         Ok(result) => result.result.to_string().hash(&mut hasher),
         Err(error) => error.message.hash(&mut hasher),
@@ -76,7 +90,7 @@ impl Machine {
         }
         progress.idle_rounds = if is_new { 0 } else { progress.idle_rounds + 1 };
         progress.hinted &= !is_new;
-        progress.repeated |= round.repeated;
+        progress.repeated |= round.refused && !round.ran;
         progress.budget = round.budget.or(progress.budget.take());
     }
 

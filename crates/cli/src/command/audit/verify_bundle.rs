@@ -1,0 +1,56 @@
+//! `toolcrib audit verify --bundle FILE`: verifies a bundle, as its own verify.py does.
+
+use std::fs::File;
+use std::path::Path;
+
+use serde_json::json;
+use toolcrib_app::audit::{BundleEvidence, BundleReport, verify_bundle};
+
+use super::verify::{anchors, chain_text, trusted_keys, unreadable};
+use crate::clap_args::AuditVerifyArgs;
+use crate::output::{self, Failure};
+use crate::terminal;
+
+pub(super) fn run(command: &AuditVerifyArgs, bundle: &Path, json: bool) -> Result<u8, Failure> {
+    let failed = |error: std::io::Error| {
+        unreadable(format!("cannot read the bundle {}: {error}", bundle.display()))
+    };
+    let evidence = BundleEvidence {
+        // Without --key, the keys of this machine say nothing about a bundle of another.
+        keys: if command.key.is_some() { trusted_keys(command)? } else { None },
+        anchors: command.anchors.as_deref().map(anchors).transpose()?,
+    };
+    let has_own_keys = evidence.keys.is_none();
+    let file = File::open(bundle).map_err(failed)?;
+    let report = verify_bundle(file, evidence).map_err(failed)?;
+    if json {
+        let row = json!({
+            "sound": report.is_sound(),
+            "trusts_keys_of_bundle": has_own_keys,
+            "bundle": report,
+        });
+        output::print_json(&row, true)?;
+    } else {
+        output::print_line(&text(&report, has_own_keys))?;
+    }
+    Ok(u8::from(!report.is_sound()))
+}
+
+fn text(report: &BundleReport, has_own_keys: bool) -> String {
+    let mut text = format!("bundle: {} files\n", report.files);
+    if has_own_keys {
+        text += "the keys are those of the bundle; compare them with a copy of your own, or name \
+                 that with --key:\n";
+        for key in &report.keys {
+            text += &format!("  {}\n", terminal::escape_to_line(key));
+        }
+    }
+    for finding in &report.findings {
+        text += &format!("  ! {}\n", terminal::escape_to_line(&finding.to_string()));
+    }
+    for chain in &report.chains {
+        text += &chain_text(chain);
+    }
+    text += if report.is_sound() { "sound\n" } else { "NOT SOUND; see docs/audit.md\n" };
+    text
+}

@@ -1,0 +1,5 @@
+//! Operations on the audit.
+
+mod bundle;
+
+pub use bundle::{BundleRequest, bundle};

@@ -1,0 +1,65 @@
+//! Lines of the ReAct format (`Action:`, `Action Input:`, `Observation:`), which some models write
+//! calls in and read results from: the colon gets a backslash.
+//!
+//! The single words begin honest lines too (of reports and test plans), so a text counts only if it
+//! has the label that nothing else uses, `Action Input:`, or `Thought:` together with one of the
+//! others. Then all labels are escaped, which leaves nothing for a second pass.
+#![deny(clippy::indexing_slicing)]
+
+use super::byte_scan;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Label {
+    Thought,
+    Action,
+    ActionInput,
+    Observation,
+    FinalAnswer,
+}
+
+const LABELS: [(&str, Label); 5] = [
+    ("action input", Label::ActionInput),
+    ("action", Label::Action),
+    ("observation", Label::Observation),
+    ("thought", Label::Thought),
+    ("final answer", Label::FinalAnswer),
+];
+
+/// Adds the colons of the labels, as bytes before which the backslashes go.
+pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
+    let mut labels = Vec::new();
+    labels.extend(label(text).map(|(label, colon)| (label, colon)));
+    for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
+        let line = byte_scan::text_from(text, newline + 1);
+        labels.extend(label(line).map(|(label, colon)| (label, newline + 1 + colon)));
+    }
+    let has = |wanted: Label| labels.iter().any(|(label, _)| *label == wanted);
+    let is_react = has(Label::ActionInput)
+        || (has(Label::Thought)
+            && (has(Label::Action) || has(Label::Observation) || has(Label::FinalAnswer)));
+    if is_react {
+        found.extend(labels.iter().map(|(_, colon)| colon));
+    }
+}
+
+/// The label that begins a line, and the byte of its colon. Emphasis and quote marks before it
+/// count as blanks.
+fn label(line: &str) -> Option<(Label, usize)> {
+    let is_mark = |c: char| matches!(c, ' ' | '\t' | '*' | '>' | '_' | '#' | '-');
+    let bytes = line.as_bytes();
+    if !matches!(bytes.first()?, b'A' | b'a' | b'O' | b'o' | b'T' | b't' | b'F' | b'f')
+        && !is_mark(char::from(*bytes.first()?))
+    {
+        return None;
+    }
+    let begin = line.trim_start_matches(is_mark);
+    let start = line.len() - begin.len();
+    let (name, label) = LABELS.iter().find(|(name, _)| {
+        begin.as_bytes().get(..name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name.as_bytes()))
+    })?;
+    let rest = byte_scan::text_from(begin, name.len());
+    // `Action 1:` counts its steps.
+    let colon = rest.find(|c: char| !(matches!(c, ' ' | '*' | '_') || c.is_ascii_digit()))?;
+    rest.as_bytes().get(colon).filter(|byte| **byte == b':')?;
+    Some((*label, start + name.len() + colon))
+}

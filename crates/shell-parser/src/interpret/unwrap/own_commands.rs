@@ -1,0 +1,83 @@
+//! Commands in the options and languages of programs, from the table of own actions.
+#![deny(clippy::indexing_slicing)]
+
+use std::sync::Arc;
+
+use super::{Interpreter, WorkItem, with_unwrapped};
+use crate::command_line::Interpretation;
+use crate::grammar::Input;
+use crate::interpret::own_actions::{
+    Act, ActionValue, FoundAction, ProgramSource, TableRow, is_input_file, is_whole_expansion,
+    possible_commands, program_source, rows, table_actions,
+};
+use crate::interpret::wrapper_table::{self, CommandPosition};
+
+impl Interpreter {
+    /// Interprets what the program runs by itself.
+    pub(super) fn own_commands(&mut self, name: &str, job: &WorkItem, reading: &Interpretation) {
+        for row in rows(name) {
+            let Some(list) = self.lists.get_mut(job.list) else { return };
+            let first = list.rows.entry(row.number).or_insert(usize::MAX);
+            // Words from an earlier offset on include those from this one on.
+            if *first <= job.start {
+                continue;
+            }
+            *first = job.start;
+            if !self.spend_fuel(reading.args().len()) {
+                return;
+            }
+            let past = with_unwrapped(&job.past, name);
+            let job = WorkItem { past, allow: false, exact: false, ..job.clone() };
+            for found in table_actions(row, reading.args()) {
+                self.own_command(name, found, &job);
+            }
+            self.own_program(name, row, reading, job.input);
+        }
+    }
+
+    fn own_command(&mut self, name: &str, found: FoundAction<'_>, job: &WorkItem) {
+        match (found.act, found.value) {
+            (Act::Command, ActionValue::Known(text)) => {
+                let text = text.strip_prefix("exec=").unwrap_or(text);
+                self.text(text.trim_start_matches(['!', '|']), job, false);
+            }
+            (Act::Code, ActionValue::Known(code)) => {
+                if !self.spend_fuel(code.len()) {
+                    return;
+                }
+                for words in possible_commands(code) {
+                    let words: Arc<[_]> = words.into();
+                    let list = self.list(words);
+                    self.rest(&WorkItem { list, start: 0, ..job.clone() }, 0);
+                }
+            }
+            (Act::Command | Act::Code, ActionValue::Unknown(text)) if is_whole_expansion(text) => {
+                self.unknown_input(name);
+            }
+            (Act::File, ActionValue::Known(path)) if is_input_file(path) => {
+                if matches!(job.input, Input::Unknown | Input::Expanded) {
+                    self.unknown_input(name);
+                }
+            }
+            (Act::File, ActionValue::Unknown(text)) if text.contains("<(") => {
+                self.unknown_input(name);
+            }
+            _ => {}
+        }
+    }
+
+    /// The program of an interpreter that is no shell.
+    fn own_program(&mut self, name: &str, row: &TableRow, reading: &Interpretation, input: Input) {
+        let is_shell = wrapper_table::find(name)
+            .is_some_and(|wrapper| matches!(wrapper.runs, CommandPosition::Shell));
+        let Some(of) = row.row.interpreter.filter(|_| !is_shell) else { return };
+        let is_unknown = match program_source(row, of, reading.args()) {
+            ProgramSource::Named => false,
+            ProgramSource::Unknown(text) => is_whole_expansion(text),
+            ProgramSource::Input => matches!(input, Input::Unknown | Input::Expanded),
+        };
+        if is_unknown {
+            self.unknown_input(name);
+        }
+    }
+}
