@@ -13,7 +13,7 @@ use crate::toolcrib::Toolcrib;
 /// Poll interval: half of the age at which known switches expire
 /// ([`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL)), so that calls find them fresh and need not read
 /// the store themselves.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
 /// Poll interval for saved scripts; a saved one appears at once for people.
 const SCRIPT_POLL_INTERVAL: Duration = Duration::from_secs(1);

@@ -85,16 +85,18 @@ pub(crate) async fn build_with_mcp_server(
 
 /// Everything that is kept of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
-    open_stores(None)
+    open_stores(SharedIdentity::default())
 }
 
-/// The same for a daemon, which the other daemons of a shared database list.
-pub(crate) fn daemon_stores() -> Result<Stores, Failure> {
+/// The same for a daemon, which the other daemons of a shared database list. `instance` identifies
+/// it across restarts.
+pub(crate) fn daemon_stores(instance: Option<String>) -> Result<Stores, Failure> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    open_stores(Some(ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() }))
+    let process = ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() };
+    open_stores(SharedIdentity { process: Some(process), instance })
 }
 
-fn open_stores(identity: Option<ProcessIdentity>) -> Result<Stores, Failure> {
+fn open_stores(identity: SharedIdentity) -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
         StoreKind::Shared(url) => open_shared_stores(url, true, shared_options(identity)?),
         StoreKind::InMemory => Ok(Stores::memory()),
@@ -106,7 +108,9 @@ fn open_stores(identity: Option<ProcessIdentity>) -> Result<Stores, Failure> {
 /// The same without the key of the audit, for verification: closing them signs nothing.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, false, shared_options(None)?),
+        StoreKind::Shared(url) => {
+            open_shared_stores(url, false, shared_options(SharedIdentity::default())?)
+        }
         StoreKind::InMemory => Ok(Stores::memory()),
         StoreKind::InFile => Stores::unsigned(&database_path()?)
             .map_err(|error| Failure::configuration(error.to_string())),
@@ -156,10 +160,17 @@ const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 /// Nothing is kept longer than the process lives.
 const IN_MEMORY: &str = "memory:";
 
+/// What a shared database knows of this process; a command has neither.
+#[derive(Default)]
+struct SharedIdentity {
+    process: Option<ProcessIdentity>,
+    instance: Option<String>,
+}
+
 /// Says what happens to missing migrations of a shared database: `apply` (default) or `refuse`.
 const DATABASE_MIGRATIONS: &str = "TOOLCRIB_DATABASE_MIGRATIONS";
 
-fn shared_options(identity: Option<ProcessIdentity>) -> Result<SharedOptions, Failure> {
+fn shared_options(identity: SharedIdentity) -> Result<SharedOptions, Failure> {
     let migrations = match Env::from_process().text(DATABASE_MIGRATIONS)?.as_deref() {
         None | Some("apply") => Migrations::Apply,
         Some("refuse") => Migrations::Refuse,
@@ -168,7 +179,8 @@ fn shared_options(identity: Option<ProcessIdentity>) -> Result<SharedOptions, Fa
             return Err(Failure::configuration(words));
         }
     };
-    Ok(SharedOptions { identity, migrations })
+    let SharedIdentity { process, instance } = identity;
+    Ok(SharedOptions { identity: process, instance, migrations })
 }
 
 /// Connects on a thread of its own: callers may be async already.

@@ -46,6 +46,9 @@ use crate::stage::step::{StageExit, StagePass, StageResult};
 use record::StoredArgs;
 use stage_log::StageLog;
 
+/// Characters of the note of a stage: people read it, and a message for a model may be longer.
+const NOTE_CHARS: usize = 1_000;
+
 /// What every phase of a call has. See the top of this file.
 pub(crate) struct CallState {
     pub(crate) id: CallId,
@@ -278,10 +281,18 @@ impl CallState {
         exit
     }
 
-    /// A tool's summary of a call may repeat its arguments.
+    /// A tool's summary of a call may repeat its arguments: masked, and bounded, because the trace
+    /// of a refused call is stored as well.
     fn mask_note(&self, note: Cow<'static, str>) -> Cow<'static, str> {
         match note {
-            Cow::Owned(note) => Cow::Owned(self.engine().secrets.mask(note)),
+            Cow::Owned(note) => {
+                let mut note = self.engine().secrets.mask(note);
+                if let Some((end, _)) = note.char_indices().nth(NOTE_CHARS) {
+                    note.truncate(end);
+                    note.push('…');
+                }
+                Cow::Owned(note)
+            }
             fixed => fixed,
         }
     }

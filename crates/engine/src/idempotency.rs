@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt as _;
 use serde_json::json;
-use toolcrib_core::store::KEY_CHARS;
+use toolcrib_core::store::{ARGS_BYTES, KEY_CHARS};
 use toolcrib_core::{
     Acceptance, AcceptedBatch, Answer, Batch, BatchId, CallId, ErrorType, IdempotencyKey, Outcome,
     OutcomeKind, RawArgs, SealError, StoreError, ToolError, canonical_json,
@@ -230,7 +230,7 @@ async fn accept(
 /// Whether each call has its outcome or waits for a person, in any process.
 async fn is_done(engine: &EngineInner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
     for call in &batch.batch.calls {
-        if engine.calls.call(call.id).await?.is_some_and(|stored| stored.row.end.is_some()) {
+        if has_ended(engine, call.id).await? {
             continue;
         }
         if !matches!(engine.approvals.for_call(call.id).await?, Some((_, None))) {
@@ -303,6 +303,7 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
         if is_done(&engine, &accepted).await == Ok(true) {
             // Not written, it is only looked through once more after a restart.
             let _ = engine.calls.finish_batch(accepted.id).await;
+            shorten(&engine, accepted).await;
             return answers.into();
         }
         // This process may have been taken for dead meanwhile; what it did then is not recorded, and is looked at anew.
@@ -311,6 +312,38 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
             return answers.into();
         }
     }
+}
+
+/// Bytes of arguments from which on a finished batch is stored without those of its ended calls: as
+/// many as are stored with a call.
+const LONG_ARGS: usize = ARGS_BYTES;
+
+/// Removes long arguments of ended calls from the store. Their outcomes answer everyone who sends
+/// the key again; one that is run anyway fails, because its arguments are marked as broken.
+async fn shorten(engine: &EngineInner, mut accepted: AcceptedBatch) {
+    let mut is_shorter = false;
+    for call in &mut accepted.batch.calls {
+        if bytes_of(&call.args) > LONG_ARGS && has_ended(engine, call.id).await == Ok(true) {
+            call.args =
+                RawArgs::Broken("the call has ended, and its arguments are not kept".into());
+            is_shorter = true;
+        }
+    }
+    if is_shorter {
+        // If it fails, they are stored for longer.
+        let _ = engine.calls.shorten_batch(accepted).await;
+    }
+}
+
+fn bytes_of(args: &RawArgs) -> usize {
+    match args {
+        RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => text.len(),
+        RawArgs::Value(value) => canonical_json::to_string(value).len(),
+    }
+}
+
+async fn has_ended(engine: &EngineInner, call: CallId) -> Result<bool, StoreError> {
+    Ok(engine.calls.call(call).await?.is_some_and(|stored| stored.row.end.is_some()))
 }
 
 /// Whether a batch is this process's to finish, under the claim that it has now.

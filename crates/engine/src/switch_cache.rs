@@ -10,9 +10,10 @@ use toolcrib_core::{StoreError, SwitchState, SwitchStore};
 use crate::registry::Registry;
 use crate::switches::{SwitchTarget, Switches};
 
-/// How old what is known of the switches may be where a call starts. A switch is in force everywhere once this time is over after it was
-/// stored: within 100 ms, also in a busy process.
-pub const SWITCH_CACHE_TTL: Duration = Duration::from_millis(100);
+/// How old what is known of the switches may be where a call starts. A switch is in force
+/// everywhere once this time is over after it was stored: the kill switch of daemons that share a
+/// store is answered after this time, and within 100 ms, also in a busy process.
+pub const SWITCH_CACHE_TTL: Duration = Duration::from_millis(50);
 
 /// Where switches are stored, and when they were read last.
 pub(crate) struct SwitchCache {

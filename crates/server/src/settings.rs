@@ -76,6 +76,9 @@ pub struct DaemonSettings {
     pub version: String,
     /// Kind of the store, as `/status` has it: `memory`, `sqlite` or `postgres`.
     pub store: &'static str,
+    /// Whether daemons of other machines may use the store: the kill switch then waits until they
+    /// have read it.
+    pub store_is_shared: bool,
     /// Metrics and spans; calls are recorded by the stores of [`Telemetry::instrument_stores`].
     pub telemetry: Telemetry,
 }
@@ -107,6 +110,7 @@ impl DaemonSettings {
             drain: Duration::from_secs(30),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             store: "memory",
+            store_is_shared: true,
             telemetry: Telemetry::default(),
         }
     }

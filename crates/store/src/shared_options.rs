@@ -6,6 +6,10 @@ pub struct SharedOptions {
     /// What people see of this process among the daemons of the database; `None` = it is a command,
     /// and is not listed.
     pub identity: Option<ProcessIdentity>,
+    /// Identifies the installation of a process that runs once at a time, as a daemon does: its
+    /// next process releases the claims of this one if it crashes
+    /// ([`release_former`](toolcrib_core::CallStore::release_former)).
+    pub instance: Option<String>,
     /// What happens to missing migrations when the database is opened.
     pub migrations: Migrations,
 }

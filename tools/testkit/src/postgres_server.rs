@@ -13,10 +13,10 @@ const PORT: u16 = 5432;
 /// Where Debian and Ubuntu put each version.
 const DEBIAN: &str = "/usr/lib/postgresql";
 
-/// Makes the cluster, runs the server, says `ready`, and starts it again for each line that it
-/// reads. When its input ends, with the handle or with the process that held it, the server goes,
-/// and the folder too. Arguments: folder of the binaries, folder of the cluster, then options of
-/// the server.
+/// Makes the cluster, runs the server, says `ready`, and stops, starts or restarts it for each line
+/// that it reads. When its input ends, with the handle or with the process that held it, the server
+/// goes, and the folder too. Arguments: folder of the binaries, folder of the cluster, then options
+/// of the server.
 const WATCHDOG: &str = r#"
 bin=$1; dir=$2; shift 2
 begin() {
@@ -35,7 +35,13 @@ end() { kill -QUIT $server 2>/dev/null; wait $server; }
 trap 'end; rm -rf "$dir"' EXIT
 trap 'exit 1' TERM INT HUP
 begin "$@"
-while read -r _; do end; begin "$@"; done
+while read -r asked; do
+    case $asked in
+        stop) end; echo ready ;;
+        start) begin "$@" ;;
+        *) end; begin "$@" ;;
+    esac
+done
 "#;
 
 /// A running server.
@@ -163,9 +169,29 @@ impl PostgresServer {
     /// # Panics
     /// When it does not come back.
     pub fn restart(&mut self) {
+        self.ask(b"restart\n");
+    }
+
+    /// Stops the server at once, as a crash does. Blocks until it is gone.
+    ///
+    /// # Panics
+    /// When it does not end.
+    pub fn stop(&mut self) {
+        self.ask(b"stop\n");
+    }
+
+    /// Starts the server that [`stop`](Self::stop) stopped. Blocks until it answers.
+    ///
+    /// # Panics
+    /// When it does not come back.
+    pub fn start_again(&mut self) {
+        self.ask(b"start\n");
+    }
+
+    fn ask(&mut self, line: &[u8]) {
         if let Some(input) = &mut self.input {
             // A keeper that is gone says nothing more.
-            let _ = input.write_all(b"restart\n");
+            let _ = input.write_all(line);
         }
         self.wait_until_ready();
     }

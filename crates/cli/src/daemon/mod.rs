@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 mod config_watcher;
+mod instance;
 mod logging;
 mod paths;
 mod serve;

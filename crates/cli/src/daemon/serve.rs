@@ -16,7 +16,7 @@ use super::logging::Logs;
 use super::paths::DaemonPaths;
 use super::server_host::CliHost;
 use super::telemetry::TelemetryExport;
-use super::{config_watcher, systemd_notify};
+use super::{config_watcher, instance, systemd_notify};
 use crate::clap_args::{Serve, WorkspaceArgs};
 use crate::config::{self, Config, Env};
 use crate::output::{self, Failure};
@@ -37,7 +37,10 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     let settings =
         DaemonSettings { telemetry: observe, ..daemon_settings(command, &config, &place)? };
     let _alone = lock_database()?;
-    let stores = telemetry.observe.instrument_stores(bootstrap::daemon_stores()?);
+    let instance =
+        bootstrap::is_shared()?.then(|| instance::load_or_create(&place.base())).transpose()?;
+    let stores = bootstrap::daemon_stores(instance)?;
+    let stores = telemetry.observe.instrument_stores(stores);
     let policy = daemon_tool_settings(&setup.workspace_args(), &config)?;
     let ground =
         RunEnvironment::build(setup, policy, &config, stores, Some(Arc::new(DeferApproval)))
@@ -131,6 +134,7 @@ fn daemon_settings(
         runs_of_client: section.runs_of_client.unwrap_or(default.runs_of_client),
         four_eyes: section.four_eyes.unwrap_or(default.four_eyes),
         store: bootstrap::StoreKind::from_env()?.name(),
+        store_is_shared: bootstrap::is_shared()?,
         requests_per_minute: section.requests_per_minute.unwrap_or(default.requests_per_minute),
         failed_logins_per_minute: section
             .failures_per_minute

@@ -26,6 +26,12 @@ const CUT_OFF: &str = "Outcome unknown: the program ended while this call was ru
 const INTERRUPTED: &str =
     "The program ended while this call was running. It changes nothing, so it can be called again.";
 
+/// What a model reads about a call of this process that could not be recorded, because the store
+/// was away for longer than the claim of the process held.
+const CUT_OFF_BY_OUTAGE: &str = "Outcome unknown: the database was away while this call was running, so its end is not recorded, and it may have taken effect. Do not repeat it without checking what it did.";
+/// The same for a call that changes nothing.
+const INTERRUPTED_BY_OUTAGE: &str = "The database was away while this call was running. It changes nothing, so it can be called again.";
+
 /// The data of a call that does not depend on how it ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallDetails {
@@ -159,10 +165,27 @@ impl Settlement {
     /// nothing.
     #[must_use]
     pub fn from_crash(intent: Intent, now_ms: i64, epoch: u64) -> Self {
+        Self::interrupted(intent, now_ms, epoch, [INTERRUPTED, CUT_OFF])
+    }
+
+    /// The same for a call of a process that lives and could not reach the store for longer than
+    /// its claim holds.
+    #[must_use]
+    pub fn from_outage(intent: Intent, now_ms: i64, epoch: u64) -> Self {
+        Self::interrupted(intent, now_ms, epoch, [INTERRUPTED_BY_OUTAGE, CUT_OFF_BY_OUTAGE])
+    }
+
+    /// `texts`: for a call that changes nothing, and for others.
+    fn interrupted(
+        intent: Intent,
+        now_ms: i64,
+        epoch: u64,
+        [repeatable, unknown]: [&'static str; 2],
+    ) -> Self {
         let (error_type, text) = if intent.is_repeatable() {
-            (ErrorType::Cancelled, INTERRUPTED)
+            (ErrorType::Cancelled, repeatable)
         } else {
-            (ErrorType::UnknownOutcome, CUT_OFF)
+            (ErrorType::UnknownOutcome, unknown)
         };
         let facts = intent.facts;
         let tool = facts.tool.clone();
@@ -299,6 +322,13 @@ pub trait CallStore: Send + Sync {
     /// Ends a claim; calls that are still open under it count as abandoned.
     fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
+    /// Releases the claims of former processes in the place of this one, so that their work is
+    /// recovered now and not when their leases expire. To be called by a process that holds a lock
+    /// that each of them held. A store that sees by itself which processes are alive does nothing.
+    fn release_former(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Whether the holder of a claim is alive.
     fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>>;
 
@@ -321,6 +351,13 @@ pub trait CallStore: Send + Sync {
     /// Marks a batch as finished: each of its calls has its outcome or waits for a person. Its key
     /// stays known.
     fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Replaces the stored calls of a finished batch, some of whose arguments are not needed any
+    /// more. A store that keeps nothing beyond the process need not do anything.
+    fn shorten_batch(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+        drop(batch);
+        Box::pin(std::future::ready(Ok(())))
+    }
 
     /// Records that a call starts. A call without an intent record must not run, unless it only
     /// reads and the error is [`StoreError::Full`]. Durable when this returns, if the call may

@@ -67,7 +67,7 @@ impl CallState {
 
     /// A name that a model may have made up: masked, and not longer than names are.
     fn stored_name(&self, name: &str) -> String {
-        self.engine().secrets.mask(name.to_owned()).chars().take(NAME_CHARS).collect()
+        bounded_name(self.engine().secrets.mask(name.to_owned()))
     }
 
     /// The masked arguments, and the hash of the unmasked ones.
@@ -117,7 +117,7 @@ impl CallState {
         let report = self.report();
         Outcome {
             call: self.id,
-            asked: self.engine().secrets.mask(self.asked.clone()),
+            asked: self.stored_name(&self.asked),
             tool: self.facts.tool.as_ref().map(|tool| tool.spec().name.clone()),
             kind,
             result,
@@ -146,6 +146,14 @@ impl CallState {
             labels: facts.labels.as_deref().cloned().unwrap_or_default(),
             stages,
         }
+    }
+}
+
+/// A masked name, not longer than names are: the outcome of a refused call is stored as well.
+fn bounded_name(name: String) -> String {
+    match name.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => name.get(..end).unwrap_or_default().to_owned(),
+        None => name,
     }
 }
 

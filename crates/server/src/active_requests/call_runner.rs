@@ -98,7 +98,7 @@ impl CallRunner {
             let engine = self.toolcrib.engine().clone();
             let work = async move { Ok(engine.invoke(batch).await) };
             let answers = self.run_detached(calls, permit, work).await?;
-            return Ok(self.calls_reply(answers));
+            return Ok(self.calls_reply(caller, answers));
         }
         // Without a key of the caller, the batch is stored under the id of its first call.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
@@ -121,7 +121,18 @@ impl CallRunner {
                 }
             }
         };
-        Ok(answers.map_or(CallsReply::Accepted(calls), |answers| self.calls_reply(answers)))
+        Ok(answers.map_or(CallsReply::Accepted(calls), |answers| self.calls_reply(caller, answers)))
+    }
+
+    /// Counts refused calls against the requests per minute of their client, apart from the first,
+    /// whose request was counted: they are recorded, and nothing else slows them down.
+    pub(crate) fn charge_refused(&self, caller: &Principal, answers: &[Answer]) {
+        let is_refused = |answer: &&Answer| {
+            let outcome = answer.outcome();
+            outcome.is_some_and(|outcome| outcome.result.is_err() && outcome.report.attempts == 0)
+        };
+        let refused = answers.iter().filter(is_refused).count();
+        self.admission.rates.charge(&caller.client, refused.saturating_sub(1));
     }
 
     /// Stores calls, sends their ids, and runs them. `None` = another process has taken them over;
@@ -153,7 +164,8 @@ impl CallRunner {
 
     /// Wakes the supervisor if a call waits for a person, so that subscribers learn of the question
     /// before the next scan.
-    fn calls_reply(&self, answers: Vec<Answer>) -> CallsReply {
+    fn calls_reply(&self, caller: &Principal, answers: Vec<Answer>) -> CallsReply {
+        self.charge_refused(caller, &answers);
         if answers.iter().any(|answer| answer.outcome().is_none()) {
             self.supervisor.wake();
         }

@@ -74,6 +74,18 @@ impl ClientRateLimits {
     }
 }
 
+impl ClientRateLimits {
+    /// Counts this many more for a request that was answered, as far as the limit allows: the next
+    /// request is refused then.
+    pub(crate) fn charge(&self, client: &str, more: usize) {
+        for _ in 0..more {
+            if self.count(client).is_err() {
+                return;
+            }
+        }
+    }
+}
+
 impl RateLimitStatus {
     fn of(limit: NonZeroU32, remaining: u32) -> Self {
         let used = u64::from(limit.get().saturating_sub(remaining));
@@ -110,6 +122,10 @@ mod tests {
         assert_eq!((refused.status.limit, refused.status.remaining), (3, 0));
         assert!((1..=20).contains(&refused.retry_after), "{refused:?}");
         assert_eq!(rates.count("b").unwrap().unwrap().remaining, 2);
+        rates.charge("b", 1);
+        assert_eq!(rates.count("b").unwrap().unwrap().remaining, 0);
+        rates.charge("c", 50);
+        assert!(rates.count("c").is_err());
         assert_eq!(ClientRateLimits::per_minute(0).count("a").unwrap(), None);
     }
 }

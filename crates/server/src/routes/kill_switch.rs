@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::future::join_all;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
@@ -180,6 +181,11 @@ async fn pull(
         }
     }
     refreshed?;
+    // After this, no daemon of another machine starts a call on switches that it read before the
+    // row was written. This daemon has read the row, and other processes of this machine look at
+    // the file.
+    let others_know =
+        if daemon.settings().store_is_shared { SWITCH_CACHE_TTL } else { Duration::ZERO };
     let stopping = async {
         let limit = if stop_running { STOP_TIMEOUT } else { Duration::ZERO };
         let calls = wait_for_calls(daemon, running, limit).await;
@@ -188,11 +194,7 @@ async fn pull(
         }
         calls
     };
-    let (calls, ()) = tokio::join!(
-        stopping,
-        // After this, no daemon of another machine starts a call on what it read before the row was there.
-        tokio::time::sleep(SWITCH_CACHE_TTL),
-    );
+    let (calls, ()) = tokio::join!(stopping, tokio::time::sleep(others_know));
     let switch = document(daemon).await?;
     daemon.run_supervisor().publish_switch(&switch);
     Ok(Stopped { switch, calls })
@@ -205,23 +207,27 @@ async fn wait_for_calls(
     limit: Duration,
 ) -> Vec<StoppedCall> {
     let until = tokio::time::Instant::now() + limit;
-    let mut calls = Vec::with_capacity(running.len());
-    for call in running {
-        let mut status = status_of(daemon, &call).await;
-        while status == CallState::Running && tokio::time::Instant::now() < until {
-            tokio::time::sleep(POLL_INTERVAL).await;
-            status = status_of(daemon, &call).await;
-        }
-        calls.push(StoppedCall {
-            call: call.call.to_string(),
-            tool: call.tool.to_string(),
-            run: call.run.map(|run| run.to_string()),
-            effect: toolcrib_ops::calls::serialized_name(&call.effect).unwrap_or_default(),
-            started_at: call.started_at_ms,
-            status,
-        });
+    join_all(running.into_iter().map(|call| wait_for_call(daemon, call, until))).await
+}
+
+async fn wait_for_call(
+    daemon: &DaemonState,
+    call: RunningCall,
+    until: tokio::time::Instant,
+) -> StoppedCall {
+    let mut status = status_of(daemon, &call).await;
+    while status == CallState::Running && tokio::time::Instant::now() < until {
+        tokio::time::sleep(POLL_INTERVAL).await;
+        status = status_of(daemon, &call).await;
     }
-    calls
+    StoppedCall {
+        call: call.call.to_string(),
+        tool: call.tool.to_string(),
+        run: call.run.map(|run| run.to_string()),
+        effect: toolcrib_ops::calls::serialized_name(&call.effect).unwrap_or_default(),
+        started_at: call.started_at_ms,
+        status,
+    }
 }
 
 async fn status_of(daemon: &DaemonState, call: &RunningCall) -> CallState {

@@ -28,6 +28,10 @@ const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 /// Scans until the daemon is told to stop, then pauses all runs. Other processes decide questions
 /// and abandon runs without a notification, hence the interval; this process wakes the loop.
 pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor) {
+    // This daemon holds the lock of its folder, so its former processes are dead.
+    if let Err(error) = supervisor.stores().calls.release_former().await {
+        tracing::warn!(%error, "the claims of an earlier daemon expire by themselves");
+    }
     let mut state = RecoveryLoop::default();
     loop {
         let wait = match state.scan(supervisor).await {

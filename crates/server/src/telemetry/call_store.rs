@@ -45,6 +45,10 @@ impl CallStore for InstrumentedCallStore {
         self.inner.release(epoch)
     }
 
+    fn release_former(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.release_former()
+    }
+
     fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>> {
         self.inner.worker(epoch)
     }
@@ -63,6 +67,10 @@ impl CallStore for InstrumentedCallStore {
 
     fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.inner.finish_batch(id)
+    }
+
+    fn shorten_batch(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.shorten_batch(batch)
     }
 
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {

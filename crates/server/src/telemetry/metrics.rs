@@ -118,8 +118,8 @@ pub(crate) struct GaugeValues {
     pub(crate) received: u64,
     /// Calls that wait in the queue.
     pub(crate) queued: u64,
-    /// Questions without a decision.
-    pub(crate) pending: u64,
+    /// Questions without a decision; `None` if the store does not answer.
+    pub(crate) pending: Option<u64>,
     /// Events that slow observers missed.
     pub(crate) events_lost: u64,
     /// Whether tools are enabled.
@@ -262,7 +262,6 @@ impl Metrics {
             ("calls_running", "Calls whose tool is at work", now.running),
             ("calls_open", "Calls that were received and have not ended", now.received),
             ("calls_queued", "Calls that wait for their turn", now.queued),
-            ("approvals_pending", "Questions that are not decided", now.pending),
             (
                 "tools_enabled",
                 "1 = tools are on, 0 = the kill switch is pulled",
@@ -272,6 +271,12 @@ impl Metrics {
         ] {
             all.register(name, help, gauge(value));
         }
+        if let Some(pending) = now.pending {
+            let help = "Questions that are not decided";
+            all.register("approvals_pending", help, gauge(pending));
+        }
+        let help = "1 = the store answers, 0 = it does not";
+        all.register("store_answers", help, gauge(u64::from(now.pending.is_some())));
         all.register(
             "observer_events_lost",
             "Events that observers were too slow for",

@@ -463,6 +463,56 @@ async fn a_daemon_that_stops_lets_calls_end() {
     assert_eq!(gate.tool.runs(), 1);
 }
 
+/// Found in review: refused calls were stored whole, 36 MB within a second.
+#[tokio::test]
+async fn refused_calls_are_stored_short() {
+    let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));
+    let daemon = TestDaemon::with(Plan { durable: true, ..with_tools(&[&tool]) }).await;
+    let client = daemon.client();
+    let long = "x".repeat(500_000);
+    let named = client.post("/api/v1/calls", &call(&long)).await.expect(404);
+    assert!(named["asked"].as_str().unwrap().len() <= 100);
+    let keyed = json!({"tool": "nope", "arguments": {"text": long}});
+    let with_key = client.clone().with("idempotency-key", "once");
+    let first = with_key.post("/api/v1/calls", &keyed).await.expect(404);
+    assert_eq!(with_key.post("/api/v1/calls", &keyed).await.expect(404), first);
+    for n in 0..8 {
+        client.post("/api/v1/calls", &call(&long)).await.expect(404);
+        let key = format!("key {n}");
+        client
+            .clone()
+            .with("idempotency-key", &key)
+            .post("/api/v1/calls", &keyed)
+            .await
+            .expect(404);
+    }
+    // A call that ran answers to its key as before, without its arguments in the store.
+    let greet = json!({"tool": "greet", "arguments": {"text": long}});
+    let greeted = client.clone().with("idempotency-key", "greet");
+    let first = greeted.post("/api/v1/calls", &greet).await.expect(200);
+    assert_eq!(greeted.post("/api/v1/calls", &greet).await.expect(200), first);
+    assert_eq!(tool.runs(), 1);
+    let folder = daemon.stop().await;
+    let bytes = std::fs::metadata(folder.path().join("state/toolcrib.db")).unwrap().len();
+    assert!(bytes < 4_000_000, "{bytes} bytes for 19 refused calls of 500,000");
+}
+
+/// A batch is one request, and each of its refused calls is recorded.
+#[tokio::test]
+async fn refused_calls_of_a_batch_count_as_requests() {
+    let mut plan = with_tools(&[]);
+    plan.daemon = Box::new(|settings| settings.requests_per_minute = 100);
+    let daemon = TestDaemon::with(plan).await;
+    let token = crate::tokens::made(&daemon, json!({"name": "a", "roles": ["caller"]})).await.0;
+    let client = daemon.anybody().with_token(&token);
+    let batch = json!({"calls": vec![call("nope"); 99]});
+    client.post("/api/v1/calls/batch", &batch).await.expect(200);
+    client.post("/api/v1/calls/batch", &batch).await.expect(200);
+    assert_eq!(client.post("/api/v1/calls", &call("nope")).await.problem(), "rate_limited");
+    daemon.client().get("/api/v1/status").await.expect(200);
+    daemon.stop().await;
+}
+
 /// It was answered with 200 as succeeded, and stored as unknown.
 #[tokio::test]
 async fn a_call_whose_outcome_cannot_be_recorded_is_answered_with_507_and_its_result() {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
+use toolcrib_app::SWITCH_CACHE_TTL;
 use toolcrib_app::core::Effect;
 use toolcrib_testkit::ScriptedTool;
 
@@ -243,5 +245,23 @@ async fn a_file_that_somebody_puts_there_stops_everything() {
         (&json!(true), &json!(true), &json!(false))
     );
     client.delete("/api/v1/kill-switch").await.expect(200);
+    daemon.stop().await;
+}
+
+/// Found in review: every answer waited for daemons of other machines, also where there are none.
+#[tokio::test]
+async fn the_kill_switch_waits_for_nothing_if_the_store_is_not_shared() {
+    let mut plan = with_tools(&[]);
+    plan.daemon = Box::new(|settings| settings.store_is_shared = false);
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let mut fastest = Duration::MAX;
+    for _ in 0..10 {
+        let begun = Instant::now();
+        client.put("/api/v1/kill-switch", &json!({})).await.expect(200);
+        fastest = fastest.min(begun.elapsed());
+        client.delete("/api/v1/kill-switch").await.expect(200);
+    }
+    assert!(fastest < SWITCH_CACHE_TTL, "{fastest:?}");
     daemon.stop().await;
 }

@@ -55,6 +55,12 @@ pub(super) trait Job: Send + Sync + 'static {
         Durability::PowerLoss
     }
 
+    /// Whether the job waits for a server that is away, because it records what has already
+    /// happened. Other jobs are refused.
+    fn outlives_outage(&self) -> bool {
+        false
+    }
+
     /// The claim that the job needs; if the claim has ended, the job is refused.
     fn epoch(&self) -> Option<u64> {
         None
@@ -82,6 +88,7 @@ pub(super) struct PendingJob<J: Job> {
 /// [`PendingJob`] with its type erased.
 pub(super) trait QueuedJob: Send {
     fn durability(&self) -> Durability;
+    fn outlives_outage(&self) -> bool;
     fn epoch(&self) -> Option<u64>;
     fn pipelined_statement(&self) -> Option<&'static str>;
 
@@ -106,6 +113,10 @@ pub(super) fn boxed<J: Job>(job: J, tell: Reply<J::Answer>) -> Box<dyn QueuedJob
 impl<J: Job> QueuedJob for PendingJob<J> {
     fn durability(&self) -> Durability {
         self.job.durability()
+    }
+
+    fn outlives_outage(&self) -> bool {
+        self.job.outlives_outage()
     }
 
     fn epoch(&self) -> Option<u64> {

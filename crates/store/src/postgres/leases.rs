@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tokio_postgres::Error;
 
 use super::connection::{Connection, Connector};
@@ -14,8 +14,13 @@ use super::connection::{Connection, Connector};
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// Renewals per lease.
 const RENEWALS: u32 = 3;
+/// How long releasing the claims of a store that is closed may take.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest pause between attempts while the server is unreachable.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long one attempt may take. With the pause after it, the next one ends within the 5 s that a
+/// holder has after its lease was found expired.
+const RENEWAL_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// A fenced claim stays fenced; an expired claim that nobody took over is renewed.
 const RENEW: &str = "UPDATE workers
@@ -28,6 +33,8 @@ const RELEASE: &str =
 #[derive(Clone)]
 pub(super) struct Leases {
     held: Arc<Mutex<Vec<i64>>>,
+    /// Claims that were not released, those that were lost included.
+    claimed: Arc<Mutex<Vec<i64>>>,
     lease: Duration,
 }
 
@@ -40,7 +47,7 @@ async fn connect(connector: &Connector) -> Result<Connection, Error> {
 
 impl Leases {
     pub(super) fn new(lease: Duration) -> Self {
-        Self { held: Arc::default(), lease }
+        Self { held: Arc::default(), claimed: Arc::default(), lease }
     }
 
     /// Seconds that a claim holds.
@@ -48,12 +55,25 @@ impl Leases {
         self.lease.as_secs_f64()
     }
 
+    /// The claims of this store.
+    pub(super) fn held(&self) -> Vec<i64> {
+        self.lock().clone()
+    }
+
+    /// The claims that this store has had and not released.
+    pub(super) fn claimed(&self) -> Vec<i64> {
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     pub(super) fn add(&self, epoch: i64) {
         self.lock().push(epoch);
+        self.claimed.lock().unwrap_or_else(PoisonError::into_inner).push(epoch);
     }
 
     pub(super) fn remove(&self, epoch: i64) {
         self.lock().retain(|held| *held != epoch);
+        let mut claimed = self.claimed.lock().unwrap_or_else(PoisonError::into_inner);
+        claimed.retain(|claimed| *claimed != epoch);
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<i64>> {
@@ -71,15 +91,17 @@ impl Leases {
             if held.is_empty() {
                 continue;
             }
-            let open = match link.take().filter(|link| !link.is_closed()) {
-                Some(link) => Ok(link),
-                None => connect(&connector).await,
-            };
+            // A server that hangs must not keep the renewal from the one that comes back.
+            let former = link.take().filter(|link| !link.is_closed());
+            let renewed = timeout(every.min(RENEWAL_TIMEOUT), async {
+                let open = match former {
+                    Some(open) => open,
+                    None => connect(&connector).await?,
+                };
+                self.renew(&open, &held).await.map(|()| open)
+            });
             // A connection that failed is not used again.
-            link = match open {
-                Ok(open) => self.renew(&open, &held).await.is_ok().then_some(open),
-                Err(_) => None,
-            };
+            link = renewed.await.ok().and_then(Result::ok);
             if link.is_none() {
                 connector.figures().failed_renewals.add(1);
             }
@@ -105,8 +127,11 @@ impl Leases {
             return;
         }
         // Without the server the leases expire by themselves.
-        if let Ok(link) = connector.open().await {
-            let _ = link.execute(RELEASE, &[&held]).await;
-        }
+        let released = async {
+            if let Ok(link) = connector.open().await {
+                let _ = link.execute(RELEASE, &[&held]).await;
+            }
+        };
+        let _ = timeout(RELEASE_TIMEOUT, released).await;
     }
 }

@@ -8,6 +8,8 @@
 //! - A claim is a lease on the server's clock. A transaction that writes under a claim locks the
 //!   claim's row, so that taking over and writing exclude each other; a worker that was taken over
 //!   is fenced off for good, however late it resumes.
+//! - A server that does not answer for some seconds is away: reads and new writes are refused until
+//!   it answers. Only writes that record what has happened wait for it.
 //! - Each store writes its own audit chain, in the transaction of the change that is recorded. The
 //!   chain's row also counts the store's commits: if the connection is lost during a commit, that
 //!   row tells whether it succeeded, and only then is anything retried.
@@ -20,6 +22,7 @@
 
 mod audit_chain;
 mod audit_checkpoints;
+mod availability;
 mod connection;
 mod connection_url;
 mod error;
@@ -46,6 +49,7 @@ use tokio_postgres::Row;
 use toolcrib_core::{AuditCheckpoint, BoxFuture, RunId, StoreError};
 
 use crate::{Migrations, ProcessIdentity, SchemaVersion, StoreOptions};
+use availability::Availability;
 use connection::{Connection, Connector, Params};
 use connection_url::ConnectionUrl;
 pub use error::ConnectError;
@@ -53,7 +57,7 @@ use error::{message, stopped};
 use job::{Job, Reply, boxed};
 use leases::{LEASE, Leases};
 use read_pool::ReadPool;
-use writer::{Command, Writer};
+use writer::{Command, Writer, WriterContext};
 
 /// Every row type except artifacts, in one Postgres database. Clones are handles of the same store.
 /// Dropping the last one writes everything that is queued, releases the claims and closes the
@@ -73,6 +77,8 @@ struct Inner {
     queue: Option<mpsc::UnboundedSender<Command>>,
     readers: ReadPool,
     leases: Leases,
+    /// See [`SharedOptions::instance`](crate::SharedOptions::instance).
+    instance: Option<String>,
     faults: QueuedErrors,
     /// What people see of this process; `None` = a command.
     identity: Option<ProcessIdentity>,
@@ -86,8 +92,8 @@ impl PostgresStore {
     /// tables in an empty database. The host may be the folder of the server's socket,
     /// percent-encoded. Connections that leave this machine are encrypted and the server's
     /// certificate is verified (`sslrootcert=FILE` names the trusted certificates), unless the URL
-    /// says `sslmode=disable`. A write waits for an unreachable server for [`StoreOptions::busy`],
-    /// or 30 s.
+    /// says `sslmode=disable`. A write that records what has happened waits for an unreachable
+    /// server for [`StoreOptions::busy`], or 30 s.
     ///
     /// # Errors
     /// [`ConnectError`] with a message for users, without the password. A database of another
@@ -112,6 +118,8 @@ impl PostgresStore {
         let (queue, commands) = mpsc::unbounded_channel();
         let (tell, told) = oneshot::channel();
         let is_closing = Arc::new(AtomicBool::new(false));
+        let availability = Availability::new();
+        let instance = options.shared.instance.clone();
         let leases = Leases::new(lease);
         let identity = options.shared.identity.clone();
         let side = WriterThread {
@@ -119,6 +127,7 @@ impl PostgresStore {
             options,
             leases: leases.clone(),
             is_closing: Arc::clone(&is_closing),
+            availability: availability.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("toolcrib-postgres".into())
@@ -131,8 +140,9 @@ impl PostgresStore {
         let connector = told.await.unwrap_or_else(|_| Err(failed()))?;
         let inner = Inner {
             queue: Some(queue),
-            readers: ReadPool::new(connector),
+            readers: ReadPool::new(connector, availability),
             leases,
+            instance,
             faults: QueuedErrors::default(),
             identity,
             opened: Instant::now(),
@@ -227,7 +237,7 @@ impl PostgresStore {
             let fault = faults.lock().remove(&run);
             let _ = tell.send(fault.map_or(committed, Err));
         };
-        self.queue(tables::NoOp, Box::new(answer));
+        self.queue(tables::Flush, Box::new(answer));
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
@@ -277,6 +287,7 @@ struct WriterThread {
     options: StoreOptions,
     leases: Leases,
     is_closing: Arc<AtomicBool>,
+    availability: Availability,
 }
 
 impl WriterThread {
@@ -299,7 +310,7 @@ impl WriterThread {
         commands: mpsc::UnboundedReceiver<Command>,
         tell: oneshot::Sender<Result<Connector, ConnectError>>,
     ) {
-        let Self { address, options, leases, is_closing } = self;
+        let Self { address, options, leases, is_closing, availability } = self;
         let place = address.place.clone();
         let idle = Duration::from_secs_f64(leases.seconds());
         let connector = Connector::new(address, Handle::current(), idle);
@@ -322,8 +333,11 @@ impl WriterThread {
             return;
         }
         let keeper = tokio::spawn(leases.clone().renew_until_closed(connector.clone()));
-        Writer::new(connector.clone(), link, options, is_closing).run(commands).await;
+        let watch = tokio::spawn(availability.clone().watch(connector.clone()));
+        let context = WriterContext { connector: connector.clone(), availability, is_closing };
+        Writer::new(context, link, options).run(commands).await;
         keeper.abort();
+        watch.abort();
         leases.release_all(&connector).await;
     }
 }

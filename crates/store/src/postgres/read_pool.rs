@@ -8,6 +8,7 @@ use tokio_postgres::{Error, Row};
 use toolcrib_core::StoreError;
 use toolcrib_core::store::DatabaseFigures;
 
+use super::availability::{self, Availability};
 use super::connection::{Connection, Connector, Params};
 use super::error::{is_connection_lost, stopped, store_error};
 
@@ -20,6 +21,7 @@ const TRIES: usize = CONNECTIONS + 1;
 /// Connections, opened on demand.
 pub(super) struct ReadPool {
     connector: Connector,
+    availability: Availability,
     permits: Semaphore,
     idle: Mutex<Vec<Connection>>,
 }
@@ -32,8 +34,9 @@ enum Query<'a> {
 }
 
 impl ReadPool {
-    pub(super) fn new(connector: Connector) -> Self {
-        Self { connector, permits: Semaphore::new(CONNECTIONS), idle: Mutex::default() }
+    pub(super) fn new(connector: Connector, availability: Availability) -> Self {
+        let permits = Semaphore::new(CONNECTIONS);
+        Self { connector, availability, permits, idle: Mutex::default() }
     }
 
     /// The rows of a prepared statement.
@@ -55,6 +58,14 @@ impl ReadPool {
     }
 
     async fn read(&self, query: Query<'_>, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        tokio::select! {
+            biased;
+            () = self.availability.away() => Err(availability::away(self.connector.display_name())),
+            rows = self.retry(query, params) => rows,
+        }
+    }
+
+    async fn retry(&self, query: Query<'_>, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
         let begun = Instant::now();
         let _permit = self.permit().await?;
         let mut tries = 1;

@@ -41,19 +41,21 @@ pub(super) enum TransactionResult {
     Broken(StoreError),
 }
 
-/// Runs the jobs in one transaction.
+/// Runs the jobs in one transaction. `is_committing` is set before COMMIT is sent.
 pub(super) async fn transact(
     link: &Connection,
     chain: &AuditChain,
     is_new: bool,
     jobs: &mut [Box<dyn QueuedJob>],
     full_delay: Duration,
+    is_committing: &mut bool,
 ) -> TransactionResult {
     match prepare(link, chain, is_new, jobs).await {
         Ok(Some(next)) => {
             if !full_delay.is_zero() && is_full(jobs) {
                 sleep(full_delay).await;
             }
+            *is_committing = true;
             crate::failpoint::hit("commit");
             match link.batch_execute("COMMIT").await {
                 Ok(()) => TransactionResult::Committed(next),

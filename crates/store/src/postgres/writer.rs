@@ -13,6 +13,7 @@ use toolcrib_core::{AuditCheckpoint, StoreError};
 
 use super::audit_chain::AuditChain;
 use super::audit_checkpoints::CheckpointSigner;
+use super::availability::{self, Availability};
 use super::connection::{Connection, Connector, Params};
 use super::error::{is_connection_lost, is_transient, message, stopped, store_error};
 use super::job::{QueuedJob, Reply, boxed};
@@ -37,8 +38,8 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_s
 /// started, whose chain it closes then.
 const FIRST_CHECKPOINT: Duration = Duration::from_secs(20);
 
-/// Chains whose newest record no checkpoint covers and whose process is dead. The newest record must
-/// have the hash that the chain has: otherwise the rows were changed, and are not signed.
+/// Chains whose newest record no checkpoint covers and whose process is dead. The newest record
+/// must have the hash that the chain has: otherwise the rows were changed, and are not signed.
 const DEAD_CHAINS: &str = "SELECT chain, seq, head FROM chains
     WHERE seq > 0 AND chain <> $1 AND NOT works(chain)
     AND NOT EXISTS (SELECT FROM checkpoints WHERE checkpoints.chain = chains.chain AND checkpoints.seq = chains.seq)
@@ -54,9 +55,16 @@ pub(super) enum Command {
     Checkpoint(Reply<Option<AuditCheckpoint>>),
 }
 
+/// What the writer shares with its store.
+pub(super) struct WriterContext {
+    pub(super) connector: Connector,
+    pub(super) availability: Availability,
+    pub(super) is_closing: Arc<AtomicBool>,
+}
+
 /// State of the writer task.
 pub(super) struct Writer {
-    connector: Connector,
+    context: WriterContext,
     link: Option<Connection>,
     chain: Option<AuditChain>,
     /// The connection was lost during a commit: the chain must be read back before the next write.
@@ -69,7 +77,11 @@ pub(super) struct Writer {
     patience: Duration,
     /// Set once writes are refused for good.
     broken: Option<StoreError>,
-    is_closing: Arc<AtomicBool>,
+    /// Jobs that wait until the server is back, in order, and since when.
+    waiting: Vec<Box<dyn QueuedJob>>,
+    /// Those of them that the commit in doubt may have done.
+    doubtful: Vec<Box<dyn QueuedJob>>,
+    waiting_since: Option<Instant>,
 }
 
 /// Statistics of the newest commit. Callers that it answered often write again at once, so after a
@@ -93,17 +105,14 @@ enum CommitFailure {
     One(StoreError),
     /// No job can be done now.
     All(StoreError),
+    /// No job can be done now, and whether the commit did them is not known yet.
+    InDoubt(StoreError),
 }
 
 impl Writer {
-    pub(super) fn new(
-        connector: Connector,
-        link: Connection,
-        options: StoreOptions,
-        is_closing: Arc<AtomicBool>,
-    ) -> Self {
+    pub(super) fn new(context: WriterContext, link: Connection, options: StoreOptions) -> Self {
         Self {
-            connector,
+            context,
             link: Some(link),
             chain: None,
             is_in_doubt: false,
@@ -112,7 +121,9 @@ impl Writer {
             full_delay: options.full_commit_delay,
             patience: options.busy.unwrap_or(PATIENCE),
             broken: None,
-            is_closing,
+            waiting: Vec::new(),
+            doubtful: Vec::new(),
+            waiting_since: None,
         }
     }
 
@@ -126,6 +137,10 @@ impl Writer {
                     None => break,
                 },
                 () = sleep_until(due) => None,
+                () = self.retry_time(), if self.has_waiting() => {
+                    self.batch(Vec::new()).await;
+                    continue;
+                }
             };
             let is_due = asked.is_none();
             if let Some(asked) = asked {
@@ -140,7 +155,15 @@ impl Writer {
                 due = Instant::now() + Duration::from_secs(CHECKPOINT_SECONDS);
             }
         }
+        // The last attempt of the jobs that wait.
+        self.batch(Vec::new()).await;
         let _ = self.checkpoint().await;
+    }
+
+    /// Resolves when the jobs that wait are due: the server is back, or they have waited too long.
+    async fn retry_time(&self) {
+        let since = self.waiting_since.unwrap_or_else(Instant::now);
+        let _ = timeout_at(since + self.patience, self.context.availability.back()).await;
     }
 
     /// Runs everything that is queued now, in order.
@@ -172,29 +195,103 @@ impl Writer {
     }
 
     /// Runs the jobs in one transaction; if one of them makes it fail, each in its own.
-    async fn batch(&mut self, mut jobs: Vec<Box<dyn QueuedJob>>) {
-        if jobs.is_empty() {
-            return;
+    async fn batch(&mut self, new: Vec<Box<dyn QueuedJob>>) {
+        let (mut jobs, failure) = match self.resolve_doubt().await {
+            Ok(jobs) => (jobs, None),
+            Err(failure) => (Vec::new(), Some(failure)),
+        };
+        jobs.append(&mut self.waiting);
+        jobs.extend(new);
+        match failure {
+            Some(failure) => self.fail(jobs, failure),
+            None if jobs.is_empty() => {}
+            None => self.commit_batch(jobs).await,
         }
+        if !self.has_waiting() {
+            self.waiting_since = None;
+        }
+    }
+
+    fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.doubtful.is_empty()
+    }
+
+    /// Answers the jobs that the commit in doubt did; returns those that it did not do.
+    async fn resolve_doubt(&mut self) -> Result<Vec<Box<dyn QueuedJob>>, CommitFailure> {
+        if self.doubtful.is_empty() {
+            return Ok(Vec::new());
+        }
+        match self.was_committed(Instant::now()).await {
+            Ok(committed) => {
+                let jobs = std::mem::take(&mut self.doubtful);
+                if !committed {
+                    return Ok(jobs);
+                }
+                jobs.into_iter().for_each(|job| job.answer(Ok(())));
+                Ok(Vec::new())
+            }
+            Err(failure) => {
+                let jobs = std::mem::take(&mut self.doubtful);
+                let error = failure.cause().clone();
+                self.fail(jobs, failure.in_doubt());
+                Err(CommitFailure::All(error))
+            }
+        }
+    }
+
+    async fn commit_batch(&mut self, mut jobs: Vec<Box<dyn QueuedJob>>) {
         let (began, count) = (Instant::now(), jobs.len());
         let done = self.commit(&mut jobs).await;
         self.pace = BatchDelay { jobs: count, took: began.elapsed() };
-        self.connector.figures().commits.record(began.elapsed());
+        self.context.connector.figures().commits.record(began.elapsed());
         match done {
             Ok(()) => jobs.into_iter().for_each(|job| job.answer(Ok(()))),
-            Err(CommitFailure::One(_)) if jobs.len() > 1 => {
-                for job in jobs {
-                    let mut alone = [job];
-                    let result = self.commit(&mut alone).await;
-                    let [job] = alone;
-                    job.answer(result.map_err(CommitFailure::error));
+            Err(CommitFailure::One(_)) if jobs.len() > 1 => self.commit_each(jobs).await,
+            Err(failure) => self.fail(jobs, failure),
+        }
+    }
+
+    /// Runs each job in its own transaction, until one has to wait for the server.
+    async fn commit_each(&mut self, jobs: Vec<Box<dyn QueuedJob>>) {
+        let mut jobs = jobs.into_iter();
+        while let Some(job) = jobs.next() {
+            let mut alone = [job];
+            let result = self.commit(&mut alone).await;
+            let [job] = alone;
+            match result {
+                Ok(()) => job.answer(Ok(())),
+                Err(CommitFailure::One(error)) => job.answer(Err(error)),
+                Err(failure) => {
+                    let error = failure.cause().clone();
+                    self.fail(vec![job], failure);
+                    if self.has_waiting() {
+                        self.fail(jobs.collect(), CommitFailure::All(error));
+                        return;
+                    }
                 }
             }
-            Err(error) => {
-                let error = error.error();
-                jobs.into_iter().for_each(|job| job.answer(Err(error.clone())));
+        }
+    }
+
+    /// Refuses jobs, except those that wait for the server.
+    fn fail(&mut self, jobs: Vec<Box<dyn QueuedJob>>, failure: CommitFailure) {
+        let is_in_doubt = matches!(failure, CommitFailure::InDoubt(_));
+        let may_wait = self.may_wait(failure.cause());
+        let error = failure.error();
+        for job in jobs {
+            match may_wait && job.outlives_outage() {
+                true if is_in_doubt => self.doubtful.push(job),
+                true => self.waiting.push(job),
+                false => job.answer(Err(error.clone())),
             }
         }
+    }
+
+    fn may_wait(&mut self, error: &StoreError) -> bool {
+        let since = *self.waiting_since.get_or_insert_with(Instant::now);
+        matches!(error, StoreError::Busy(_))
+            && !self.context.is_closing.load(Ordering::Relaxed)
+            && since.elapsed() < self.patience
     }
 
     async fn commit(&mut self, jobs: &mut [Box<dyn QueuedJob>]) -> Result<(), CommitFailure> {
@@ -253,8 +350,22 @@ impl Writer {
         let (Some(link), Some(chain)) = (&self.link, &self.chain) else {
             return Err(CommitFailure::All(stopped()));
         };
-        let work = transact(link, chain, is_new, jobs, self.full_delay);
-        Ok(timeout(TRANSACTION, work).await.unwrap_or(TransactionResult::Unknown))
+        let mut is_committing = false;
+        let work = transact(link, chain, is_new, jobs, self.full_delay, &mut is_committing);
+        let ended = tokio::select! {
+            biased;
+            ended = timeout(TRANSACTION, work) => Some(ended.unwrap_or(TransactionResult::Unknown)),
+            () = self.context.availability.away() => None,
+        };
+        match ended {
+            Some(ended) => Ok(ended),
+            None if is_committing => Ok(TransactionResult::Unknown),
+            None => {
+                // The server rolls back what it was not told to commit.
+                self.link = None;
+                Err(self.away())
+            }
+        }
     }
 
     /// Rolls back; drops a connection that cannot even do that.
@@ -316,7 +427,15 @@ impl Writer {
         loop {
             self.connect(since).await?;
             let Some(link) = &self.link else { continue };
-            match link.query_optional(sql, params).await {
+            let answer = tokio::select! {
+                biased;
+                answer = link.query_optional(sql, params) => answer,
+                () = self.context.availability.away() => {
+                    self.link = None;
+                    return Err(self.away());
+                }
+            };
+            match answer {
                 Ok(row) => return Ok(row),
                 Err(error) => {
                     if is_connection_lost(&error) {
@@ -336,7 +455,12 @@ impl Writer {
             self.link = None;
         }
         while self.link.is_none() {
-            match self.connector.open().await {
+            let opened = tokio::select! {
+                biased;
+                () = self.context.availability.away() => return Err(self.away()),
+                opened = self.context.connector.open() => opened,
+            };
+            match opened {
                 Ok(link) => self.link = Some(link),
                 Err(error) => {
                     self.check_patience(since, &error)?;
@@ -348,15 +472,22 @@ impl Writer {
         Ok(())
     }
 
+    fn away(&self) -> CommitFailure {
+        CommitFailure::All(availability::away(self.context.connector.display_name()))
+    }
+
     fn check_patience(&self, since: Instant, error: &Error) -> Result<(), CommitFailure> {
-        let is_closing = self.is_closing.load(Ordering::Relaxed);
+        if self.context.availability.is_away() {
+            return Err(self.away());
+        }
+        let is_closing = self.context.is_closing.load(Ordering::Relaxed);
         let patience = if is_closing { self.patience.min(LAST_PATIENCE) } else { self.patience };
         if since.elapsed() < patience {
             return Ok(());
         }
         let words = format!(
             "the database {} is out of reach: {}; nothing that was recorded is lost, and calls work again when it is back",
-            self.connector.display_name(),
+            self.context.connector.display_name(),
             message(error)
         );
         Err(CommitFailure::All(StoreError::Busy(words)))
@@ -393,7 +524,15 @@ impl Writer {
         let own = self.chain.as_ref().map_or(0, |chain| chain.number);
         self.connect(Instant::now()).await.map_err(CommitFailure::error)?;
         let Some(link) = &self.link else { return Ok(()) };
-        let rows = link.query_once(DEAD_CHAINS, &[&own]).await;
+        let params: Params<'_> = &[&own];
+        let rows = tokio::select! {
+            biased;
+            rows = link.query_once(DEAD_CHAINS, params) => rows,
+            () = self.context.availability.away() => {
+                self.link = None;
+                return Err(self.away().error());
+            }
+        };
         for row in rows.map_err(|error| store_error(&error))? {
             let Some(closed) = self.signing.close(&row) else { continue };
             self.store_checkpoint(&closed).await?;
@@ -404,21 +543,32 @@ impl Writer {
 }
 
 impl CommitFailure {
-    /// The server has not said whether it committed: unlike after a busy store, the writes may be
-    /// there.
+    /// The server has not said whether it committed.
     fn in_doubt(self) -> Self {
-        let why = match self.error() {
+        match self {
+            Self::One(error) | Self::All(error) | Self::InDoubt(error) => Self::InDoubt(error),
+        }
+    }
+
+    /// What the database said.
+    fn cause(&self) -> &StoreError {
+        match self {
+            Self::One(error) | Self::All(error) | Self::InDoubt(error) => error,
+        }
+    }
+
+    /// The answer of a job that does not wait. Unlike after a busy store, the writes of a commit in
+    /// doubt may be there.
+    fn error(self) -> StoreError {
+        let cause = match self {
+            Self::One(error) | Self::All(error) => return error,
+            Self::InDoubt(error) => error,
+        };
+        let why = match cause {
             StoreError::Busy(why) | StoreError::Failed(why) => why,
             other => other.to_string(),
         };
-        let words = format!("it is not known whether the last write was done: {why}");
-        Self::All(StoreError::Failed(words))
-    }
-
-    fn error(self) -> StoreError {
-        match self {
-            Self::One(error) | Self::All(error) => error,
-        }
+        StoreError::Failed(format!("it is not known whether the last write was done: {why}"))
     }
 }
 

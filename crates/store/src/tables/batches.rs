@@ -19,6 +19,7 @@ const OF_KEY: &str = "SELECT id, key, fingerprint, body, accepted_at, epoch FROM
 const HOLDER: &str = "SELECT epoch FROM batches WHERE id = ?1";
 const TAKE: &str = "UPDATE batches SET epoch = ?2 WHERE id = ?1";
 const DONE: &str = "UPDATE batches SET done = 1 WHERE id = ?1";
+const SHORTEN: &str = "UPDATE batches SET body = ?2 WHERE id = ?1 AND done = 1";
 const OPEN: &str = "SELECT id, key, fingerprint, body, accepted_at, epoch FROM batches
     WHERE done = 0 ORDER BY id";
 /// Open batches whose body names a call anywhere.
@@ -83,6 +84,11 @@ pub(super) fn done(conn: &Connection, id: BatchId) -> Result<(), Failure> {
         0 => Err(StoreError::Missing(id).into()),
         _ => Ok(()),
     }
+}
+
+pub(super) fn shorten(conn: &Connection, batch: &AcceptedBatch) -> Result<(), Failure> {
+    conn.prepare_cached(SHORTEN)?.execute((batch.id.to_string(), json::write(&batch.batch)?))?;
+    Ok(())
 }
 
 /// The open batch of a call.

@@ -129,6 +129,10 @@ impl CallStore for SqliteStore {
         self.write_outcome(Durability::ProcessCrash, move |conn| batches::done(conn, id))
     }
 
+    fn shorten_batch(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write_outcome(Durability::ProcessCrash, move |conn| batches::shorten(conn, &batch))
+    }
+
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
         let at_work = Arc::clone(self.worker_locks());
         if !intent.is_repeatable() {

@@ -25,6 +25,7 @@ const GONE: &str = "SELECT epoch FROM workers WHERE NOT works(epoch)
 const TAKE: &str = "UPDATE batches SET epoch = $2 WHERE id = $1 AND NOT works(epoch)
     AND NOT EXISTS (SELECT FROM workers WHERE workers.epoch = batches.epoch AND state = 'working')";
 const DONE: &str = "UPDATE batches SET is_done = true WHERE id = $1";
+const SHORTEN: &str = "UPDATE batches SET body = $2 WHERE id = $1 AND is_done";
 
 pub(super) struct Accept(pub(super) AcceptedBatch);
 
@@ -111,6 +112,10 @@ pub(super) struct MarkDone(pub(super) BatchId);
 impl Job for MarkDone {
     type Answer = ();
 
+    fn outlives_outage(&self) -> bool {
+        true
+    }
+
     fn pipelined_statement(&self) -> Option<&'static str> {
         Some(DONE)
     }
@@ -122,6 +127,24 @@ impl Job for MarkDone {
                 0 => Err(StoreError::Missing(id).into()),
                 _ => Ok(JobOutput::unaudited(())),
             }
+        })
+    }
+}
+
+pub(super) struct Shorten(pub(super) AcceptedBatch);
+
+impl Job for Shorten {
+    type Answer = ();
+
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        Some(SHORTEN)
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
+        Box::pin(async move {
+            let (id, body) = (self.0.id.to_string(), write(&self.0)?);
+            tx.link.execute(SHORTEN, &[&id, &body]).await?;
+            Ok(JobOutput::unaudited(()))
         })
     }
 }

@@ -10,7 +10,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape;
-use super::batches::{self, ABANDONED, Accept, MarkDone, Take};
+use super::batches::{self, ABANDONED, Accept, MarkDone, Shorten, Take};
 use super::recovery::Recover;
 use super::settle::Settle;
 use super::{column, number, read, read_or_none, write};
@@ -44,6 +44,10 @@ const CALL: &str = concat!(
 const OPEN: &str = concat!("SELECT ", columns!(), " FROM calls WHERE outcome IS NULL ORDER BY id");
 
 impl CallStore for PostgresStore {
+    fn release_former(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.release_former_epochs())
+    }
+
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         Box::pin(self.claim_epoch())
     }
@@ -73,6 +77,10 @@ impl CallStore for PostgresStore {
 
     fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>> {
         self.write(MarkDone(id))
+    }
+
+    fn shorten_batch(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Shorten(batch))
     }
 
     fn begin(&self, intent: Intent) -> BoxFuture<'_, Result<(), StoreError>> {
@@ -107,7 +115,8 @@ impl CallStore for PostgresStore {
         now_ms: i64,
         take_batches: bool,
     ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        self.write(Recover { epoch, now_ms, take_batches })
+        let own = self.claimed_epochs();
+        self.write(Recover { epoch, now_ms, take_batches, own })
     }
 }
 
@@ -151,6 +160,10 @@ impl Job for PutAside {
 
     fn epoch(&self) -> Option<u64> {
         Some(self.epoch)
+    }
+
+    fn outlives_outage(&self) -> bool {
+        true
     }
 
     fn pipelined_statement(&self) -> Option<&'static str> {

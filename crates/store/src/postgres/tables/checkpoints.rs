@@ -33,6 +33,10 @@ impl Job for Checkpoint {
         runs::durability(&self.run)
     }
 
+    fn outlives_outage(&self) -> bool {
+        true
+    }
+
     fn pipelined_statement(&self) -> Option<&'static str> {
         None
     }

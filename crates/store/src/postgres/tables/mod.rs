@@ -35,6 +35,29 @@ const NOTHING: &str = "SELECT";
 /// A job that writes nothing: it waits for the jobs before it.
 pub(super) struct NoOp;
 
+/// Writes nothing; committed after every earlier job, also after those that wait for the server.
+pub(super) struct Flush;
+
+impl Job for Flush {
+    type Answer = ();
+
+    fn durability(&self) -> Durability {
+        NoOp.durability()
+    }
+
+    fn outlives_outage(&self) -> bool {
+        true
+    }
+
+    fn pipelined_statement(&self) -> Option<&'static str> {
+        NoOp.pipelined_statement()
+    }
+
+    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
+        NoOp.run(tx)
+    }
+}
+
 impl Job for NoOp {
     type Answer = ();
 

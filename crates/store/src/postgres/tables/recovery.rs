@@ -42,6 +42,9 @@ pub(super) struct Recover {
     pub(super) epoch: u64,
     pub(super) now_ms: i64,
     pub(super) take_batches: bool,
+    /// Claims that this process has had and not released: if one has ended, this process could not
+    /// renew it.
+    pub(super) own: Vec<i64>,
 }
 
 impl Job for Recover {
@@ -94,7 +97,11 @@ impl Recover {
         let started_at = row.started_at.unwrap_or(row.facts.received_at);
         let intent = Intent { facts: row.facts, started_at, epoch };
         let repeatable = intent.is_repeatable();
-        let ended = Settle(Settlement::from_crash(intent, self.now_ms, epoch));
+        let ended = match self.own.contains(&column(epoch)) {
+            true => Settlement::from_outage(intent, self.now_ms, epoch),
+            false => Settlement::from_crash(intent, self.now_ms, epoch),
+        };
+        let ended = Settle(ended);
         let event = ended.write(tx).await?.then(|| AuditEvent::settled(&ended.0.record));
         Ok((call, repeatable, event))
     }

@@ -48,6 +48,10 @@ impl Job for Settle {
         Some(self.0.record.epoch)
     }
 
+    fn outlives_outage(&self) -> bool {
+        true
+    }
+
     fn pipelined_statement(&self) -> Option<&'static str> {
         Some(SETTLE)
     }

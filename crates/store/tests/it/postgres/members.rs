@@ -35,7 +35,7 @@ async fn operators_see_what_a_database_needs_and_who_works_on_it() {
     missing_migrations_are_refused_where_they_are_a_step_of_their_own(&server).await;
     a_role_without_the_right_to_create_tables_is_enough(&server).await;
     daemons_are_listed_with_their_heartbeat(&server).await;
-    a_daemon_opens_six_connections_at_most(&server).await;
+    a_daemon_opens_seven_connections_at_most(&server).await;
     figures_count_reads_commits_renewals_and_fenced_writes(&server).await;
 }
 
@@ -123,7 +123,7 @@ async fn daemons_are_listed_with_their_heartbeat(server: &PostgresServer) {
     assert_eq!(command.members().await.unwrap(), []);
 }
 
-async fn a_daemon_opens_six_connections_at_most(server: &PostgresServer) {
+async fn a_daemon_opens_seven_connections_at_most(server: &PostgresServer) {
     let url = server.database("pool");
     let store = open(&url).await;
     store.claim().await.unwrap();
@@ -136,7 +136,7 @@ async fn a_daemon_opens_six_connections_at_most(server: &PostgresServer) {
     }
     let open = "SELECT count(*) FROM pg_stat_activity WHERE datname = 'pool' AND application_name = 'toolcrib'";
     let connections: u32 = server.sql("postgres", open).parse().unwrap();
-    assert!((2..=6).contains(&connections), "{connections}");
+    assert!((2..=7).contains(&connections), "{connections}");
     let figures = store.figures().unwrap();
     assert_eq!((figures.pool_limit, figures.pool_in_use), (4, 0));
     assert!((1..=4).contains(&figures.pool_idle), "{figures:?}");

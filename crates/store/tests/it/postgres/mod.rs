@@ -5,6 +5,7 @@ mod conformance;
 mod connect;
 mod connection_loss;
 mod members;
+mod outage;
 mod performance;
 mod replicas;
 

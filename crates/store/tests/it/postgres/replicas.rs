@@ -11,7 +11,7 @@ use toolcrib_core::{
     StoredRun, WorkerState,
 };
 use toolcrib_core::{CallId, ConversationStore as _};
-use toolcrib_store::{PostgresStore, StoreOptions};
+use toolcrib_store::{PostgresStore, SharedOptions, StoreOptions};
 use toolcrib_testkit::conformance::{accepted, conversation, intent, question, run, settlement};
 use toolcrib_testkit::postgres_server::PostgresServer;
 
@@ -29,6 +29,53 @@ async fn replicas_share_a_database() {
     a_store_that_dies_is_taken_over_after_its_lease(&server).await;
     questions_and_runs_are_decided_once(&server).await;
     each_call_runs_at_most_once(&server).await;
+    the_next_process_of_an_instance_releases_what_the_former_left(&server).await;
+    a_call_of_this_process_was_cut_off_by_the_database(&server).await;
+}
+
+/// Found in review: a daemon that was killed and restarted waited for its own lease to expire.
+async fn the_next_process_of_an_instance_releases_what_the_former_left(server: &PostgresServer) {
+    let url = server.database("instances");
+    let of = async |instance: &str| {
+        let instance = Some(instance.to_owned());
+        let shared = SharedOptions { instance, ..SharedOptions::default() };
+        let options = StoreOptions { shared, ..StoreOptions::default() };
+        let lease = Duration::from_secs(3_600);
+        Arc::new(PostgresStore::connect_for(&url, options, lease).await.unwrap())
+    };
+    let (former, next, other) = (of("a").await, of("a").await, of("b").await);
+    let (left, elsewhere) = (former.claim().await.unwrap(), other.claim().await.unwrap());
+    let begun = intent(Effect::SideEffect, left);
+    former.begin(begun.clone()).await.unwrap();
+    let mine = next.claim().await.unwrap();
+    next.release_former().await.unwrap();
+    for (epoch, is_alive) in [(left, false), (elsewhere, true), (mine, true)] {
+        let state = next.worker(epoch).await.unwrap();
+        assert_eq!(matches!(state, WorkerState::Alive(_)), is_alive, "{epoch}: {state:?}");
+    }
+    let found = next.recover(mine, 5_000, true).await.unwrap();
+    assert_eq!(found.unknown, [begun.facts.call]);
+    let text = unknown_text(&next, begun.facts.call).await;
+    assert!(text.contains("the program ended"), "{text}");
+}
+
+/// Found in review: the model was told that the program had ended.
+async fn a_call_of_this_process_was_cut_off_by_the_database(server: &PostgresServer) {
+    let url = server.database("own");
+    let store = open_slow(&url).await;
+    let held = store.claim().await.unwrap();
+    let begun = intent(Effect::SideEffect, held);
+    store.begin(begun.clone()).await.unwrap();
+    pause(server, "own", held);
+    let again = store.claim().await.unwrap();
+    assert_eq!(store.recover(again, 5_000, true).await.unwrap().unknown, [begun.facts.call]);
+    let text = unknown_text(&store, begun.facts.call).await;
+    assert!(text.contains("the database was away") && !text.contains("program"), "{text}");
+}
+
+async fn unknown_text(store: &PostgresStore, call: CallId) -> String {
+    let stored = store.call(call).await.unwrap().unwrap();
+    stored.row.end.and_then(|end| end.message).unwrap()
 }
 
 /// How long a holder has to renew a lease that another store found expired.
