@@ -37,8 +37,9 @@ pub fn python_environment(state: &Path) -> VirtualEnv {
     VirtualEnv::new(state.join("python/environment"))
 }
 
-/// Builds the setup of Python from these settings: paths in `denied` and those that `masks` finds are
-/// hidden from code, processes run on `backend` or an own one, and scripts find tools with `search`.
+/// Builds the setup of Python from these settings: paths in `denied` and those that `masks` finds
+/// are hidden from code, processes run on `backend` or an own one, and scripts find tools with
+/// `search`.
 pub(crate) fn python_setup(
     settings: &PythonSettings,
     state: &Path,

@@ -486,8 +486,8 @@ impl Builder {
         self
     }
 
-    /// Identity of workspace, policy and tools: a stored call is carried out only in the environment
-    /// that it was asked in. Without it, the workspace folders are the identity.
+    /// Identity of workspace, policy and tools: a stored call is carried out only in the
+    /// environment that it was asked in. Without it, the workspace folders are the identity.
     #[must_use]
     pub fn environment(mut self, environment: String) -> Self {
         self.environment = Some(environment);

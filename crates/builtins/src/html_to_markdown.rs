@@ -1,8 +1,8 @@
 //! HTML to Markdown in linear time for any input.
 //!
-//! Elements that the page hides are left out. A small lexer then rewrites the page into well-nested HTML of known elements, at most
-//! [`MAX_DEPTH`] deep. Only that reaches the parser and the Markdown writer: both recurse, and
-//! their repair of broken nesting is quadratic.
+//! Elements that the page hides are left out. A small lexer then rewrites the page into well-nested
+//! HTML of known elements, at most [`MAX_DEPTH`] deep. Only that reaches the parser and the
+//! Markdown writer: both recurse, and their repair of broken nesting is quadratic.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;

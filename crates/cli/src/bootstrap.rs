@@ -39,7 +39,8 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))
 }
 
-/// Runs a command to its end. What still blocks in the background, such as an abandoned name lookup, is left behind.
+/// Runs a command to its end. What still blocks in the background, such as an abandoned name
+/// lookup, is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;
     let result = runtime.block_on(future);
@@ -61,7 +62,8 @@ pub(crate) async fn build_for_person(world: &WorkspaceArgs) -> Result<Toolcrib, 
     Ok(toolcrib)
 }
 
-/// Builds what is only looked at, with what is stored of it: the tools of agents too, in any current folder.
+/// Builds what is only looked at, with what is stored of it: the tools of agents too, in any
+/// current folder.
 pub(crate) async fn build_with_stores(world: &WorkspaceArgs) -> Result<Toolcrib, Failure> {
     let world = or_current_dir(world);
     let config = load_config(&world)?;
@@ -155,7 +157,8 @@ impl StoreKind {
     }
 }
 
-/// Names a database that several machines share, or [`IN_MEMORY`], in place of the file in the state folder. It may hold a password, so it is no option.
+/// Names a database that several machines share, or [`IN_MEMORY`], in place of the file in the
+/// state folder. It may hold a password, so it is no option.
 const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
 /// Nothing is kept longer than the process lives.
 const IN_MEMORY: &str = "memory:";
@@ -218,8 +221,8 @@ pub(crate) fn database_path() -> Result<PathBuf, Failure> {
     Ok(state_folder()?.join("toolcrib.db"))
 }
 
-/// Builds what is only looked at, with the switches that are stored. No call can run on it, so every current folder will do, and a database
-/// that is missing or cannot be used is ignored.
+/// Builds what is only looked at, with the switches that are stored. No call can run on it, so
+/// every current folder will do, and a database that is missing or cannot be used is ignored.
 pub(crate) async fn inspect(world: &WorkspaceArgs, json: bool) -> Result<Toolcrib, Failure> {
     Ok(inspect_builder(world, json)?.build().await?)
 }
@@ -266,7 +269,8 @@ pub(crate) fn root_args(world: &WorkspaceArgs) -> Vec<PathBuf> {
     world.workspace.iter().chain(&world.root).cloned().collect()
 }
 
-/// Builds what calls run on that may have to wait for a person: another process knows then how to go on with them.
+/// Builds what calls run on that may have to wait for a person: another process knows then how to
+/// go on with them.
 pub(crate) async fn build_for_calls(
     world: &WorkspaceArgs,
     on_ask: Option<OnAsk>,
@@ -339,7 +343,8 @@ pub(crate) async fn build_without_rules(
     Ok(Toolcrib::builder(settings_without_rules(world, config)?).for_agents().build().await?)
 }
 
-/// The settings that these words and the configuration come to, with the rules of all layers. The roots are taken as they are.
+/// The settings that these words and the configuration come to, with the rules of all layers. The
+/// roots are taken as they are.
 pub(crate) fn settings(world: &WorkspaceArgs, config: &Config) -> Result<Settings, Failure> {
     let rules = rule_layers::load_rules(world.root.first().map(PathBuf::as_path), config)?;
     Ok(Settings { rules, ..settings_without_rules(world, config)? })
@@ -402,7 +407,8 @@ fn sandbox_confines(config: &Config) -> ProgramPolicy {
     ProgramPolicy { state_folders: own, userland, shell: config.shell.target, ..confines }
 }
 
-/// The Linux userland of this person, whether it is installed or not; `None` = there is no place for it.
+/// The Linux userland of this person, whether it is installed or not; `None` = there is no place
+/// for it.
 pub(crate) fn userland(config: &Config) -> Option<Userland> {
     let home = config.to_confines(sandbox_home(), &Env::from_process()).home?;
     Some(Userland::new(userland_folder()?, home))
@@ -441,7 +447,8 @@ pub(crate) fn desktop_opener() -> Option<Opener> {
     Some(Opener { program: program.into(), env })
 }
 
-/// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of the XDG convention, where people see it.
+/// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of
+/// the XDG convention, where people see it.
 pub(crate) fn sandbox_home() -> Option<PathBuf> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Some(PathBuf::from(home).join("home"));
@@ -468,7 +475,8 @@ pub(crate) fn python_variables() -> Vec<(OsString, OsString)> {
     names.iter().filter_map(|name| Some(((*name).into(), env::var_os(name)?))).collect()
 }
 
-/// The configuration of all layers, in the first root of this world. What people should know of it is said once.
+/// The configuration of all layers, in the first root of this world. What people should know of it
+/// is said once.
 pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     let config = config::load(&Env::from_process(), world.root.first().map(PathBuf::as_path))?;
     let remarks = config.remarks.iter().cloned().chain(config.overruled_warning(world.policy));
@@ -562,14 +570,16 @@ impl fmt::Display for UnknownMatcher {
     }
 }
 
-/// Says which hooks will probably never run for a slip of the pen. A name like no other may be that of a tool of another workspace.
+/// Says which hooks will probably never run for a slip of the pen. A name like no other may be that
+/// of a tool of another workspace.
 pub(crate) fn warn_misspelled_hooks(toolcrib: &Toolcrib, config: &Config) {
     let unknown = unknown_matchers(toolcrib, config);
     let slips = unknown.iter().filter(|matcher| matcher.near.is_some());
     slips.for_each(|matcher| output::warn_once(&matcher.to_string()));
 }
 
-/// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the tool that was meant would be open.
+/// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the
+/// tool that was meant would be open.
 pub(crate) fn check_tools(toolcrib: &Toolcrib, config: &Config) -> Result<(), Failure> {
     check_tool_names(toolcrib, config, &toolcrib.rules())
 }
@@ -590,7 +600,8 @@ pub(crate) fn check_tool_names(
     }
 }
 
-/// Waits until hooks were told of everything that has happened, and says what went wrong with them: before a process ends.
+/// Waits until hooks were told of everything that has happened, and says what went wrong with them:
+/// before a process ends.
 pub(crate) async fn flush_hooks(toolcrib: &Toolcrib) {
     toolcrib.flush_hooks().await.iter().for_each(|remark| output::warn_once(remark));
 }
@@ -600,7 +611,8 @@ pub(crate) fn open_vault() -> Result<Vault, Failure> {
     Ok(Vault::in_folder(state_folder()?.join("vault")))
 }
 
-/// Keeps secrets out of what is written down where no tools are at hand: every configured value counts as one.
+/// Keeps secrets out of what is written down where no tools are at hand: every configured value
+/// counts as one.
 pub(crate) fn sealing() -> Result<Sealing, Failure> {
     let (env, vault) = (Env::from_process(), open_vault()?);
     let config = config::load(&env, None)?;
@@ -622,8 +634,8 @@ fn locale() -> Option<String> {
     (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
 }
 
-/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a workspace is unknown: its
-/// tools never count as harmless, unless the owner trusts it.
+/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a
+/// workspace is unknown: its tools never count as harmless, unless the owner trusts it.
 fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
     let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
     let workspace = world.root.first().map(|root| {
@@ -638,7 +650,8 @@ fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
         let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };
         ToolFolder::new(id, path)
     });
-    // The first that has a name keeps it: a workspace cannot take the place of what the person brought.
+    // The first that has a name keeps it: a workspace cannot take the place of what the person
+    // brought.
     own.into_iter().chain(named).chain(workspace).collect()
 }
 
@@ -674,7 +687,8 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     folders
 }
 
-/// Skills that were taken over from MCP servers, in a folder for each server, so that no server replaces the skills of another.
+/// Skills that were taken over from MCP servers, in a folder for each server, so that no server
+/// replaces the skills of another.
 pub(crate) fn server_skills(config: &Path) -> PathBuf {
     config.join("server-skills")
 }
@@ -694,7 +708,8 @@ fn skills_of_servers(config: &Path) -> Vec<Folder> {
         .collect()
 }
 
-/// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.
+/// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the
+/// configuration folder of the XDG convention.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Some(PathBuf::from(home));
@@ -714,7 +729,8 @@ pub(crate) fn resolve_roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> 
     Ok(current.paths().map(Path::to_path_buf).collect())
 }
 
-/// Where artifacts and undo journals are kept: `$TOOLCRIB_HOME`, else the state folder of the XDG convention.
+/// Where artifacts and undo journals are kept: `$TOOLCRIB_HOME`, else the state folder of the XDG
+/// convention.
 pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Ok(PathBuf::from(home).join("state"));

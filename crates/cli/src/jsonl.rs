@@ -10,8 +10,8 @@ use crate::output::Failure;
 /// Longest line that is read; a longer one is answered with an error and skipped.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Answers every line of standard input. A line that cannot be read or answered gets its error, the next one is read, and the filter ends
-/// with the exit code of a usage error.
+/// Answers every line of standard input. A line that cannot be read or answered gets its error, the
+/// next one is read, and the filter ends with the exit code of a usage error.
 pub(crate) fn run_filter<T: DeserializeOwned>(
     answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
 ) -> Result<u8, Failure> {
@@ -59,7 +59,8 @@ pub(crate) fn run_filter_with<T: DeserializeOwned>(
     Ok(code)
 }
 
-/// Reads up to and with the line break; `false` = the line was too long, and what was read of it is cut.
+/// Reads up to and with the line break; `false` = the line was too long, and what was read of it is
+/// cut.
 fn read_line(input: &mut impl io::BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let read = io::Read::take(&mut *input, LINE_BYTES as u64).read_until(b'\n', line)?;
     if read < LINE_BYTES || line.ends_with(b"\n") {

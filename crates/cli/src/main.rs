@@ -1,4 +1,5 @@
-//! The binary: words of the command line in, exit code out. Everything else is in the crates under it.
+//! The binary: words of the command line in, exit code out. Everything else is in the crates under
+//! it.
 
 mod backup;
 mod bootstrap;

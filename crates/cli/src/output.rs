@@ -1,4 +1,5 @@
-//! What comes from standard input, and what goes to standard output and standard error: data on the one, everything else on the other.
+//! What comes from standard input, and what goes to standard output and standard error: data on the
+//! one, everything else on the other.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -112,7 +113,8 @@ pub(crate) fn print_failure(failure: &Failure, as_json: bool) {
     }
 }
 
-/// Reads standard input to its end. A person who only typed the command would wait forever without a message.
+/// Reads standard input to its end. A person who only typed the command would wait forever without
+/// a message.
 pub(crate) fn read_stdin() -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         eprint_line("toolcrib: reading from the terminal; end the input with Ctrl-D");
@@ -145,7 +147,8 @@ pub(crate) fn print_json(value: &Value, as_json: bool) -> io::Result<()> {
     print_line(&text)
 }
 
-/// Says something beside the data. A reader of these words that went away, such as `head`, does not stop the work.
+/// Says something beside the data. A reader of these words that went away, such as `head`, does not
+/// stop the work.
 pub(crate) fn eprint_line(text: &str) {
     let _ = writeln!(io::stderr(), "{}", masked(text));
 }

@@ -11,7 +11,8 @@ use crate::bootstrap;
 use crate::config::{Config, Env};
 use crate::output::Failure;
 
-/// The rules of the operator of the machine. They are always read: nothing that a caller sets leaves them out.
+/// The rules of the operator of the machine. They are always read: nothing that a caller sets
+/// leaves them out.
 const MANAGED: &str = "/etc/toolcrib/rules.toml";
 /// Names one more file of such rules, which has to be there.
 const MANAGED_VARIABLE: &str = "TOOLCRIB_MANAGED_RULES";
@@ -57,7 +58,8 @@ pub(crate) fn load_rules(workspace: Option<&Path>, config: &Config) -> Result<Ru
     Ok(rule_files::compile_files(&list_rule_files(workspace, config))?)
 }
 
-/// Refuses a slip of the pen in the name of a tool that is to be denied or asked about: the tool that was meant would be open.
+/// Refuses a slip of the pen in the name of a tool that is to be denied or asked about: the tool
+/// that was meant would be open.
 ///
 /// # Errors
 /// Exit code 3, with the name that was probably meant.
@@ -72,7 +74,8 @@ pub(crate) fn check_names(rules: &RuleSet, toolcrib: &Toolcrib) -> Result<(), Fa
     if faults.is_empty() { Ok(()) } else { Err(RulesError::Refused(faults).into()) }
 }
 
-/// Whether a rule names a tool that is not there, and that is nearly one that is. A name like no other may be that of a tool to come.
+/// Whether a rule names a tool that is not there, and that is nearly one that is. A name like no
+/// other may be that of a tool to come.
 pub(crate) fn is_misspelled_name(fault: &RuleError) -> bool {
     fault.what.contains("did you mean")
 }

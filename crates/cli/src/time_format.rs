@@ -6,8 +6,8 @@ use jiff::fmt::friendly::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A moment in milliseconds since 1970: an age (`90m`, `2h`, `3d`, `1w`), a date (its beginning), or a date and time, local unless it says
-/// otherwise.
+/// A moment in milliseconds since 1970: an age (`90m`, `2h`, `3d`, `1w`), a date (its beginning),
+/// or a date and time, local unless it says otherwise.
 ///
 /// # Errors
 /// In words for people, with the text.
@@ -52,7 +52,8 @@ fn format_in_zone(ms: i64, zone: TimeZone) -> String {
         .unwrap_or_else(|_| "-".to_owned())
 }
 
-/// How long ago something was, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. What lies ahead, by a clock that was put back, is `0 s`.
+/// How long ago something was, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. What lies ahead,
+/// by a clock that was put back, is `0 s`.
 pub(crate) fn format_age(ms: i64, now_ms: i64) -> String {
     let seconds = now_ms.saturating_sub(ms).max(0) / 1000;
     match seconds {

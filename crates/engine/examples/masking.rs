@@ -1,4 +1,5 @@
-//! What masking costs: 20 secrets over a text of 1 MB, whole and as a stream. `cargo run --release --example masking`.
+//! What masking costs: 20 secrets over a text of 1 MB, whole and as a stream. `cargo run --release
+//! --example masking`.
 #![expect(clippy::print_stdout, reason = "it is for people")]
 
 use std::time::Instant;

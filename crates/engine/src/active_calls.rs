@@ -26,7 +26,8 @@ pub struct RunningCall {
     pub started_at_ms: i64,
 }
 
-/// Parts of the table, so that calls of several threads do not wait for each other: more than this machine is likely to have cores.
+/// Parts of the table, so that calls of several threads do not wait for each other: more than this
+/// machine is likely to have cores.
 const SHARDS: usize = 16;
 
 /// One call.

@@ -1,5 +1,6 @@
-//! Arguments by reference: `{"$artifact": "art_…"}` stands for the text of a stored result, at any depth, so that large data need not pass
-//! through a model. People and hashes see the reference, which is a hash of the content; the tool gets the text.
+//! Arguments by reference: `{"$artifact": "art_…"}` stands for the text of a stored result, at any
+//! depth, so that large data need not pass through a model. People and hashes see the reference,
+//! which is a hash of the content; the tool gets the text.
 
 use serde_json::Value;
 use toolcrib_core::{ArtifactRef, ArtifactStore, ErrorType, ToolError, defaults};
@@ -22,11 +23,12 @@ pub(crate) fn contains(value: &Value) -> bool {
     }
 }
 
-/// The same value with the text of each artifact in place of its reference. A parameter that is no string reads the text as JSON, as
-/// it does with any other string.
+/// The same value with the text of each artifact in place of its reference. A parameter that is no
+/// string reads the text as JSON, as it does with any other string.
 ///
 /// # Errors
-/// `validation_error` for a reference that is not a text, names nothing of this owner, or is too large to be an argument.
+/// `validation_error` for a reference that is not a text, names nothing of this owner, or is too
+/// large to be an argument.
 pub(crate) fn resolve(
     value: Value,
     store: &dyn ArtifactStore,

@@ -1,4 +1,5 @@
-//! Long results: written piece by piece into an artifact, with both ends kept for the model. And how far a call is, for who watches.
+//! Long results: written piece by piece into an artifact, with both ends kept for the model. And
+//! how far a call is, for who watches.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -34,7 +35,8 @@ impl Streams for ArtifactStreams {
             run: call.run,
             conversation: call.context.conversation.clone(),
         };
-        // Without an artifact the model still gets both ends: a full disk must not lose a result that was computed.
+        // Without an artifact the model still gets both ends: a full disk must not lose a result
+        // that was computed.
         let writer = self.artifacts.create(new).ok();
         Box::new(Stream {
             ends: HeadTail::new(self.chars.load(Ordering::Relaxed)),

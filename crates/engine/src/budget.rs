@@ -74,7 +74,8 @@ impl Budget {
         self.tokens.fetch_sub(tokens, Ordering::AcqRel);
     }
 
-    /// Adds tokens that were spent whether there was room or not; the error names the cap that is now exceeded.
+    /// Adds tokens that were spent whether there was room or not; the error names the cap that is
+    /// now exceeded.
     pub(crate) fn charge_tokens(&self, tokens: u64) -> Result<(), BudgetShortfall> {
         let mut result = Ok(());
         for budget in self.chain() {
@@ -137,7 +138,8 @@ fn raise(counter: &AtomicU64, amount: u64, limit: Option<u64>) -> Result<(), u64
         .map_err(|_| limit)
 }
 
-/// One call's share. Dropped without [`Reservation::settle`] it is given back: the call did not run.
+/// One call's share. Dropped without [`Reservation::settle`] it is given back: the call did not
+/// run.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<Budget>,

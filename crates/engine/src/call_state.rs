@@ -2,10 +2,10 @@
 //!
 //! A call consists of two parts:
 //!
-//! - its *phase* (`stage/phase.rs`) says how far it has come and owns what the next stages need: the
-//!   tool, the arguments, the assessment. Stages take a phase by value and return the next one, so
-//!   a wrong order of stages does not compile, and no stage unwraps what an earlier one should have
-//!   set.
+//! - its *phase* (`stage/phase.rs`) says how far it has come and owns what the next stages need:
+//!   the tool, the arguments, the assessment. Stages take a phase by value and return the next one,
+//!   so a wrong order of stages does not compile, and no stage unwraps what an earlier one should
+//!   have set.
 //! - [`CallState`], this file, lives as long as the call and is passed to every stage as `&mut`. It
 //!   has what must be there in *every* phase: the identity of the call, what is to be released, and
 //!   [`CallFacts`], which the trace, the events and the one outcome tell of the call. Facts are

@@ -202,7 +202,8 @@ impl ChildCalls {
     }
 }
 
-/// Ends a question that no task waits for any more; if an approver was faster, their decision holds. `None` = it could not be stored.
+/// Ends a question that no task waits for any more; if an approver was faster, their decision
+/// holds. `None` = it could not be stored.
 async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option<DecisionRecord> {
     let over = DecisionRecord::expiry(engine.clock.now_ms());
     match engine.approvals.decide(question, over.clone()).await.ok()? {
@@ -211,7 +212,8 @@ async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option
     }
 }
 
-/// A question that a script waits for in place. Dropped, it is closed, and its call has its outcome: no task is left to resume it.
+/// A question that a script waits for in place. Dropped, it is closed, and its call has its
+/// outcome: no task is left to resume it.
 struct OpenQuestion<'a> {
     engine: &'a Arc<EngineInner>,
     id: Option<ApprovalId>,
@@ -276,7 +278,8 @@ impl ChildInvoker for ChildCalls {
     }
 }
 
-/// Waits for a running call within its time; people are waited for beside that. `None` = its time is over.
+/// Waits for a running call within its time; people are waited for beside that. `None` = its time
+/// is over.
 pub(crate) async fn with_timeout<T>(
     mut running: Pin<&mut (impl Future<Output = T> + Send)>,
     time: Duration,

@@ -1,4 +1,5 @@
-//! Concurrency keys: calls that hold the same key share it or wait for each other, in the order they asked.
+//! Concurrency keys: calls that hold the same key share it or wait for each other, in the order
+//! they asked.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +31,8 @@ enum Guard {
 impl ConcurrencyLocks {
     /// Waits for all of these keys in one global order, so that no two calls wait for each other.
     pub(crate) async fn acquire_all(&self, mut keys: Vec<(String, Access)>) -> Vec<KeyLock> {
-        // Exclusive comes after shared, and the later of two entries of one key is the one that is kept.
+        // Exclusive comes after shared, and the later of two entries of one key is the one that is
+        // kept.
         keys.sort();
         keys.reverse();
         keys.dedup_by(|a, b| a.0 == b.0);

@@ -56,7 +56,8 @@ impl Engine {
         Arc::clone(&self.inner.registry) as Arc<dyn Catalog>
     }
 
-    /// Says what an open run has used, without keeping the engine alive: for tools, which the engine holds.
+    /// Says what an open run has used, without keeping the engine alive: for tools, which the
+    /// engine holds.
     #[must_use]
     pub fn usage_of_runs(&self) -> Arc<dyn Fn(RunId) -> Option<RunUsage> + Send + Sync> {
         let inner = Arc::downgrade(&self.inner);
@@ -81,11 +82,12 @@ impl Engine {
         self.inner.tools_enabled()
     }
 
-    /// Puts one switch into force, or with `None` its default; what is stored stays as it is. What is above a tool leaves the tool's own
-    /// switch alone.
+    /// Puts one switch into force, or with `None` its default; what is stored stays as it is. What
+    /// is above a tool leaves the tool's own switch alone.
     ///
     /// # Errors
-    /// `validation_error` for a state that it cannot have; for a tool as [`Catalog::set_tool_state`].
+    /// `validation_error` for a state that it cannot have; for a tool as
+    /// [`Catalog::set_tool_state`].
     pub fn set_switch(
         &self,
         switched: &SwitchTarget,
@@ -106,8 +108,9 @@ impl Engine {
         }
     }
 
-    /// Makes the switches in force those that are stored now: including changes by other processes. Running calls see them at their next
-    /// step. Whether anything is another than before; where nothing is, or none are stored, this costs one look into the store at most.
+    /// Makes the switches in force those that are stored now: including changes by other processes.
+    /// Running calls see them at their next step. Whether anything is another than before; where
+    /// nothing is, or none are stored, this costs one look into the store at most.
     ///
     /// # Errors
     /// What the store says; then nothing is changed.
@@ -118,7 +121,8 @@ impl Engine {
         }
     }
 
-    /// Switches a group: off takes its tools out of every view, ask asks about every call of them. Their own switches stay as they are.
+    /// Switches a group: off takes its tools out of every view, ask asks about every call of them.
+    /// Their own switches stay as they are.
     pub fn set_group_state(&self, group: &str, state: SwitchState) {
         self.inner.registry.switch(&SwitchTarget::Group(group.to_owned()), Some(state));
     }
@@ -140,12 +144,14 @@ impl Engine {
             .switch(&SwitchTarget::Feature(feature.to_owned()), Some(enabled.into()));
     }
 
-    /// Puts another policy into force, all of it at once: for every call that is received from now on, in runs that are at work too. Every
-    /// registered tool is set up by the new settings, every view is made anew, secrets are added.
+    /// Puts another policy into force, all of it at once: for every call that is received from now
+    /// on, in runs that are at work too. Every registered tool is set up by the new settings, every
+    /// view is made anew, secrets are added.
     ///
-    /// A call is judged by the one policy that was in force when it was received, to its end, so that what a person was asked and what ran
-    /// follow from the same rules. Only what the new policy denies, or what was switched off meanwhile, is refused right before a call runs
-    /// that has waited for a person or its turn.
+    /// A call is judged by the one policy that was in force when it was received, to its end, so
+    /// that what a person was asked and what ran follow from the same rules. Only what the new
+    /// policy denies, or what was switched off meanwhile, is refused right before a call runs that
+    /// has waited for a person or its turn.
     pub fn reconfigure(&self, policy: Policy) {
         let inner = &self.inner;
         inner.secrets.add(policy.secrets.iter().map(String::as_str));
@@ -165,14 +171,16 @@ impl Engine {
         self.inner.active_calls.running()
     }
 
-    /// Calls that were received and have not ended: those at work, and those that wait for a person or their turn in this process.
+    /// Calls that were received and have not ended: those at work, and those that wait for a person
+    /// or their turn in this process.
     #[must_use]
     pub fn active_call_count(&self) -> u64 {
         self.inner.active_calls.count()
     }
 
-    /// Stops one call in any stage: a tool that has not started does not start, a running one is cancelled. Its outcome is
-    /// `cancelled`, with the warning that it may have taken effect where that is so. `false` = no such call is here.
+    /// Stops one call in any stage: a tool that has not started does not start, a running one is
+    /// cancelled. Its outcome is `cancelled`, with the warning that it may have taken effect where
+    /// that is so. `false` = no such call is here.
     pub fn cancel_call(&self, call: CallId) -> bool {
         self.inner.active_calls.cancel(call)
     }
@@ -188,7 +196,8 @@ impl Engine {
         own.insert(agent.to_owned(), preset);
     }
 
-    /// Begins to work on calls, if it has not yet: its number in the call store. The first call would do the same.
+    /// Begins to work on calls, if it has not yet: its number in the call store. The first call
+    /// would do the same.
     ///
     /// # Errors
     /// What the store says.
@@ -196,8 +205,9 @@ impl Engine {
         self.inner.claim().await
     }
 
-    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches that were asked in the environment of this engine
-    /// are among it, and are to be [finished](Self::finish); others stay for an engine of theirs.
+    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches that
+    /// were asked in the environment of this engine are among it, and are to be
+    /// [finished](Self::finish); others stay for an engine of theirs.
     ///
     /// # Errors
     /// What the store says.
@@ -242,8 +252,9 @@ impl Engine {
         environment::obstacle(&self.inner, waiting)
     }
 
-    /// Does something with the call store under this engine's number in it. Where another process has taken the claim over, because its lease ran
-    /// out while the process was paused, nothing was done, and it is done again under a new number.
+    /// Does something with the call store under this engine's number in it. Where another process
+    /// has taken the claim over, because its lease ran out while the process was paused, nothing
+    /// was done, and it is done again under a new number.
     ///
     /// # Errors
     /// What the store says.
@@ -265,8 +276,9 @@ impl Engine {
         }
     }
 
-    /// Accepts a batch and answers at once: from here on each of its calls gets its one outcome, after a restart too. The ids of its calls
-    /// are those to look for; under a key that was used before, those of the first batch.
+    /// Accepts a batch and answers at once: from here on each of its calls gets its one outcome,
+    /// after a restart too. The ids of its calls are those to look for; under a key that was used
+    /// before, those of the first batch.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -274,7 +286,8 @@ impl Engine {
         idempotency::submit(&self.inner, batch, key).await
     }
 
-    /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs twice.
+    /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs
+    /// twice.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -282,7 +295,8 @@ impl Engine {
         idempotency::invoke_once(&self.inner, batch, key).await
     }
 
-    /// The same, and says what was accepted before it has run: from then on each of its calls gets its one outcome, after a restart too.
+    /// The same, and says what was accepted before it has run: from then on each of its calls gets
+    /// its one outcome, after a restart too.
     ///
     /// # Errors
     /// As [`invoke_once`](Self::invoke_once); where nothing was told, nothing runs.
@@ -295,8 +309,9 @@ impl Engine {
         idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
-    /// What would become of these calls: through the same stages as a real call, up to policy. Nothing runs, no approver is asked, no observer is notified, and
-    /// nothing is recorded. Guards are asked; the repeat guard and the budget are not.
+    /// What would become of these calls: through the same stages as a real call, up to policy.
+    /// Nothing runs, no approver is asked, no observer is notified, and nothing is recorded. Guards
+    /// are asked; the repeat guard and the budget are not.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
         dry_run::run(Arc::clone(&self.inner), batch).await
     }
@@ -342,7 +357,8 @@ impl Engine {
         self.inner.received.load(Ordering::Relaxed)
     }
 
-    /// Waits until observers were told of everything so far; the number of events that were dropped because they were too slow.
+    /// Waits until observers were told of everything so far; the number of events that were dropped
+    /// because they were too slow.
     pub async fn flush_observers(&self) -> u64 {
         self.inner.observers.flush().await;
         self.inner.observers.dropped_events()

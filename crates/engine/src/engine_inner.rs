@@ -91,7 +91,8 @@ impl EngineInner {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are gone left open is dealt with first.
+    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are
+    /// gone left open is dealt with first.
     pub(crate) async fn claim(&self) -> Result<u64, StoreError> {
         if self.epoch() > 0 {
             return Ok(self.epoch());
@@ -111,7 +112,8 @@ impl EngineInner {
         Ok(self.epoch())
     }
 
-    /// Does something under the claim. If another process has taken the claim over, nothing was done, and it is repeated under a new claim.
+    /// Does something under the claim. If another process has taken the claim over, nothing was
+    /// done, and it is repeated under a new claim.
     pub(crate) async fn under_claim<T, F>(
         &self,
         act: impl Fn(u64) -> F + Send,
@@ -145,7 +147,8 @@ impl EngineInner {
         }
     }
 
-    /// Another process took the claim over, because its lease was not renewed in time: the next call makes a new claim.
+    /// Another process took the claim over, because its lease was not renewed in time: the next
+    /// call makes a new claim.
     pub(crate) fn lost_claim(&self, epoch: u64) {
         let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }
@@ -159,7 +162,8 @@ impl EngineInner {
         own.get(agent).copied().unwrap_or(settings.preset)
     }
 
-    /// Whether any tool may run at all now: neither the switch nor the brake is against it. Asked anew each time.
+    /// Whether any tool may run at all now: neither the switch nor the brake is against it. Asked
+    /// anew each time.
     pub(crate) fn tools_enabled(&self) -> bool {
         self.registry.tools_enabled()
             && !self.kill_switch.as_ref().is_some_and(|brake| brake.is_engaged())

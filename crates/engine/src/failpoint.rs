@@ -1,4 +1,5 @@
-//! Places where a test can end the process: what is left behind there is what a crash leaves behind (reliability 3, K1 to K9).
+//! Places where a test can end the process: what is left behind there is what a crash leaves behind
+//! (reliability 3, K1 to K9).
 //!
 //! Without the feature `failpoints` a place is nothing at all.
 

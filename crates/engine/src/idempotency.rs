@@ -1,4 +1,5 @@
-//! Batches that are accepted before they run: stored first, so that they survive a restart, and under a key at most once.
+//! Batches that are accepted before they run: stored first, so that they survive a restart, and
+//! under a key at most once.
 
 use std::sync::Arc;
 
@@ -117,7 +118,8 @@ pub(crate) async fn submit(
     Ok(submitted)
 }
 
-/// Accepts a batch, says what it is, and then gives its answers: that it is accepted is known before it has run.
+/// Accepts a batch, says what it is, and then gives its answers: that it is accepted is known
+/// before it has run.
 pub(crate) async fn accept_once(
     engine: &Arc<EngineInner>,
     batch: Batch,
@@ -146,8 +148,8 @@ pub(crate) async fn invoke_once(
     }
 }
 
-/// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this process stood still beyond its lease: the
-/// the current owner of the claim answers.
+/// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this
+/// process stood still beyond its lease: the the current owner of the claim answers.
 async fn answers(
     engine: &Arc<EngineInner>,
     BatchAcceptance { first, is_local: is_ours, .. }: BatchAcceptance,
@@ -273,8 +275,8 @@ fn args(args: &RawArgs) -> serde_json::Value {
     }
 }
 
-/// Begins the work of a batch, on a task of its own, so that it continues when the caller disconnects. If it is at work here, this waits for
-/// the same answers.
+/// Begins the work of a batch, on a task of its own, so that it continues when the caller
+/// disconnects. If it is at work here, this waits for the same answers.
 fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     let mut at_work = engine.active_batches.lock();
     let answers = at_work.entry(accepted.id).or_insert_with(|| {
@@ -285,8 +287,8 @@ fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     answers.clone()
 }
 
-/// Runs an accepted batch. Recorded calls are always looked up first: the process that stored the batch may find that another one that sent the
-/// same a moment later has already done it.
+/// Runs an accepted batch. Recorded calls are always looked up first: the process that stored the
+/// batch may find that another one that sent the same a moment later has already done it.
 async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
     if !environment::is_own(&engine, &accepted.batch) {
@@ -299,14 +301,16 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
         let epoch = engine.epoch();
         let batch = Batch { is_replay: true, ..accepted.batch.clone() };
         let answers = invoke::run(Arc::clone(&engine), batch, None, None).await;
-        // A call that could not be recorded, or runs elsewhere, keeps its batch open for recovery after a crash.
+        // A call that could not be recorded, or runs elsewhere, keeps its batch open for recovery
+        // after a crash.
         if is_done(&engine, &accepted).await == Ok(true) {
             // Not written, it is only looked through once more after a restart.
             let _ = engine.calls.finish_batch(accepted.id).await;
             shorten(&engine, accepted).await;
             return answers.into();
         }
-        // This process may have been taken for dead meanwhile; what it did then is not recorded, and is looked at anew.
+        // This process may have been taken for dead meanwhile; what it did then is not recorded,
+        // and is looked at anew.
         let was_taken_for_dead = epoch > 0 && engine.epoch() != epoch;
         if !was_taken_for_dead || !is_ours(&engine, &accepted).await.unwrap_or(false) {
             return answers.into();

@@ -1,10 +1,10 @@
 //! The engine: the registry with its views, and the pipeline that every call passes.
 //!
-//! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them: receive,
-//! switch, resolve, decode, repeat, guard, assess, gates, budget, approve, admit, intent, run, shape,
-//! settle. How far a call has come is a type (`stage/phase.rs`), so that no other order compiles.
-//! `invoke.rs` is the entry for every batch; `resume/` continues calls after a decision or an
-//! interruption.
+//! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them:
+//! receive, switch, resolve, decode, repeat, guard, assess, gates, budget, approve, admit, intent,
+//! run, shape, settle. How far a call has come is a type (`stage/phase.rs`), so that no other order
+//! compiles. `invoke.rs` is the entry for every batch; `resume/` continues calls after a decision
+//! or an interruption.
 //!
 //! Invariants, each with its tests in `tests/it/invariants.rs`
 //! 1. One outcome per call in every case: refused, cancelled, crashed, dropped.
@@ -13,8 +13,8 @@
 //! 4. An error in policy denies; an error in observation never blocks.
 //! 5. Calls made by a script pass the same stages with their parent's budget.
 //!
-//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`; the
-//! in-memory forms are here.
+//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`;
+//! the in-memory forms are here.
 
 mod active_batches;
 mod active_calls;

@@ -30,8 +30,8 @@ impl Run {
         Arc::clone(&self.labels.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Something was read. What a child run has read goes back to its parents as a result, so they have read it too.
-    /// `true` = this run had not the label before.
+    /// Something was read. What a child run has read goes back to its parents as a result, so they
+    /// have read it too. `true` = this run had not the label before.
     pub(crate) fn raise(&self, label: Label, by: &LabelSource) -> bool {
         let mut labels = self.labels.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = labels.get(label).is_none();

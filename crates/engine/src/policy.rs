@@ -21,7 +21,8 @@ pub struct Policy {
     pub permissions: Arc<dyn Permissions>,
     /// The guard hooks, in their order.
     pub guards: Vec<Arc<dyn Guard>>,
-    /// Values that are masked everywhere. Those of a policy before stay masked: they are in what was read with it.
+    /// Values that are masked everywhere. Those of a policy before stay masked: they are in what
+    /// was read with it.
     pub secrets: Vec<String>,
 }
 

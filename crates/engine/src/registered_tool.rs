@@ -75,8 +75,8 @@ impl RegisteredTool {
 /// No attempt of any tool runs longer.
 const MAX_TOOL_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// Configured values that are masked everywhere: all but those of a key that the tool declares as not
-/// secret.
+/// Configured values that are masked everywhere: all but those of a key that the tool declares as
+/// not secret.
 fn secrets_of<'a>(
     spec: &'a ToolSpec,
     config: &'a HashMap<String, String>,

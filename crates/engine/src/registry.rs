@@ -1,4 +1,5 @@
-//! The registry: sources that load and unload, unique names, switches, and the views that callers get.
+//! The registry: sources that load and unload, unique names, switches, and the views that callers
+//! get.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -55,7 +56,8 @@ impl Registry {
         Arc::clone(&self.read().policy)
     }
 
-    /// Puts another policy into force, with every tool set up as it says. Calls at work keep the tools that they began with.
+    /// Puts another policy into force, with every tool set up as it says. Calls at work keep the
+    /// tools that they began with.
     pub(crate) fn reconfigure(&self, policy: Arc<ActivePolicy>) {
         self.update(|state| {
             for (_, tools) in &mut state.sources {
@@ -89,7 +91,8 @@ impl Registry {
         self.update(|all| all.switches.set(switched, state));
     }
 
-    /// Makes these the switches, in place of all that were set before; whether anything is another than before.
+    /// Makes these the switches, in place of all that were set before; whether anything is another
+    /// than before.
     pub(crate) fn replace_switches(&self, switches: Switches) -> bool {
         if self.read().switches == switches {
             return false;
@@ -143,7 +146,8 @@ impl Registry {
         seen
     }
 
-    /// The entries of a source, checked. What is wrong with a tool fails its source, unless that is remote: then it is a row.
+    /// The entries of a source, checked. What is wrong with a tool fails its source, unless that is
+    /// remote: then it is a row.
     fn prepare(
         &self,
         source: &Arc<str>,

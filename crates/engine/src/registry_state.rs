@@ -32,7 +32,8 @@ impl RegistryState {
         self.find(name).or_else(|| self.find(&remote_spelling(name)?))
     }
 
-    /// What a person says of the tool, or else the settings, or else the definition. A tool with a master has no switch of its own.
+    /// What a person says of the tool, or else the settings, or else the definition. A tool with a
+    /// master has no switch of its own.
     pub(crate) fn own_state(&self, tool: &RegisteredTool) -> SwitchState {
         let spec = tool.spec();
         if tool.off_for_good {

@@ -1,4 +1,5 @@
-//! The repeat guard of a run: the third identical batch, the third turn of a cycle, or the same error three times.
+//! The repeat guard of a run: the third identical batch, the third turn of a cycle, or the same
+//! error three times.
 
 use std::collections::VecDeque;
 
@@ -31,7 +32,8 @@ struct LastError {
 }
 
 impl RepeatGuard {
-    /// Looks at the next batch before it runs, and remembers it. `tools` are the hashes of the names in it.
+    /// Looks at the next batch before it runs, and remembers it. `tools` are the hashes of the
+    /// names in it.
     pub(crate) fn check(&mut self, batch: u64, tools: &[u64]) -> Option<Repeat> {
         self.batches.push_back(batch);
         if self.batches.len() > REPEAT_PERIOD * REPEAT_LIMIT {
@@ -41,7 +43,8 @@ impl RepeatGuard {
             && last.times >= REPEAT_LIMIT
             && tools.contains(&last.tool)
         {
-            // One more try is allowed after the refusal, so that a model that has learned can go on.
+            // One more try is allowed after the refusal, so that a model that has learned can go
+            // on.
             self.error = None;
             return Some(Repeat::Error);
         }

@@ -17,7 +17,8 @@ pub(crate) struct ResultTaint<'a> {
     pub(crate) spec: Option<&'a ToolSpec>,
     pub(crate) effect: Effect,
     pub(crate) reach: Reach,
-    /// Whether its arguments hold references to stored results: then even a tool that only computes may give back what it was given.
+    /// Whether its arguments hold references to stored results: then even a tool that only computes
+    /// may give back what it was given.
     pub(crate) refers: bool,
     /// Whether its code ran: what policy, a switch or a person refused has brought nothing.
     pub(crate) ran: bool,
@@ -65,7 +66,8 @@ impl<'a> ResultTaint<'a> {
         raised.into_iter().filter_map(|(label, is_raised)| is_raised.then_some(label))
     }
 
-    /// The origin of the text. A failure's text may have any origin: it repeats file names, addresses and answers of servers.
+    /// The origin of the text. A failure's text may have any origin: it repeats file names,
+    /// addresses and answers of servers.
     fn trust(&self) -> Trust {
         match self.result {
             Ok(result) => result.trust,
@@ -73,7 +75,8 @@ impl<'a> ResultTaint<'a> {
         }
     }
 
-    /// Whether a secret of the person opened what these words tell of. What a tool says in its own words, such as "sent", is no data.
+    /// Whether a secret of the person opened what these words tell of. What a tool says in its own
+    /// words, such as "sent", is no data.
     fn opens_secrets(&self) -> bool {
         let has_secrets = self.spec.is_some_and(|spec| spec.config.iter().any(|key| key.secret));
         has_secrets && self.trust() != Trust::Tool

@@ -10,7 +10,8 @@ use crate::tool_names::names;
 /// Stands for every tool that runs code or programs.
 const CODE_EXECUTION: &str = "code_execution";
 
-/// The flag that keeps a tool from a role; `None` = the role has it. A flag may name any alias of the tool, and one that says no is enough.
+/// The flag that keeps a tool from a role; `None` = the role has it. A flag may name any alias of
+/// the tool, and one that says no is enough.
 pub(crate) fn denied(
     flags: &BTreeMap<String, bool>,
     role: &str,

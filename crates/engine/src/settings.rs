@@ -20,7 +20,8 @@ pub struct ToolSettings {
     pub off_for_good: bool,
     /// Always ask first (`true`), or never for the sake of risk alone (`false`).
     pub ask: Option<bool>,
-    /// In a run that has read text from outside: never ask for that reason (`false`), or ask about every call (`true`).
+    /// In a run that has read text from outside: never ask for that reason (`false`), or ask about
+    /// every call (`true`).
     pub taint: Option<bool>,
     /// Calls at once.
     pub max_concurrent: Option<usize>,
@@ -29,7 +30,8 @@ pub struct ToolSettings {
 }
 
 impl ToolSettings {
-    /// The same with what is said of the tool under another of its names: of two words about one thing the stricter one counts.
+    /// The same with what is said of the tool under another of its names: of two words about one
+    /// thing the stricter one counts.
     fn merged_with(mut self, other: &Self) -> Self {
         fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
             match (one, other) {
@@ -67,12 +69,14 @@ pub struct EngineSettings {
     pub tools: HashMap<String, ToolSettings>,
     /// Features that are off, by the name of their master switch.
     pub features_off: HashSet<String>,
-    /// Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; `allow_code_execution` for all tools that
-    /// run code or programs.
+    /// Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes;
+    /// `allow_code_execution` for all tools that run code or programs.
     pub flags: BTreeMap<String, bool>,
-    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied at once.
+    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied
+    /// at once.
     pub inbox: bool,
-    /// Whether the approver is asked in every channel, because the caller has set the meaning of asking (`--on-ask`).
+    /// Whether the approver is asked in every channel, because the caller has set the meaning of
+    /// asking (`--on-ask`).
     pub ask_everywhere: bool,
     /// Calls of one source at once; `None` = no limit.
     pub max_per_source: Option<usize>,

@@ -1,5 +1,5 @@
-//! The switches as they are stored, where every process that works on the same store sets them: read again before a call starts on what was
-//! read too long ago.
+//! The switches as they are stored, where every process that works on the same store sets them:
+//! read again before a call starts on what was read too long ago.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,8 @@ pub(crate) struct SwitchCache {
     /// Held from reading to putting into force, so that what was read later is in force last.
     reading: tokio::sync::Mutex<()>,
     start: Instant,
-    /// Microseconds from the start to when the last reading that succeeded began, and one; 0 = there was none.
+    /// Microseconds from the start to when the last reading that succeeded began, and one; 0 =
+    /// there was none.
     read_at: AtomicU64,
 }
 

@@ -60,8 +60,9 @@ impl SwitchTarget {
     }
 }
 
-/// Stored switch states; a name without one is as its definition and the settings have it. What is above a tool never touches the
-/// tool's own switch, so that a group that comes back finds each of its tools as it was.
+/// Stored switch states; a name without one is as its definition and the settings have it. What is
+/// above a tool never touches the tool's own switch, so that a group that comes back finds each of
+/// its tools as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Switches {
     everything_off: bool,
@@ -82,7 +83,8 @@ impl Switches {
         switches
     }
 
-    /// Sets one, or takes its setting back. A state that it cannot have becomes the strictest that it can have.
+    /// Sets one, or takes its setting back. A state that it cannot have becomes the strictest that
+    /// it can have.
     pub(crate) fn set(&mut self, switched: &SwitchTarget, state: Option<SwitchState>) {
         let state = state.map(|s| if switched.allows_state(s) { s } else { SwitchState::Off });
         match switched {
@@ -124,7 +126,8 @@ impl Switches {
         self.groups.get(group).copied()
     }
 
-    /// The stored state of a tool: by its name, else the strictest by an alias, which may have been its name before.
+    /// The stored state of a tool: by its name, else the strictest by an alias, which may have been
+    /// its name before.
     pub(crate) fn tool(&self, spec: &ToolSpec) -> Option<SwitchState> {
         if self.tools.is_empty() {
             return None;

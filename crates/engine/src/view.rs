@@ -123,7 +123,8 @@ fn exclusion(
     None
 }
 
-/// What people have said against a tool: switches, rules and flags. It may be said while a call of it waits.
+/// What people have said against a tool: switches, rules and flags. It may be said while a call of
+/// it waits.
 pub(crate) fn blocked_by_owner(
     state: &RegistryState,
     request: &ViewRequest,

@@ -1,6 +1,6 @@
-//! A corpus of texts that want to be more than data in a model's context, in both directions:
-//! hard attacks, all of which are neutralized or flagged; soft ones, of which a tenth may be missed;
-//! and look-alikes, which come through unchanged and without a flag.
+//! A corpus of texts that want to be more than data in a model's context, in both directions: hard
+//! attacks, all of which are neutralized or flagged; soft ones, of which a tenth may be missed; and
+//! look-alikes, which come through unchanged and without a flag.
 
 use super::sanitize;
 

@@ -7,8 +7,8 @@
 //! - Hidden characters as `\u200B`, `\u{E0041}`; below U+0100 as `\xAD`. A run of more than
 //!   eight is shortened to the first of them and an exact count, so that smuggled text cannot
 //!   swell the output.
-//! - Characters for private use are icons of fonts, and stay. A longer run of them is smuggled text,
-//!   and is written out like hidden characters.
+//! - Characters for private use are icons of fonts, and stay. A longer run of them is smuggled
+//!   text, and is written out like hidden characters.
 #![deny(clippy::indexing_slicing)]
 
 use super::bidi_controls::Line;

@@ -7,8 +7,8 @@
 //! `hidden_html` and `html_to_markdown`, JSON `json_literals`. Then, in this order:
 //! `injection_phrases`, `markers` and `remote_images` flag, `escape_invisible` writes out hidden
 //! and terminal characters, `control_token_scan` escapes tokens and turn markers (with
-//! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order matters: escaping an `ESC`
-//! to `^[` can complete a token, never the reverse.
+//! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order
+//! matters: escaping an `ESC` to `^[` can complete a token, never the reverse.
 //!
 //! The tables are `control_tokens` (tokens of providers), `injection_phrase_table` (phrases in
 //! fifteen languages) and `injection_phrase_pairs` (English orders of two parts).

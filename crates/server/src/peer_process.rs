@@ -43,8 +43,8 @@ pub(crate) fn refuse_tool_process(_pid: Option<i32>) -> Option<&'static str> {
     None
 }
 
-/// Walks up the ancestors of a process. `parent` is `None` for a process that cannot be read: it has
-/// ended, or the system hides processes of other users.
+/// Walks up the ancestors of a process. `parent` is `None` for a process that cannot be read: it
+/// has ended, or the system hides processes of other users.
 #[cfg(target_os = "linux")]
 fn judge(
     pid: i32,

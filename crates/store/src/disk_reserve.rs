@@ -48,8 +48,8 @@ impl DiskReserve {
     }
 }
 
-/// Opens a database with `open`. If the disk has no space for that, gives the reserve back and tries
-/// once more: the owner can then read what there is while making space.
+/// Opens a database with `open`. If the disk has no space for that, gives the reserve back and
+/// tries once more: the owner can then read what there is while making space.
 pub(crate) fn open_with_reserve<T>(
     database: &Path,
     open: impl Fn() -> Result<T, OpenError>,

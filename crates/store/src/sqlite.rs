@@ -249,8 +249,9 @@ impl SqliteStore {
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Queues a job that may use the reserve, with a compensation, `undone`. It runs on the writer thread before the next job
-    /// if the commit fails, and whenever the caller drops the future without receiving the answer.
+    /// Queues a job that may use the reserve, with a compensation, `undone`. It runs on the writer
+    /// thread before the next job if the commit fails, and whenever the caller drops the future
+    /// without receiving the answer.
     pub(crate) fn write_or<T: Send + 'static>(
         &self,
         survives: Durability,

@@ -21,8 +21,8 @@ const CHECKPOINT_PAGES: i32 = 1_000;
 /// writer that never pauses does not reach the newest page, and the log restarts only after that.
 const MAX_WAL_PAGES: i32 = 16_000;
 
-/// Time between two checks of all pages: damage is found before the backups of a week are all copies
-/// of it.
+/// Time between two checks of all pages: damage is found before the backups of a week are all
+/// copies of it.
 const CHECK_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Starts the thread and lets the writer's connection notify it. The thread also checks the pages

@@ -9,7 +9,8 @@ use crate::parallel_trials::run_parallel;
 use crate::power_cut::LostWrites;
 use crate::report::Tally;
 
-/// Cuts the power so many times; half of them lose everything that was not synced, half some sectors of it.
+/// Cuts the power so many times; half of them lose everything that was not synced, half some
+/// sectors of it.
 pub(crate) fn cuts(options: &Options, cuts: u32) -> Result<Tally> {
     let left = AtomicU32::new(0);
     run_parallel(options, Shim::build, |lane| {
@@ -36,7 +37,8 @@ const SERIES: [Series; 5] = [
     ("disk is full", DiskFault::Full, 4_096, 40_000),
 ];
 
-/// The n-th sync, write or byte fails, for larger and larger n, until a load comes through untouched (reliability 2.1, Lesson).
+/// The n-th sync, write or byte fails, for larger and larger n, until a load comes through
+/// untouched (reliability 2.1, Lesson).
 pub(crate) fn anomalies(options: &Options) -> Result<Tally> {
     let tasks: Vec<AtomicU32> =
         SERIES.iter().map(|(_, _, first, _)| AtomicU32::new(*first)).collect();

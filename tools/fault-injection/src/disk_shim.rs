@@ -1,4 +1,5 @@
-//! The disk that can fail: compiled with the system's compiler, preloaded into workers, set up by variables (see `shim/disk.c`).
+//! The disk that can fail: compiled with the system's compiler, preloaded into workers, set up by
+//! variables (see `shim/disk.c`).
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,4 +1,5 @@
-//! The tools' own account: a line for each run that begins, and a line for each effect, each written at once and for good.
+//! The tools' own account: a line for each run that begins, and a line for each effect, each
+//! written at once and for good.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};
@@ -35,7 +36,8 @@ impl EffectWriter {
         self.line(EFFECT, call)
     }
 
-    /// A child of its own process group that changes the world a moment later, even if this process has ended by then.
+    /// A child of its own process group that changes the world a moment later, even if this process
+    /// has ended by then.
     pub(crate) fn effect_of_child(&self, call: CallId) -> io::Result<Child> {
         let line = format!("{EFFECT} {call} {}", self.incarnation);
         Command::new("sh")

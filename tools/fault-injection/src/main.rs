@@ -1,8 +1,10 @@
-//! Evidence for the crash rule (reliability 3, K1 to K9, P1, D1, D2): a worker that runs calls on a real store and dies, and a parent that
-//! starts it again and compares three accounts of what happened: the store's, the tools' own, and what callers were told. And the same for
-//! several daemons on one database (`daemons`).
+//! Evidence for the crash rule (reliability 3, K1 to K9, P1, D1, D2): a worker that runs calls on a
+//! real store and dies, and a parent that starts it again and compares three accounts of what
+//! happened: the store's, the tools' own, and what callers were told. And the same for several
+//! daemons on one database (`daemons`).
 //!
-//! Development only: it is not shipped, and it is the one program that is built with the failpoints.
+//! Development only: it is not shipped, and it is the one program that is built with the
+//! failpoints.
 
 #![expect(
     clippy::print_stdout,

@@ -1,4 +1,5 @@
-//! A power cut: what a dead worker had written and not synced is taken back, by the notes of `shim/disk.c`.
+//! A power cut: what a dead worker had written and not synced is taken back, by the notes of
+//! `shim/disk.c`.
 
 use std::collections::HashMap;
 use std::fs::OpenOptions;
@@ -51,12 +52,14 @@ pub(crate) struct WriteLog {
     unsynced: Vec<WriteEntry>,
     /// Whether the fault that was ordered has come.
     pub(crate) faulted: bool,
-    /// Whether it has come to the database itself, and not to an anchor, a lock or an artifact beside it.
+    /// Whether it has come to the database itself, and not to an anchor, a lock or an artifact
+    /// beside it.
     pub(crate) hit_database: bool,
 }
 
 impl WriteLog {
-    /// Reads what the shim noted; nothing, when there was nothing to note. The last note may be half.
+    /// Reads what the shim noted; nothing, when there was nothing to note. The last note may be
+    /// half.
     pub(crate) fn read(log: &Path) -> Result<Self> {
         let bytes = match std::fs::read(log) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
@@ -99,7 +102,8 @@ impl WriteLog {
     }
 }
 
-/// Which of the unsynced notes are kept: those before a place, drawn for each sector, size and name.
+/// Which of the unsynced notes are kept: those before a place, drawn for each sector, size and
+/// name.
 struct LossChoices<'a> {
     loses: LostWrites,
     rng: &'a mut Rng,

@@ -1,5 +1,5 @@
-//! What a worker tells its parent, a line of JSON each: only what its callers know by then. A line that was written is read, whatever
-//! becomes of the worker.
+//! What a worker tells its parent, a line of JSON each: only what its callers know by then. A line
+//! that was written is read, whatever becomes of the worker.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! Rounds: a worker is started and dies, others deal with what it left, and all accounts are compared.
+//! Rounds: a worker is started and dies, others deal with what it left, and all accounts are
+//! compared.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -205,8 +206,8 @@ impl Trial {
         verify(&self.database(), &mut self.ledger, &truth, self.after, all, &mut self.tally)
     }
 
-    /// A load on a disk that fails in this way, whose power is cut when the worker is dead; then others deal with what is left. `true` = the
-    /// fault has come.
+    /// A load on a disk that fails in this way, whose power is cut when the worker is dead; then
+    /// others deal with what is left. `true` = the fault has come.
     pub(crate) fn cut(
         &mut self,
         name: &'static str,
@@ -262,7 +263,8 @@ impl Trial {
         self.worker(&program, None, WorkerTask::Load { batches: BATCHES, room }, kill)
     }
 
-    /// After a fault under the database nothing that changes something runs any more; when there is room again, it does.
+    /// After a fault under the database nothing that changes something runs any more; when there is
+    /// room again, it does.
     fn check_probes(&mut self, fault: DiskFault, hit_database: bool, ended: &WorkerEnd) {
         if !hit_database {
             return;

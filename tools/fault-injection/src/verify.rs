@@ -36,13 +36,15 @@ pub(crate) enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whether an answer of this kind is a promise: a store that fails can still refuse, but it cannot write that down.
+    /// Whether an answer of this kind is a promise: a store that fails can still refuse, but it
+    /// cannot write that down.
     pub(crate) fn is_binding_for(self, kind: OutcomeKind) -> bool {
         self != Self::Fault || kind == OutcomeKind::Succeeded
     }
 
-    /// Whether a call that was answered so may be answered otherwise later. An answer "succeeded" stays, with every fault; only a call that
-    /// changes nothing may run again where its outcome could not be recorded.
+    /// Whether a call that was answered so may be answered otherwise later. An answer "succeeded"
+    /// stays, with every fault; only a call that changes nothing may run again where its outcome
+    /// could not be recorded.
     pub(crate) fn may_become(self, before: OutcomeKind, tool: &str) -> bool {
         !self.is_binding_for(before) || (self == Self::Fault && !changes_something(tool))
     }
@@ -69,7 +71,8 @@ struct Case<'a> {
     after: FailureKind,
 }
 
-/// Judges the calls that something was said of since the last time, or `all` of them, when nobody works on the database.
+/// Judges the calls that something was said of since the last time, or `all` of them, when nobody
+/// works on the database.
 pub(crate) fn verify(
     database: &Path,
     ledger: &mut CallerLog,
@@ -119,7 +122,8 @@ pub(crate) fn verify(
     })
 }
 
-/// What the audit is held against: the public key, and the checkpoints that are kept outside of the database.
+/// What the audit is held against: the public key, and the checkpoints that are kept outside of the
+/// database.
 struct AuditWitness {
     keys: TrustedKeys,
     anchors: Vec<AuditCheckpoint>,

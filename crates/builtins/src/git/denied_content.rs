@@ -1,5 +1,5 @@
-//! Contents of files that rules keep from a call: git shows none of them, from the workspace or from
-//! an earlier commit.
+//! Contents of files that rules keep from a call: git shows none of them, from the workspace or
+//! from an earlier commit.
 //!
 //! Before a command that shows contents, the same command lists the names that it would be about.
 //! Those that a rule denies are excluded by name. An object that is no commit has no name to be

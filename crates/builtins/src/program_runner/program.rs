@@ -155,8 +155,8 @@ impl Program {
         self
     }
 
-    /// Declares that its tool itself leaves out what rules keep from the call's readers, so that the
-    /// program sees these files. Only for a program that runs nothing of the caller's or the
+    /// Declares that its tool itself leaves out what rules keep from the call's readers, so that
+    /// the program sees these files. Only for a program that runs nothing of the caller's or the
     /// workspace's choice.
     #[must_use]
     pub fn filters_reads(mut self) -> Self {

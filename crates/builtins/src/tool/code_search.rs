@@ -40,12 +40,15 @@ pub(crate) struct CodeSearch {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Regular expression, for one line: fn \w+_test, unwrap\(\)|expect\(. No look-around and no back-references.
+    /// Regular expression, for one line: fn \w+_test, unwrap\(\)|expect\(. No look-around and no
+    /// back-references.
     #[schemars(length(min = 1))]
     pattern: String,
-    /// Folder or file to search, relative to the workspace folder. Default: the workspace folder itself.
+    /// Folder or file to search, relative to the workspace folder. Default: the workspace folder
+    /// itself.
     path: Option<String>,
-    /// Glob of the files to search: *.py for names in every folder, src/**/*.rs for paths below the searched folder. Default: all.
+    /// Glob of the files to search: *.py for names in every folder, src/**/*.rs for paths below the
+    /// searched folder. Default: all.
     include: Option<String>,
     /// Glob of files to leave out.
     exclude: Option<String>,

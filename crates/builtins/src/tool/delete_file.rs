@@ -19,9 +19,11 @@ pub(crate) struct DeleteFile {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// File, link or folder to delete, relative to the workspace folder. Of a link only the link goes, not what it leads to.
+    /// File, link or folder to delete, relative to the workspace folder. Of a link only the link
+    /// goes, not what it leads to.
     path: String,
-    /// Whether a folder is deleted with everything in it. Default: false, which deletes empty folders only.
+    /// Whether a folder is deleted with everything in it. Default: false, which deletes empty
+    /// folders only.
     recursive: Option<bool>,
 }
 

@@ -38,13 +38,15 @@ pub(crate) struct DiffEditor {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// apply (default) changes the files. create shows what was changed in a file since the last commit, as a diff.
+    /// apply (default) changes the files. create shows what was changed in a file since the last
+    /// commit, as a diff.
     action: Option<Action>,
     /// The file, relative to the workspace folder. For a diff of several files give paths.
     path: Option<String>,
     /// All files that the diff is about, under the names that it has for them.
     paths: Option<Vec<String>>,
-    /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a blank, - or +), or for one file blocks:
+    /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a
+    /// blank, - or +), or for one file blocks:
     /// <<<<<<< ORIGINAL, the old lines, =======, the new lines, >>>>>>> REPLACEMENT. For a new file the old side is /dev/null.
     diff: Option<String>,
 }

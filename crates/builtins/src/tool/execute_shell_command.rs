@@ -57,19 +57,22 @@ pub(crate) struct ExecuteShellCommand {
 pub(crate) struct Args {
     /// The shell command to execute.
     command: String,
-    /// Timeout in seconds, 1 to 120 (in a Linux userland 60). Default: 30. Not used with background.
+    /// Timeout in seconds, 1 to 120 (in a Linux userland 60). Default: 30. Not used with
+    /// background.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
     /// Folder to change to first; a relative one begins at the workspace. The shell stays there.
     working_dir: Option<String>,
     /// Environment variables for this command alone, as key-value pairs.
     env: Option<BTreeMap<String, String>>,
-    /// Run it in the background and return a session_id at once, for manage_process. Default: false.
+    /// Run it in the background and return a session_id at once, for manage_process. Default:
+    /// false.
     background: Option<bool>,
-    /// Run it in a clean shell of its own: nothing carries over, in either direction. Default: false.
+    /// Run it in a clean shell of its own: nothing carries over, in either direction. Default:
+    /// false.
     fresh: Option<bool>,
-    /// Hosts on the network that the command needs and that are not allowed yet, such as "example.com" or "example.com:8443"; the user is
-    /// asked. It runs in a clean shell then.
+    /// Hosts on the network that the command needs and that are not allowed yet, such as
+    /// "example.com" or "example.com:8443"; the user is asked. It runs in a clean shell then.
     #[schemars(length(max = 8))]
     hosts: Option<Vec<String>>,
 }

@@ -33,7 +33,8 @@ pub(crate) struct FindFiles {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Glob pattern: *.md matches names in every folder, src/**/*.rs paths below the searched folder. {a,b}, ? and [a-z] work too.
+    /// Glob pattern: *.md matches names in every folder, src/**/*.rs paths below the searched
+    /// folder. {a,b}, ? and [a-z] work too.
     #[schemars(length(min = 1))]
     pattern: String,
     /// Folder to search, relative to the workspace folder. Default: the workspace folder itself.

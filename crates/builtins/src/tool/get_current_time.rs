@@ -23,9 +23,11 @@ pub(crate) struct GetCurrentTime {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// IANA time zone such as America/New_York, UTC, or an offset such as +02:00. Default: the local time zone.
+    /// IANA time zone such as America/New_York, UTC, or an offset such as +02:00. Default: the
+    /// local time zone.
     timezone: Option<String>,
-    /// iso8601 (default): 2026-11-21T15:04:05+00:00. human_readable: Saturday, November 21, 2026 at 3:04:05 PM UTC.
+    /// iso8601 (default): 2026-11-21T15:04:05+00:00. human_readable: Saturday, November 21, 2026 at
+    /// 3:04:05 PM UTC.
     format: Option<Format>,
 }
 

@@ -32,17 +32,21 @@ pub(crate) struct GitManager {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// What to do: init, add, commit, log, diff, status, branch (list; with name: switch to it, making it when it is missing), show, push.
+    /// What to do: init, add, commit, log, diff, status, branch (list; with name: switch to it,
+    /// making it when it is missing), show, push.
     action: Action,
-    /// Folder of the repository, relative to the workspace folder. Default: the workspace folder itself.
+    /// Folder of the repository, relative to the workspace folder. Default: the workspace folder
+    /// itself.
     path: Option<String>,
-    /// Files and folders, relative to the folder of the repository. For add: what to add, default all. For log, diff, show: only these.
+    /// Files and folders, relative to the folder of the repository. For add: what to add, default
+    /// all. For log, diff, show: only these.
     paths: Option<Vec<String>>,
     /// For commit: the message.
     message: Option<String>,
     /// For commit: whether changes of files that git knows are added first. Default: false.
     all: Option<bool>,
-    /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work. For diff: what is compared with the files.
+    /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work. For diff: what
+    /// is compared with the files.
     revision: Option<String>,
     /// For diff: whether what is added is shown, not what is not added yet. Default: false.
     staged: Option<bool>,

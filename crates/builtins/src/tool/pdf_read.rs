@@ -25,7 +25,8 @@ pub(crate) struct PdfRead {
 pub(crate) struct Args {
     /// Document to read, relative to the workspace folder.
     path: String,
-    /// Pages of a PDF or sheets of a workbook, from 1, such as "3", "1-5", "10-" or "1-3, 7". Default: all.
+    /// Pages of a PDF or sheets of a workbook, from 1, such as "3", "1-5", "10-" or "1-3, 7".
+    /// Default: all.
     pages: Option<String>,
 }
 

@@ -41,7 +41,8 @@ pub(crate) struct TestRunner {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Folder of the project, relative to the workspace folder. Default: the workspace folder itself.
+    /// Folder of the project, relative to the workspace folder. Default: the workspace folder
+    /// itself.
     path: Option<String>,
     /// File with tests, relative to the folder of the project. Default: all tests.
     file: Option<String>,

@@ -91,7 +91,8 @@ fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// So many bytes, or an error: a file that grows is cut where it was, one that shrinks cannot be kept.
+/// So many bytes, or an error: a file that grows is cut where it was, one that shrinks cannot be
+/// kept.
 struct ExactLength {
     file: File,
     left: u64,
@@ -124,7 +125,8 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// Reads an archive whole, and its files into a folder where one is given; every file is as its manifest says then.
+/// Reads an archive whole, and its files into a folder where one is given; every file is as its
+/// manifest says then.
 ///
 /// # Errors
 /// In words for people: what is no backup, is damaged, or names places that are none of a backup's.

@@ -95,7 +95,8 @@ fn write(partial: &Path, keys: bool) -> Result<BackupReport, Failure> {
     Ok(BackupReport { manifest, remarks })
 }
 
-/// The database as it is at one moment, then its artifacts: what is stored meanwhile is more than the database knows, never less.
+/// The database as it is at one moment, then its artifacts: what is stored meanwhile is more than
+/// the database knows, never less.
 fn database(
     writer: &mut Writer,
     state: &Path,
@@ -132,8 +133,8 @@ fn database(
     Ok(Some(survey.version))
 }
 
-/// The person's configuration folder, without the state where that is in it, and without keys; the keys of the configuration that were left
-/// out.
+/// The person's configuration folder, without the state where that is in it, and without keys; the
+/// keys of the configuration that were left out.
 fn configuration(
     writer: &mut Writer,
     state: &Path,

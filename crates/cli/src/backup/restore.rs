@@ -1,4 +1,5 @@
-//! Putting a backup back. Everything is read, checked and laid out beside its place first; what is there is moved aside, never deleted.
+//! Putting a backup back. Everything is read, checked and laid out beside its place first; what is
+//! there is moved aside, never deleted.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -26,7 +27,8 @@ pub(crate) struct RestoreReport {
 /// Puts a backup back; with `force` also where something is.
 ///
 /// # Errors
-/// Exit code 3 for what is no sound backup, 2 where something is in its way, 1 while a daemon works there. Then everything is as it was.
+/// Exit code 3 for what is no sound backup, 2 where something is in its way, 1 while a daemon works
+/// there. Then everything is as it was.
 pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure> {
     let state = bootstrap::state_folder()?;
     let config = bootstrap::config_folder().ok_or_else(|| {
@@ -152,8 +154,9 @@ impl RestorePaths {
         Ok(names?)
     }
 
-    /// A backup without keys takes those that are here, if they are: it is put back where it was made. Otherwise what is sealed with them
-    /// is laid beside, and the records that they signed are verified with their public half.
+    /// A backup without keys takes those that are here, if they are: it is put back where it was
+    /// made. Otherwise what is sealed with them is laid beside, and the records that they signed
+    /// are verified with their public half.
     fn keys(&self, remarks: &mut Vec<String>) -> io::Result<()> {
         let staged = self.staged.join("state");
         private_folder(&staged)?;

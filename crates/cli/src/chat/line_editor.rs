@@ -65,7 +65,8 @@ impl LineEditor {
     pub(super) async fn read(&mut self, initial: String) -> Result<LineInput, Failure> {
         let gone = || Failure::run("the terminal cannot be read any more");
         let mut editor = self.editor.take().ok_or_else(gone)?;
-        // It blocks; what goes on beside it, such as connections of providers, does not wait for the person.
+        // It blocks; what goes on beside it, such as connections of providers, does not wait for
+        // the person.
         let reading = tokio::task::spawn_blocking(move || {
             let line = editor.readline_with_initial(PROMPT, (&initial, ""));
             (editor, line)

@@ -1,8 +1,8 @@
-//! Markdown for a terminal, line by line as it comes: a finished line is rendered once and never touched again, an unfinished one can be
-//! looked at meanwhile.
+//! Markdown for a terminal, line by line as it comes: a finished line is rendered once and never
+//! touched again, an unfinished one can be looked at meanwhile.
 //!
-//! What a line becomes depends on the lines before it alone, so the pieces in which a text arrives do not matter. Without colours the source
-//! is printed as it is.
+//! What a line becomes depends on the lines before it alone, so the pieces in which a text arrives
+//! do not matter. Without colours the source is printed as it is.
 
 use crate::terminal::{Span, Style, Styler, encode, escape_controls, tail_of_width, wrap};
 
@@ -57,7 +57,8 @@ impl Markdown {
             return Vec::new();
         }
         if self.line.len() > PREVIEWED {
-            // It is looked at with every piece that comes: a line of a megabyte would be rendered a thousand times.
+            // It is looked at with every piece that comes: a line of a megabyte would be rendered a
+            // thousand times.
             let end = self.line.len() - PREVIEWED;
             let end = (end..).find(|&at| self.line.is_char_boundary(at)).unwrap_or(end);
             let end = escape_controls(self.line.get(end..).unwrap_or_default());

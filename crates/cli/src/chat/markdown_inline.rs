@@ -4,7 +4,8 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::terminal::{Span, Style, escape_controls};
 
-/// Words that keep the parser from reading a line as anything but a paragraph; they are taken off again.
+/// Words that keep the parser from reading a line as anything but a paragraph; they are taken off
+/// again.
 const BEFORE: &str = "a ";
 
 /// The spans of a line; `base` is the style of everything in it.

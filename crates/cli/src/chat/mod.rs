@@ -1,11 +1,14 @@
 //! `toolcrib chat`: a conversation with a model and its tools, at a terminal or over a pipe.
 //!
 //! Invariants
-//! - At a terminal there is one writer, the console; what a model, a tool or a file says is made visible before it gets there.
+//! - At a terminal there is one writer, the console; what a model, a tool or a file says is made
+//!   visible before it gets there.
 //! - A turn that is stopped keeps its text; leaving during a turn loses nothing that was stored.
-//! - Over a pipe there is no prompt and nothing moves: a line in, a turn, the answer out. Approvals are as in `toolcrib run`.
+//! - Over a pipe there is no prompt and nothing moves: a line in, a turn, the answer out. Approvals
+//!   are as in `toolcrib run`.
 //!
-//! What is typed while a turn works is read here, key by key, and given to the run at its next boundary; rustyline reads at the prompt only.
+//! What is typed while a turn works is read here, key by key, and given to the run at its next
+//! boundary; rustyline reads at the prompt only.
 
 mod line_editor;
 mod markdown;

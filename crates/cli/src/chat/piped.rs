@@ -1,4 +1,5 @@
-//! A chat over a pipe: every line is a message or a command, the output is plain, and the last turn says how it ended.
+//! A chat over a pipe: every line is a message or a command, the output is plain, and the last turn
+//! says how it ended.
 
 use std::io;
 use std::sync::Arc;

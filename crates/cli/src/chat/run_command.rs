@@ -131,8 +131,9 @@ impl Chat {
         Ok(format!("{}\n{}", escape_controls(&note), join_lines(&warnings)))
     }
 
-    /// Adds a note to a conversation that has begun, so that the model knows whose words the older ones are. A run that waits in it is
-    /// left alone: what it goes on with must be the newest message.
+    /// Adds a note to a conversation that has begun, so that the model knows whose words the older
+    /// ones are. A run that waits in it is left alone: what it goes on with must be the newest
+    /// message.
     async fn remark(&self, text: &str) -> Result<(), Failure> {
         let store = self.session.runner.store();
         let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());

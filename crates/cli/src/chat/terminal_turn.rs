@@ -1,4 +1,5 @@
-//! One turn at a terminal: the run, the keys that are typed meanwhile, Ctrl-C, and the clock of the indicator.
+//! One turn at a terminal: the run, the keys that are typed meanwhile, Ctrl-C, and the clock of the
+//! indicator.
 
 use std::time::Duration;
 

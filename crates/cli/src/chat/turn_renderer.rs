@@ -1,4 +1,5 @@
-//! What a turn shows at a terminal: the answer as it comes, one line per call, and what is going on below.
+//! What a turn shows at a terminal: the answer as it comes, one line per call, and what is going on
+//! below.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;

@@ -88,7 +88,8 @@ pub(crate) struct ApproveAlwaysArgs {
     /// Only for calls whose argument looks like this, `*` being any text; may be repeated.
     #[arg(long, value_name = "ARG=GLOB", value_parser = parse_argument_glob)]
     pub(crate) only: Vec<(String, String)>,
-    /// Also when the run has read text from outside, which no other remembered approval answers for.
+    /// Also when the run has read text from outside, which no other remembered approval answers
+    /// for.
     #[arg(long)]
     pub(crate) taint: bool,
     /// Only say what it would match.
@@ -100,7 +101,8 @@ pub(crate) struct ApproveAlwaysArgs {
 pub(crate) struct ApproveEditArgs {
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
-    /// The new arguments as JSON; `-` reads them from standard input. Without it they are opened in $VISUAL or $EDITOR.
+    /// The new arguments as JSON; `-` reads them from standard input. Without it they are opened in
+    /// $VISUAL or $EDITOR.
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
 }

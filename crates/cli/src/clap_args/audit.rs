@@ -41,7 +41,8 @@ pub(crate) enum Audit {
     /// Show everything that is recorded of a call, or one record.
     #[command(after_help = SHOW_HELP)]
     Show {
-        /// The call, whose id may be cut, or the number of a record (with several chains CHAIN:NUMBER).
+        /// The call, whose id may be cut, or the number of a record (with several chains
+        /// CHAIN:NUMBER).
         #[arg(value_name = "CALL|NUMBER")]
         what: String,
     },

@@ -73,7 +73,8 @@ pub(crate) struct ConfigList {
 pub(crate) struct ConfigSet {
     /// The key, such as limits.rounds.
     pub(crate) key: String,
-    /// The value, as in the file; text needs no quotes. `-` reads it from standard input, which keys of providers have to be.
+    /// The value, as in the file; text needs no quotes. `-` reads it from standard input, which
+    /// keys of providers have to be.
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
     /// In the file of the workspace (`.toolcrib/config.toml`).

@@ -15,7 +15,8 @@ pub(crate) enum Conversation {
         /// The conversation; a beginning of its id that no other has is enough.
         id: String,
     },
-    /// Delete a conversation: its messages and its runs are gone, and what programs still do for it ends.
+    /// Delete a conversation: its messages and its runs are gone, and what programs still do for it
+    /// ends.
     #[command(
         after_help = "Its calls stay in the history and in the audit, stored results until they expire. Where a daemon runs, it does this.\n\nExit codes: 0 it is gone, 2 one of its runs is not over (stop it first), 4 there is no such conversation."
     )]

@@ -53,7 +53,8 @@ pub(crate) struct History {
     /// Only calls of this run; the id may be cut.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
-    /// Only calls that stand here: open (started, without an outcome), succeeded, failed, timed_out, cancelled, denied, expired or unknown.
+    /// Only calls that stand here: open (started, without an outcome), succeeded, failed,
+    /// timed_out, cancelled, denied, expired or unknown.
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
     pub(crate) status: Option<CallStatus>,
     /// Only calls received at or after this time.

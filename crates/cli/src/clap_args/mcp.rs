@@ -25,7 +25,8 @@ Exit codes: 1 a server cannot be reached, 2 usage, 3 the file of servers is wron
 pub(crate) enum Mcp {
     /// Add a server: a program after `--`, or an address.
     Add(McpAdd),
-    /// Take over the servers of another program's file: Claude Desktop, Claude Code, Cursor, VS Code, Codex, goose, Gemini CLI, Zed.
+    /// Take over the servers of another program's file: Claude Desktop, Claude Code, Cursor, VS
+    /// Code, Codex, goose, Gemini CLI, Zed.
     Import(McpImport),
     /// List the servers.
     List(WorkspaceArgs),
@@ -38,9 +39,11 @@ pub(crate) enum Mcp {
         /// The server.
         name: String,
     },
-    /// Log in at a server over HTTP that wants it: a browser is opened, and what it comes back with is kept as a secret.
+    /// Log in at a server over HTTP that wants it: a browser is opened, and what it comes back with
+    /// is kept as a secret.
     Auth(McpAuth),
-    /// Show the skills that a server has, and take them over; what it says stays out of reach of models until then.
+    /// Show the skills that a server has, and take them over; what it says stays out of reach of
+    /// models until then.
     Skills(McpSkills),
     /// Remove a server.
     Rm {
@@ -73,10 +76,12 @@ pub(crate) struct McpAdd {
     /// Its address, if it speaks HTTP.
     #[arg(long, value_name = "URL", conflicts_with = "command")]
     pub(crate) url: Option<String>,
-    /// A header of every request, NAME=VALUE; may be repeated. `${secret:NAME}` stands for a secret.
+    /// A header of every request, NAME=VALUE; may be repeated. `${secret:NAME}` stands for a
+    /// secret.
     #[arg(long, value_name = "NAME=VALUE", requires = "url")]
     pub(crate) header: Vec<String>,
-    /// The id of the client that you registered at its authorization server, where it takes no others.
+    /// The id of the client that you registered at its authorization server, where it takes no
+    /// others.
     #[arg(long, value_name = "ID", requires = "url")]
     pub(crate) client_id: Option<String>,
     /// The secret of that client; `secret:NAME` stands for a secret.
@@ -103,7 +108,8 @@ pub(crate) struct McpAdd {
 pub(crate) struct McpAuth {
     /// The server.
     pub(crate) name: String,
-    /// Open nothing: show the address, and read the one that you were sent to. For machines that you sit far from.
+    /// Open nothing: show the address, and read the one that you were sent to. For machines that
+    /// you sit far from.
     #[arg(long)]
     pub(crate) no_browser: bool,
     /// Forget the tokens, and the client that was registered for them.
@@ -117,7 +123,8 @@ pub(crate) struct McpAuth {
 pub(crate) struct McpSkills {
     /// The server.
     pub(crate) name: String,
-    /// Take this skill over: its files are read, compared with what the server said of them, and kept; may be repeated.
+    /// Take this skill over: its files are read, compared with what the server said of them, and
+    /// kept; may be repeated.
     #[arg(long, value_name = "SKILL")]
     pub(crate) enable: Vec<String>,
     /// Forget this skill; may be repeated.

@@ -206,13 +206,15 @@ pub(crate) enum Command {
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
-    /// Decide about calls that wait for a person, and answer the questions of models: the inbox over all runs.
+    /// Decide about calls that wait for a person, and answer the questions of models: the inbox
+    /// over all runs.
     #[command(subcommand)]
     Approve(Approve),
     /// Look at remembered approvals, and take them back.
     #[command(subcommand)]
     Grant(Grant),
-    /// Say who may call what: look at rules, change them, ask them, take over those of other programs.
+    /// Say who may call what: look at rules, change them, ask them, take over those of other
+    /// programs.
     #[command(subcommand)]
     Rules(Rules),
     /// Look at the configuration of all layers, change it, check it.
@@ -224,7 +226,8 @@ pub(crate) enum Command {
     /// Keep secrets, encrypted, and see who uses them.
     #[command(subcommand, after_help = secret::SECRET_HELP)]
     Secret(Secret),
-    /// Run the tool calls of a model's answer, read from standard input, and print the messages to append to its conversation.
+    /// Run the tool calls of a model's answer, read from standard input, and print the messages to
+    /// append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
     /// Look at tools, run one by hand through the same door, or make one of your own.
@@ -267,7 +270,8 @@ pub(crate) enum Command {
     /// Install and show what code execution needs.
     #[command(subcommand, after_help = python::PYTHON_HELP)]
     Python(Python),
-    /// Run a program in a sandbox, see what this host enforces, and install a Linux userland for programs.
+    /// Run a program in a sandbox, see what this host enforces, and install a Linux userland for
+    /// programs.
     #[command(subcommand)]
     Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.
@@ -281,7 +285,8 @@ pub(crate) enum Command {
     /// Look back at calls, the newest first.
     #[command(after_help = history::HISTORY_HELP)]
     History(History),
-    /// Explain one call: who asked, who decided, what every stage said, how it ended, and what to do now.
+    /// Explain one call: who asked, who decided, what every stage said, how it ended, and what to
+    /// do now.
     #[command(after_help = history::EXPLAIN_HELP)]
     Explain(Explain),
     /// Show how the calls of each tool went: success, times, the last error.
@@ -329,20 +334,23 @@ pub(crate) enum Command {
 /// What the tools may touch, and who is asked.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct WorkspaceArgs {
-    /// Folder that file tools may touch; may be repeated. Default: the current folder. `/` and the home folder count only when named here.
+    /// Folder that file tools may touch; may be repeated. Default: the current folder. `/` and the
+    /// home folder count only when named here.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
     /// What runs without asking: auto, ask-risky (default), ask-all or locked.
     #[arg(long, value_name = "PRESET", env = "TOOLCRIB_POLICY")]
     pub(crate) policy: Option<Preset>,
-    /// Target that HTTP tools may reach although it is not public: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
+    /// Target that HTTP tools may reach although it is not public: HOST:PORT, ADDRESS:PORT or
+    /// NETWORK/BITS; may be repeated.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
-    /// Folder of tools of your own, one sub-folder each; may be repeated. Those of the configuration folder and of `.toolcrib/tools` in
-    /// the workspace are always there.
+    /// Folder of tools of your own, one sub-folder each; may be repeated. Those of the
+    /// configuration folder and of `.toolcrib/tools` in the workspace are always there.
     #[arg(long, value_name = "DIR")]
     pub(crate) tools: Vec<PathBuf>,
-    /// Workspace: a folder with its tools, agents and skills, which file tools may touch. Default: the first root.
+    /// Workspace: a folder with its tools, agents and skills, which file tools may touch. Default:
+    /// the first root.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 }
@@ -350,11 +358,12 @@ pub(crate) struct WorkspaceArgs {
 /// Which model answers, as which agent, and what it may use.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ModelArgs {
-    /// Provider: openai-chat, openai-responses, anthropic, gemini, ollama, deepseek, openai-compatible, or the name of an entry of the
-    /// configuration.
+    /// Provider: openai-chat, openai-responses, anthropic, gemini, ollama, deepseek,
+    /// openai-compatible, or the name of an entry of the configuration.
     #[arg(long, value_name = "PROVIDER")]
     pub(crate) provider: Option<String>,
-    /// Where the provider is: with `/v1` for those like OpenAI, the host for the others. Default: its own service.
+    /// Where the provider is: with `/v1` for those like OpenAI, the host for the others. Default:
+    /// its own service.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// Model: MODEL, PROVIDER/MODEL, or scripted:FILE to replay a file.
@@ -390,7 +399,8 @@ fn parse_net_target(text: &str) -> Result<String, String> {
 
 #[derive(Debug, Args)]
 pub(crate) struct Run {
-    /// The task; `-` or nothing reads it from standard input. `/NAME` at its start activates a skill.
+    /// The task; `-` or nothing reads it from standard input. `/NAME` at its start activates a
+    /// skill.
     pub(crate) task: Option<String>,
     #[command(flatten)]
     pub(crate) model_args: ModelArgs,
@@ -399,8 +409,9 @@ pub(crate) struct Run {
     /// Go on with a conversation.
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<ConversationId>,
-    /// What happens to a call that needs approval: deny it, fail (the run waits, see `toolcrib resume`), or wait:DURATION for a decision
-    /// of another terminal. Default: ask at the terminal; without one, deny.
+    /// What happens to a call that needs approval: deny it, fail (the run waits, see `toolcrib
+    /// resume`), or wait:DURATION for a decision of another terminal. Default: ask at the terminal;
+    /// without one, deny.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
     /// Let the daemon do it, in its workspace; TOOLCRIB_DAEMON names one elsewhere.
@@ -420,7 +431,8 @@ pub(crate) struct Chat {
     /// Go on with the newest conversation.
     #[arg(long = "continue", conflicts_with = "conversation")]
     pub(crate) newest: bool,
-    /// What happens to a call that needs approval; see `toolcrib run --help`. At a terminal wait:DURATION asks here too, and waits no longer.
+    /// What happens to a call that needs approval; see `toolcrib run --help`. At a terminal
+    /// wait:DURATION asks here too, and waits no longer.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
 }
@@ -453,14 +465,16 @@ pub(crate) struct Resume {
     /// What happens to further calls that need approval; see `toolcrib run --help`.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
-    /// Let the daemon go on with it, and show what happens; decide with `toolcrib approve`. TOOLCRIB_DAEMON names one elsewhere.
+    /// Let the daemon go on with it, and show what happens; decide with `toolcrib approve`.
+    /// TOOLCRIB_DAEMON names one elsewhere.
     #[arg(long, requires = "run", conflicts_with_all = ["list", "call", "answer", "skip", "approve", "deny", "args", "on_ask"])]
     pub(crate) daemon: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Exec {
-    /// Format of the answer: openai-chat, openai-responses, anthropic, gemini or text. Default: found out from the answer.
+    /// Format of the answer: openai-chat, openai-responses, anthropic, gemini or text. Default:
+    /// found out from the answer.
     #[arg(long)]
     pub(crate) format: Option<Format>,
     #[command(flatten)]
@@ -468,11 +482,13 @@ pub(crate) struct Exec {
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
-    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib approve`), or wait:DURATION for a decision of
-    /// another terminal. Default: ask at the terminal; without one, deny.
+    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib
+    /// approve`), or wait:DURATION for a decision of another terminal. Default: ask at the
+    /// terminal; without one, deny.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
-    /// Print the assistant's own turn before the results: what a caller that reads streams has to append too.
+    /// Print the assistant's own turn before the results: what a caller that reads streams has to
+    /// append too.
     #[arg(long)]
     pub(crate) with_assistant: bool,
     /// Idempotency key, 1 to 200 characters: repeating the request with it runs no call twice and
@@ -503,7 +519,8 @@ pub(crate) enum Tool {
     Call(ToolCall),
     /// Make a working example of a tool of your own, to be changed into what you need.
     New(ToolNew),
-    /// Switch a tool on, or with a flag a group, a source, a tier, a feature or everything; it stays so until it is switched again.
+    /// Switch a tool on, or with a flag a group, a source, a tier, a feature or everything; it
+    /// stays so until it is switched again.
     Enable(SwitchArgs),
     /// Ask about every call of a tool, or of a group.
     Ask(SwitchArgs),
@@ -528,7 +545,8 @@ pub(crate) struct LibraryArgs {
 pub(crate) struct ToolNew {
     /// Its name: letters, digits, `_` and `-`.
     pub(crate) name: String,
-    /// Folder of tools to put it into. Default: the one in the configuration folder, whose tools are there everywhere.
+    /// Folder of tools to put it into. Default: the one in the configuration folder, whose tools
+    /// are there everywhere.
     #[arg(long, value_name = "DIR", conflicts_with = "project")]
     pub(crate) dir: Option<PathBuf>,
     /// Put it into `.toolcrib/tools` of the workspace.
@@ -576,7 +594,8 @@ pub(crate) struct AgentNew {
 pub(crate) struct AgentTools {
     /// The agent.
     pub(crate) name: String,
-    /// Give it these and no others: names, group:G, server:S or globs with `*`, separated by commas. Nothing = no tools at all.
+    /// Give it these and no others: names, group:G, server:S or globs with `*`, separated by
+    /// commas. Nothing = no tools at all.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["add", "remove"])]
     pub(crate) set: Option<Vec<String>>,
     /// Give it these too.
@@ -638,22 +657,25 @@ pub(crate) struct ToolCall {
     pub(crate) args: String,
     #[command(flatten)]
     pub(crate) workspace_args: WorkspaceArgs,
-    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib approve`), or wait:DURATION for a decision of
-    /// another terminal. Default: ask at the terminal; without one, deny.
+    /// What happens to a call that needs approval: deny it, fail (it waits, see `toolcrib
+    /// approve`), or wait:DURATION for a decision of another terminal. Default: ask at the
+    /// terminal; without one, deny.
     #[arg(long, value_name = "WHAT")]
     pub(crate) on_ask: Option<OnAsk>,
     /// Print what every stage decided, on stderr (with --json as JSON lines).
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Run nothing: say what policy makes of the call. Nothing is recorded and no approver is asked. Exit code 0 = it would run, 5 = it would
-    /// be denied, 6 = a person would be asked; else that of its error.
+    /// Run nothing: say what policy makes of the call. Nothing is recorded and no approver is
+    /// asked. Exit code 0 = it would run, 5 = it would be denied, 6 = a person would be asked; else
+    /// that of its error.
     #[arg(long, conflicts_with_all = ["idempotency_key", "lines"])]
     pub(crate) dry_run: bool,
-    /// Idempotency key, 1 to 200 characters: repeating the call with it returns the first result and
-    /// runs nothing. Another call under the same key is refused (exit code 2).
+    /// Idempotency key, 1 to 200 characters: repeating the call with it returns the first result
+    /// and runs nothing. Another call under the same key is refused (exit code 2).
     #[arg(long, value_name = "KEY", conflicts_with = "lines")]
     pub(crate) idempotency_key: Option<String>,
-    /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?, "result"}` out per line.
+    /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?,
+    /// "result"}` out per line.
     #[arg(long, conflicts_with_all = ["name", "args"])]
     pub(crate) lines: bool,
     /// Let the daemon do it, in its workspace; TOOLCRIB_DAEMON names one elsewhere.
@@ -678,7 +700,8 @@ pub(crate) struct ArgsCommand {
     /// File with the JSON Schema of the arguments.
     #[arg(long, value_name = "FILE", required_unless_present = "lines")]
     pub(crate) schema: Option<PathBuf>,
-    /// Filter: one `{"id", "schema", "raw" | "raw_b64"}` in and one `{"id", "outcome", "value"?, "changes"?, "error"?}` out per line.
+    /// Filter: one `{"id", "schema", "raw" | "raw_b64"}` in and one `{"id", "outcome", "value"?,
+    /// "changes"?, "error"?}` out per line.
     #[arg(long)]
     pub(crate) lines: bool,
 }
@@ -691,7 +714,8 @@ pub(crate) struct Sanitize {
     /// Say on stderr what was neutralised and whether the text was flagged.
     #[arg(long)]
     pub(crate) report: bool,
-    /// Filter: one `{"id", "text", "content_type", "tool"?}` in and one `{"id", "text", "flagged", "changes"}` out per line.
+    /// Filter: one `{"id", "text", "content_type", "tool"?}` in and one `{"id", "text", "flagged",
+    /// "changes"}` out per line.
     #[arg(long)]
     pub(crate) lines: bool,
 }
@@ -711,10 +735,12 @@ pub(crate) struct NetCheck {
     /// Answers of name resolution to use instead of a look-up: HOST=ADDR[,ADDR…]; may be repeated.
     #[arg(long, value_name = "HOST=ADDR")]
     pub(crate) resolve: Vec<String>,
-    /// Target that counts as opened by the owner: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
+    /// Target that counts as opened by the owner: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be
+    /// repeated.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
-    /// Filter: one `{"id", "url", "dns"?}` in and one `{"id", "verdict", "rule", "address"?}` out per line.
+    /// Filter: one `{"id", "url", "dns"?}` in and one `{"id", "verdict", "rule", "address"?}` out
+    /// per line.
     #[arg(long, conflicts_with = "url")]
     pub(crate) lines: bool,
 }

@@ -15,7 +15,8 @@ Exit codes: 0 done; for status: it works; 1 it failed; for status: there is no P
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(crate) enum Python {
-    /// Install numpy, pandas and matplotlib in fixed versions, whose hashes are checked. Takes the network, and about 300 MB.
+    /// Install numpy, pandas and matplotlib in fixed versions, whose hashes are checked. Takes the
+    /// network, and about 300 MB.
     Install,
     /// Show which Python runs code, and with which packages.
     Status,

@@ -79,7 +79,8 @@ pub(crate) struct RulesWorkspaceArgs {
 pub(crate) struct RulesAdd {
     /// What it says: allow, ask or deny.
     pub(crate) effect: Verdict,
-    /// What it is about, such as 'Bash(git push:*)', 'Read(./secrets/**)', 'WebFetch(domain:example.com)' or the name of a tool.
+    /// What it is about, such as 'Bash(git push:*)', 'Read(./secrets/**)',
+    /// 'WebFetch(domain:example.com)' or the name of a tool.
     pub(crate) rule: String,
     /// Why: shown wherever the rule decides.
     #[arg(long, value_name = "TEXT")]
@@ -90,7 +91,8 @@ pub(crate) struct RulesAdd {
     /// Channel it holds for: chat, background or external-agent; may be repeated. Default: all.
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Vec<String>,
-    /// Workspace folder it holds for; may be repeated. Default: all. With --project: the workspace whose file is written.
+    /// Workspace folder it holds for; may be repeated. Default: all. With --project: the workspace
+    /// whose file is written.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Vec<PathBuf>,
     /// When it ends: a date, or a time with its zone.
@@ -126,10 +128,12 @@ pub(crate) struct RulesExplain {
     /// A command line, or a call such as 'Read(./secrets/x)'.
     #[arg(value_name = "TEXT", allow_hyphen_values = true, required_unless_present_any = ["tool", "lines"])]
     pub(crate) text: Option<String>,
-    /// Rules to judge with in place of all layers: TOML of ours, or lists of allow, ask and deny as JSON.
+    /// Rules to judge with in place of all layers: TOML of ours, or lists of allow, ask and deny as
+    /// JSON.
     #[arg(long, value_name = "FILE", conflicts_with = "lines")]
     pub(crate) rules: Option<PathBuf>,
-    /// What holds where no rule speaks: allow, ask or deny. Default: what the preset says at the risk of the tool.
+    /// What holds where no rule speaks: allow, ask or deny. Default: what the preset says at the
+    /// risk of the tool.
     #[arg(long, value_name = "VERDICT", conflicts_with = "lines")]
     pub(crate) default: Option<Verdict>,
     /// Agent that would call.

@@ -52,7 +52,8 @@ pub(crate) enum Sandbox {
 
 #[derive(Debug, Args)]
 pub(crate) struct SandboxExec {
-    /// Run it in the Linux userland in place of this system: it is root there, and its home is that of programs.
+    /// Run it in the Linux userland in place of this system: it is root there, and its home is that
+    /// of programs.
     #[arg(long)]
     pub(crate) userland: bool,
     /// File or folder that it may read; may be repeated.
@@ -67,15 +68,16 @@ pub(crate) struct SandboxExec {
     /// Folder that it starts in. Default: the first folder of --write, else of --read, else `/`.
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<PathBuf>,
-    /// What it reaches over the network: nothing, the hosts of --allow-host through a proxy, or everything.
+    /// What it reaches over the network: nothing, the hosts of --allow-host through a proxy, or
+    /// everything.
     #[arg(long, value_name = "NET", default_value = "none")]
     pub(crate) net: SandboxNet,
-    /// Host that it may reach with --net proxy: NAME, *.NAME, each with :PORT (default: 80 and 443); may be repeated. Its addresses have to
-    /// be public.
+    /// Host that it may reach with --net proxy: NAME, *.NAME, each with :PORT (default: 80 and
+    /// 443); may be repeated. Its addresses have to be public.
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub(crate) allow_host: Vec<HostRule>,
-    /// Target that the proxy may reach although it is not public: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated. Its host
-    /// has to be allowed too.
+    /// Target that the proxy may reach although it is not public: HOST:PORT, ADDRESS:PORT or
+    /// NETWORK/BITS; may be repeated. Its host has to be allowed too.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
     /// Memory of all its processes and temporary files together, in MiB (default 4096).
@@ -104,10 +106,12 @@ pub(crate) struct SandboxExec {
 }
 
 impl SandboxExec {
-    /// Reads the words after `sandbox exec` without the many other commands, which takes longer than the sandbox itself. `None` = the words
-    /// are not all its own, or wrong: the caller, which knows all commands, reports more about them.
+    /// Reads the words after `sandbox exec` without the many other commands, which takes longer
+    /// than the sandbox itself. `None` = the words are not all its own, or wrong: the caller, which
+    /// knows all commands, reports more about them.
     pub(super) fn parse_fast_path(words: &[OsString]) -> Option<Cli> {
-        // What every command has: the version stops here as a mistake does, and the long way prints it.
+        // What every command has: the version stops here as a mistake does, and the long way prints
+        // it.
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
         let command = clap::Command::new("exec").no_binary_name(true).version("0").arg(json);
         let command = Self::augment_args(command);

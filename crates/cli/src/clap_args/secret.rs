@@ -17,7 +17,8 @@ Exit codes: 2 no name or value of a secret, 3 the vault cannot be used, 4 there 
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Secret {
-    /// Keep a secret, or replace it: its value is typed at the terminal, unseen, or read from standard input.
+    /// Keep a secret, or replace it: its value is typed at the terminal, unseen, or read from
+    /// standard input.
     Set(SecretSet),
     /// List the secrets by name, when each was set and who uses it; never their values.
     List(LibraryArgs),

@@ -23,7 +23,8 @@ Exit codes: 0 it was stopped, 1 it could not listen, 3 the set-up is wrong.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// TCP address; port 0 = any free one. Default: 127.0.0.1:8717, or `listen` of the section [server].
+    /// TCP address; port 0 = any free one. Default: 127.0.0.1:8717, or `listen` of the section
+    /// [server].
     #[arg(long, value_name = "ADDR", conflicts_with = "no_tcp")]
     pub(crate) listen: Option<SocketAddr>,
     /// Listen on the socket alone.
@@ -38,13 +39,16 @@ pub(crate) struct Serve {
     /// Key of the certificate, a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Host name by which it may be asked for, with its port if it has one; may be repeated. Its own addresses on this machine always do.
+    /// Host name by which it may be asked for, with its port if it has one; may be repeated. Its
+    /// own addresses on this machine always do.
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Vec<String>,
-    /// Origin whose pages may ask, such as https://example.org; may be repeated. Default: only its own.
+    /// Origin whose pages may ask, such as https://example.org; may be repeated. Default: only its
+    /// own.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Vec<String>,
-    /// Proxy in front of it that speaks TLS, by address or network; may be repeated. What it says of its clients is believed.
+    /// Proxy in front of it that speaks TLS, by address or network; may be repeated. What it says
+    /// of its clients is believed.
     #[arg(long, value_name = "ADDR", value_parser = parse_proxy)]
     pub(crate) trusted_proxy: Vec<IpNet>,
     #[command(flatten)]

@@ -27,7 +27,8 @@ pub(crate) struct Find {
     /// Most tools of an answer.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    /// Look among the tools of this file, JSON lines, in place of Toolcrib's own; `-` is standard input.
+    /// Look among the tools of this file, JSON lines, in place of Toolcrib's own; `-` is standard
+    /// input.
     #[arg(long = "tools", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// Answer every need of this file, JSON lines; `-` is standard input.

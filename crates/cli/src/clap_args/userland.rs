@@ -40,7 +40,8 @@ pub(crate) struct UserlandInstall {
     /// Install a new one in place of one that is ready; its packages are gone then.
     #[arg(long)]
     pub(crate) reinstall: bool,
-    /// Mirror to use in place of the usual ones, such as https://example.com/alpine; may be repeated.
+    /// Mirror to use in place of the usual ones, such as https://example.com/alpine; may be
+    /// repeated.
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Vec<String>,
     /// Another release than that of this build, described in a JSON file (docs/userland.md).
@@ -90,8 +91,8 @@ pub(crate) enum PackagesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct UserlandNetworkArgs {
-    /// Target that may be reached although it is not public, such as a mirror of your own: HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be
-    /// repeated.
+    /// Target that may be reached although it is not public, such as a mirror of your own:
+    /// HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
     #[arg(long, global = true, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
 }

@@ -230,7 +230,8 @@ pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// An agent as the text of a Markdown file. Every value is JSON, which is YAML too, so that nothing in it can be read as something else.
+/// An agent as the text of a Markdown file. Every value is JSON, which is YAML too, so that nothing
+/// in it can be read as something else.
 fn to_markdown(agent: &Agent) -> String {
     let mut text = "---\n".to_owned();
     let mut put = |key: &str, value: Value| {
@@ -257,8 +258,9 @@ fn to_markdown(agent: &Agent) -> String {
     text + "---\n\n" + agent.prompt.trim() + "\n"
 }
 
-/// Puts a file into a folder of agents, all of it or nothing: it is read from a hidden folder beside it first, as a run would, and moved
-/// into its place only when it is a good agent and `is_right` says so.
+/// Puts a file into a folder of agents, all of it or nothing: it is read from a hidden folder
+/// beside it first, as a run would, and moved into its place only when it is a good agent and
+/// `is_right` says so.
 pub(super) fn write_checked(
     shelf: &LibrarySnapshot,
     folder: Folder,

@@ -1,4 +1,5 @@
-//! `toolcrib agent tools`: check boxes of every tool for one agent, and changes of its list that leave the rest of its file alone.
+//! `toolcrib agent tools`: check boxes of every tool for one agent, and changes of its list that
+//! leave the rest of its file alone.
 
 use std::path::Path;
 
@@ -87,7 +88,8 @@ fn new_tool_list(
     check_known(&add, shelf)?;
     let mut list = match &agent.tools {
         Some(list) => list.clone(),
-        // It has all of them: there is nothing to add, and what is left after a removal has to be named.
+        // It has all of them: there is nothing to add, and what is left after a removal has to be
+        // named.
         None if remove.is_empty() => return Ok(None),
         None => vec!["*".to_owned()],
     };
@@ -108,7 +110,8 @@ fn check_known(list: &[String], shelf: &LibrarySnapshot) -> Result<(), Failure> 
     }
 }
 
-/// A list without the tools of some entries: what names several tools gives way to the names of those that stay.
+/// A list without the tools of some entries: what names several tools gives way to the names of
+/// those that stay.
 fn remove_tools(
     list: Vec<String>,
     remove: &[String],
@@ -182,8 +185,8 @@ fn replace_in_toml(text: &str, list: &[String]) -> Option<String> {
     Some(document.to_string())
 }
 
-/// Replaces the key `tools` between the two `---` lines with one line, or adds it as the last one. What the key takes up is told by
-/// indentation; the caller reads the outcome again.
+/// Replaces the key `tools` between the two `---` lines with one line, or adds it as the last one.
+/// What the key takes up is told by indentation; the caller reads the outcome again.
 fn replace_in_front_matter(text: &str, list: &[String]) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 1 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;

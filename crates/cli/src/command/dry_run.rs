@@ -1,4 +1,5 @@
-//! `toolcrib tool call --dry-run`: what would become of a call, through the stages that a real one passes, and nothing run.
+//! `toolcrib tool call --dry-run`: what would become of a call, through the stages that a real one
+//! passes, and nothing run.
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;

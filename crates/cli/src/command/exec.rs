@@ -1,7 +1,8 @@
 //! `toolcrib exec`: a model's answer in, the messages to append out.
 //!
-//! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model to read; 1 = the answer was cut off, so
-//! no call of it was run (the messages say so); 2 = the answer cannot be read; 3 = the set-up is wrong; 6 = a call waits for a person.
+//! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model
+//! to read; 1 = the answer was cut off, so no call of it was run (the messages say so); 2 = the
+//! answer cannot be read; 3 = the set-up is wrong; 6 = a call waits for a person.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! `toolcrib stop-tools|start-tools`: the kill switch, as a file that stops every process at once, and in the store, which other machines read.
+//! `toolcrib stop-tools|start-tools`: the kill switch, as a file that stops every process at once,
+//! and in the store, which other machines read.
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
@@ -44,7 +45,8 @@ pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure>
     Ok(0)
 }
 
-/// Lets tools run again: the store comes first, so that nothing is half open when it cannot be written.
+/// Lets tools run again: the store comes first, so that nothing is half open when it cannot be
+/// written.
 pub(crate) fn start_tools(json: bool) -> Result<u8, Failure> {
     release_kill_switch(Some(SwitchState::On), json)
 }

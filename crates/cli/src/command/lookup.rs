@@ -35,7 +35,8 @@ pub(super) fn tool_name(row: &CallRow) -> String {
     terminal::truncate_to_width(&terminal::escape_to_line(&name), ARGUMENTS_WIDTH)
 }
 
-/// What a call was about: its arguments, which were recorded without secrets; of several the values that tell them apart come first.
+/// What a call was about: its arguments, which were recorded without secrets; of several the values
+/// that tell them apart come first.
 pub(super) fn arguments_summary(row: &CallRow) -> String {
     let args = row.facts.args.as_deref().unwrap_or_default();
     let text = match serde_json::from_str(args) {

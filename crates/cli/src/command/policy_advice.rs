@@ -21,7 +21,8 @@ pub(super) fn ruling_line(ruling: &Ruling) -> String {
     format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
 }
 
-/// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or nothing can be done.
+/// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or
+/// nothing can be done.
 pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<String> {
     let text = match (ruling.verdict, ruling.by, &ruling.rule) {
         (Verdict::Allow, ..) => return None,

@@ -279,7 +279,8 @@ fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option
     })
 }
 
-/// Resumes a run with the decisions made elsewhere; its other questions are asked here, if there is a terminal.
+/// Resumes a run with the decisions made elsewhere; its other questions are asked here, if there is
+/// a terminal.
 pub(super) async fn resume_decided(run: StoredRun, json: bool) -> Result<u8, Failure> {
     let person = TerminalPerson::new(Console::default(), None);
     let prepared =

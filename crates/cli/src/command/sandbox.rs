@@ -81,8 +81,8 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     })
 }
 
-/// Our configuration, secrets and state: never inside, even if an option names them. What is not there yet could be made by the program where it may
-/// write, so it is made first.
+/// Our configuration, secrets and state: never inside, even if an option names them. What is not
+/// there yet could be made by the program where it may write, so it is made first.
 fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
     let own: Vec<PathBuf> =
         bootstrap::config_folder().into_iter().chain(bootstrap::state_folder().ok()).collect();

@@ -1,4 +1,5 @@
-//! `toolcrib trust`: which workspaces are taken at their word, after a look at what they bring along.
+//! `toolcrib trust`: which workspaces are taken at their word, after a look at what they bring
+//! along.
 
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _};
@@ -139,7 +140,8 @@ impl WorkspaceContents {
     /// Looks at the folder.
     ///
     /// # Errors
-    /// A file of it that is broken, or says what no workspace may: it could not be used, trusted or not.
+    /// A file of it that is broken, or says what no workspace may: it could not be used, trusted or
+    /// not.
     fn read(folder: &Path, own: &Config) -> Result<Self, Failure> {
         let base = folder.join(bootstrap::PROJECT_FOLDER);
         let mut brought = vec![

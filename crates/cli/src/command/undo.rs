@@ -1,6 +1,7 @@
 //! `toolcrib undo`: takes back what tools changed in the workspace.
 //!
-//! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way. Places in the list are what `undo COUNT` counts.
+//! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way. Places in the list
+//! are what `undo COUNT` counts.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -75,7 +75,8 @@ fn requested_packages(command: &UserlandInstall) -> Result<Vec<PackageName>, Fai
     parse_packages(basic.chain(python))
 }
 
-/// Chooses where packages come from, and installs some. Without a wish for any, a list that cannot be had is no failure: there is a system.
+/// Chooses where packages come from, and installs some. Without a wish for any, a list that cannot
+/// be had is no failure: there is a system.
 async fn install_packages(
     packages: &Packages<'_>,
     names: &[PackageName],

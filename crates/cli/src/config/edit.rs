@@ -1,5 +1,5 @@
-//! Changes of a file that leave the rest of it alone, comments too: the new text is read as a run would read it, and only then takes the
-//! place of the old one, whole.
+//! Changes of a file that leave the rest of it alone, comments too: the new text is read as a run
+//! would read it, and only then takes the place of the old one, whole.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,8 @@ pub(crate) struct ConfigEditor {
 }
 
 impl ConfigEditor {
-    /// Opens a file and locks it against other writers; one that is not there is empty. A link stays a link.
+    /// Opens a file and locks it against other writers; one that is not there is empty. A link
+    /// stays a link.
     ///
     /// # Errors
     /// One that cannot be locked or read, or is no TOML.

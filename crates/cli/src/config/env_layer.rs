@@ -1,4 +1,5 @@
-//! The environment as a layer: `TOOLCRIB_SECTION__KEY` is the key `section.key`, and the two switches of policy have names of their own.
+//! The environment as a layer: `TOOLCRIB_SECTION__KEY` is the key `section.key`, and the two
+//! switches of policy have names of their own.
 #![deny(clippy::indexing_slicing)]
 
 use toml::{Table, Value};
@@ -78,7 +79,8 @@ fn invalid_variable(name: &str, what: &str) -> Failure {
     Failure::configuration(format!("the variable {name}: {what}"))
 }
 
-/// The value that a text stands for at a key: as it would be written in the file where that fits, else the text itself.
+/// The value that a text stands for at a key: as it would be written in the file where that fits,
+/// else the text itself.
 ///
 /// # Errors
 /// Why neither fits.

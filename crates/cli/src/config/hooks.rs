@@ -111,7 +111,8 @@ impl HookSection {
         self.name.clone().unwrap_or_else(|| file(program()))
     }
 
-    /// As it is run. A program that is written as a relative path lies beside the file, so that no workspace can put its own in its place.
+    /// As it is run. A program that is written as a relative path lies beside the file, so that no
+    /// workspace can put its own in its place.
     pub(crate) fn to_command_hook(&self, env: &Env) -> CommandHook {
         let mut command = self.command.clone();
         if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {

@@ -1,4 +1,5 @@
-//! Keys as they are named on the command line and in lists: `limits.rounds`, `models."qwen3*".window`.
+//! Keys as they are named on the command line and in lists: `limits.rounds`,
+//! `models."qwen3*".window`.
 
 use std::fmt;
 
@@ -7,7 +8,8 @@ use std::fmt;
 pub(crate) struct KeyPath(pub(crate) Vec<String>);
 
 impl KeyPath {
-    /// Reads a key with dots; parts with other characters than letters, digits, `-` and `_` are quoted as in the file.
+    /// Reads a key with dots; parts with other characters than letters, digits, `-` and `_` are
+    /// quoted as in the file.
     ///
     /// # Errors
     /// In words for people.

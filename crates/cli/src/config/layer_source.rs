@@ -1,4 +1,5 @@
-//! One file, or the environment, taken apart: each value with its key and the place where it is written.
+//! One file, or the environment, taken apart: each value with its key and the place where it is
+//! written.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Layers put over each other: what stands in a stronger one replaces what a weaker one says, key by key, and every value
-//! knows where it came from. Some layers may only make things stricter.
+//! Layers put over each other: what stands in a stronger one replaces what a weaker one says, key
+//! by key, and every value knows where it came from. Some layers may only make things stricter.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -149,7 +149,8 @@ impl LayeredConfig {
         leaf.key.parts() == ["on_ask"] && !own()
     }
 
-    /// How a value of a layer that may only tighten compares with what holds; `None` = such a layer has no say in it.
+    /// How a value of a layer that may only tighten compares with what holds; `None` = such a layer
+    /// has no say in it.
     fn strictness(&self, layer: Layer, leaf: &Leaf) -> Option<Ordering> {
         let key = leaf.key.parts();
         match (key.as_slice(), &leaf.value) {
@@ -162,7 +163,8 @@ impl LayeredConfig {
                 let now = self.values.get(&leaf.key).map(|held| &held.value);
                 Some(if now == Some(&leaf.value) { Ordering::Equal } else { Ordering::Greater })
             }
-            // A flag for a role goes before one for everybody, so pinning one would promise too much.
+            // A flag for a role goes before one for everybody, so pinning one would promise too
+            // much.
             (["flags", _], Value::Boolean(false)) if layer == Layer::Untrusted => {
                 let now = self.values.get(&leaf.key).and_then(|held| held.value.as_bool());
                 Some(if now == Some(false) { Ordering::Equal } else { Ordering::Greater })
@@ -172,7 +174,8 @@ impl LayeredConfig {
                 let now: PermissionChoice = now.unwrap_or_default();
                 Some(new.parse::<PermissionChoice>().ok()?.cmp(&now))
             }
-            // A workspace says nothing of the sandbox, not even to make it stricter: what is not there would fail without a word.
+            // A workspace says nothing of the sandbox, not even to make it stricter: what is not
+            // there would fail without a word.
             (["sandbox", key @ ("level" | "network")], Value::String(new))
                 if layer == Layer::Managed =>
             {
@@ -318,7 +321,8 @@ impl Config {
         presets.max_by_key(|(preset, _)| *preset as u8)
     }
 
-    /// What happens to a call that must be approved when no approver is there, when the command line says `flag`.
+    /// What happens to a call that must be approved when no approver is there, when the command
+    /// line says `flag`.
     pub(crate) fn effective_on_ask(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
         let key = KeyPath(vec!["on_ask".to_owned()]);
         let is_pinned = self.layered.pinned_values(&key).next().is_some();

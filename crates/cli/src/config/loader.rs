@@ -1,4 +1,5 @@
-//! The files, found and read, and what is wrong with them in words for people. No value of a file is ever in them: it may be a key.
+//! The files, found and read, and what is wrong with them in words for people. No value of a file
+//! is ever in them: it may be a key.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -20,8 +21,8 @@ const MAX_BYTES: u64 = 1024 * 1024;
 /// The file of the operator of the machine.
 const MANAGED: &str = "/etc/toolcrib/config.toml";
 
-/// Reads the configuration of all layers. A file that is not there is an empty one, unless a variable names it. Without a workspace there
-/// is no project.
+/// Reads the configuration of all layers. A file that is not there is an empty one, unless a
+/// variable names it. Without a workspace there is no project.
 ///
 /// # Errors
 /// Exit code 3, with file and line; nothing is used then.
@@ -62,7 +63,8 @@ pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failur
 pub(crate) struct ConfigPaths {
     /// Of the operator of the machine, the weightiest first.
     pub(crate) managed: Vec<PathBuf>,
-    /// The person's own: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration folder of the XDG convention.
+    /// The person's own: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration
+    /// folder of the XDG convention.
     pub(crate) user: Option<PathBuf>,
     /// Of the workspace.
     pub(crate) project: Option<PathBuf>,
@@ -100,7 +102,8 @@ pub(crate) fn project_file(workspace: &Path) -> PathBuf {
     workspace.join(crate::bootstrap::PROJECT_FOLDER).join("config.toml")
 }
 
-/// Where the person's file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the XDG convention.
+/// Where the person's file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the
+/// XDG convention.
 fn default_path(env: &Env) -> Option<PathBuf> {
     if let Some(home) = env.path("TOOLCRIB_HOME") {
         return Some(home.join("config.toml"));

@@ -1,10 +1,12 @@
-//! The configuration: flags, then the environment, then the project's file, then the person's, then the defaults; and above all of them
-//! what the operator of the machine pins.
+//! The configuration: flags, then the environment, then the project's file, then the person's, then
+//! the defaults; and above all of them what the operator of the machine pins.
 //!
 //! Invariants
-//! - A key of a file is taken or refused with its line; nothing is ignored, nothing half of a file is used. The one exception says so: what
-//!   a workspace that is not trusted must not say is left out with a remark.
-//! - No layer below loosens what the managed file pins, and a workspace that is not trusted loosens nothing at all.
+//! - A key of a file is taken or refused with its line; nothing is ignored, nothing half of a file
+//!   is used. The one exception says so: what a workspace that is not trusted must not say is left
+//!   out with a remark.
+//! - No layer below loosens what the managed file pins, and a workspace that is not trusted loosens
+//!   nothing at all.
 //! - No key and no header of a provider stands in an error, a warning or a `Debug` text.
 //!
 //! Absent on purpose: what the keys mean to the parts that they configure.

@@ -96,7 +96,8 @@ pub(crate) fn resolve_model_chain(
     Ok(ModelChain { models, stream, warnings })
 }
 
-/// The base URL of the first model, when it is not the file's. One of the environment belongs to the provider of the environment.
+/// The base URL of the first model, when it is not the file's. One of the environment belongs to
+/// the provider of the environment.
 fn base_url(
     flags: &ModelFlags,
     entry: &ProviderEntry,

@@ -170,7 +170,8 @@ impl<'c> ModelResolver<'c> {
         }
     }
 
-    /// The model of a provider that was named alone: one that a weaker place names for it, else its own default.
+    /// The model of a provider that was named alone: one that a weaker place names for it, else its
+    /// own default.
     fn model_of(&self, entry: &ProviderEntry, weaker: &[ModelSource]) -> Option<String> {
         let named = weaker.iter().find_map(|layer| {
             let model = layer.model.as_deref()?;

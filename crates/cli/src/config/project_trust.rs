@@ -1,5 +1,5 @@
-//! What the file of a workspace may say: of one that is trusted everything but what would hand over the person's keys or trust; of any
-//! other only what makes things stricter.
+//! What the file of a workspace may say: of one that is trusted everything but what would hand over
+//! the person's keys or trust; of any other only what makes things stricter.
 
 use std::path::Path;
 
@@ -11,7 +11,8 @@ use crate::config::layers::{Layer, LayeredConfig};
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What a project may set of a provider that is the person's: nothing that says where a request goes, or with which key.
+/// What a project may set of a provider that is the person's: nothing that says where a request
+/// goes, or with which key.
 const USER_ONLY_KEYS: [&str; 6] =
     ["model", "idle", "timeout", "retries", "max_per_minute", "max_per_hour"];
 

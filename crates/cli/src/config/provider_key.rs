@@ -15,7 +15,8 @@ use crate::output::Failure;
 /// Largest file with a key, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Reads the key of a provider; what is odd about its file is added to `warnings`. `None` = there is none, which some servers are fine with.
+/// Reads the key of a provider; what is odd about its file is added to `warnings`. `None` = there
+/// is none, which some servers are fine with.
 pub(super) fn load_key(
     entry: &ProviderEntry,
     config: &Config,
@@ -53,7 +54,8 @@ pub(super) fn load_key(
     ApiKey::new(&text).map(Some).map_err(|error| wrong(format!("{place}: {error}")))
 }
 
-/// The secrets of every provider that can be named, as far as they can be read: what is masked in results.
+/// The secrets of every provider that can be named, as far as they can be read: what is masked in
+/// results.
 pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
     let entries = list_providers(config, env).unwrap_or_default();
     let keys = entries.iter().filter_map(|entry| {
@@ -64,7 +66,8 @@ pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
     keys.chain(headers.map(|value| value.0.clone())).collect()
 }
 
-/// What is odd about the keys that the configuration names: files that others can read, files and variables that are not there.
+/// What is odd about the keys that the configuration names: files that others can read, files and
+/// variables that are not there.
 pub(crate) fn key_warnings(config: &Config, env: &Env) -> Result<Vec<String>, Failure> {
     let mut remarks = Vec::new();
     for entry in list_providers(config, env)? {

@@ -18,8 +18,8 @@ pub(crate) struct ProviderEntry {
     pub(super) section: ProviderSection,
 }
 
-/// Kinds that are there as soon as the environment holds their key: one per variable. For OpenAI it is the Responses API, which its newer
-/// models want; the other is there by name.
+/// Kinds that are there as soon as the environment holds their key: one per variable. For OpenAI it
+/// is the Responses API, which its newer models want; the other is there by name.
 const WELL_KNOWN: [ProviderKind; 4] = [
     ProviderKind::OpenAiResponses,
     ProviderKind::Anthropic,
@@ -27,8 +27,9 @@ const WELL_KNOWN: [ProviderKind; 4] = [
     ProviderKind::DeepSeek,
 ];
 
-/// The providers that are set up: those of the file in the order of their ids, then the well-known ones whose key the environment holds
-/// and of whose kind the file has none. No key is read yet, so that a broken one affects only its own use.
+/// The providers that are set up: those of the file in the order of their ids, then the well-known
+/// ones whose key the environment holds and of whose kind the file has none. No key is read yet, so
+/// that a broken one affects only its own use.
 pub(crate) fn list_providers(config: &Config, env: &Env) -> Result<Vec<ProviderEntry>, Failure> {
     let mut entries = Vec::new();
     for (id, section) in &config.providers {

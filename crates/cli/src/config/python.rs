@@ -10,6 +10,7 @@ use serde::Deserialize;
 pub(crate) struct PythonSection {
     /// Whether more than the embedded interpreter may be used; default: yes.
     pub(crate) full: Option<bool>,
-    /// The Python of the level `full`; default: the managed environment, else the first that works in `PATH`.
+    /// The Python of the level `full`; default: the managed environment, else the first that works
+    /// in `PATH`.
     pub(crate) program: Option<PathBuf>,
 }

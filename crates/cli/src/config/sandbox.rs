@@ -67,7 +67,8 @@ impl MinimumLevel {
     }
 }
 
-/// How strict a word of `level` or `network` is: 1 is the default, [`USUAL`]. `None` = it is no such word.
+/// How strict a word of `level` or `network` is: 1 is the default, [`USUAL`]. `None` = it is no
+/// such word.
 pub(super) fn strictness_rank(key: &str, word: &str) -> Option<u8> {
     match (key, word) {
         ("network", "full") => Some(0),
@@ -139,7 +140,8 @@ impl SandboxSection {
 }
 
 impl Config {
-    /// What programs of tools may touch beside the workspace. `home` is their home folder unless the file names one.
+    /// What programs of tools may touch beside the workspace. `home` is their home folder unless
+    /// the file names one.
     pub(crate) fn to_confines(&self, home: Option<PathBuf>, env: &Env) -> ProgramPolicy {
         let section = &self.sandbox;
         let paths =

@@ -59,7 +59,8 @@ pub(crate) struct Config {
     pub(super) hooks: Vec<HookSection>,
     /// Which roles have which tools. One that is not trusted may only say `false`.
     pub(crate) flags: BTreeMap<FlagName, bool>,
-    /// Whether calls from outside that need approval wait in the inbox; default: no, they are denied.
+    /// Whether calls from outside that need approval wait in the inbox; default: no, they are
+    /// denied.
     pub(crate) inbox: Option<bool>,
     /// Workspaces whose tools are the owner's own work, and are taken at their word.
     pub(crate) trusted_workspaces: Vec<PathBuf>,

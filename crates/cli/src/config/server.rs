@@ -10,7 +10,8 @@ use serde::Deserialize;
 
 use crate::config::deserialize;
 
-/// Where a daemon listens when nothing else is said: loopback, so that only this machine reaches it, on a port that nothing well known has.
+/// Where a daemon listens when nothing else is said: loopback, so that only this machine reaches
+/// it, on a port that nothing well known has.
 pub(crate) const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 8717));
 
@@ -42,8 +43,8 @@ pub(crate) struct ServerSection {
     pub(crate) runs_at_once: Option<usize>,
     /// Runs of one client among them.
     pub(crate) runs_of_client: Option<usize>,
-    /// Whether another person has to decide than the one who asked: the owner is one person on all surfaces, each token is another. It
-    /// holds for the daemon and for `toolcrib approve`.
+    /// Whether another person has to decide than the one who asked: the owner is one person on all
+    /// surfaces, each token is another. It holds for the daemon and for `toolcrib approve`.
     pub(crate) four_eyes: Option<bool>,
     /// Requests of one client in a minute.
     pub(crate) requests_per_minute: Option<u32>,

@@ -1,4 +1,5 @@
-//! `[shell]`: where the commands of the shell tool run, and for how long programs in the background do.
+//! `[shell]`: where the commands of the shell tool run, and for how long programs in the background
+//! do.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use super::deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ShellSection {
-    /// Where commands run; left out: in the Linux userland once it is installed, before that in a sandbox with the system of the host.
+    /// Where commands run; left out: in the Linux userland once it is installed, before that in a
+    /// sandbox with the system of the host.
     pub(crate) target: Option<ShellTarget>,
     /// How long a background program runs while the shell of its conversation is unused.
     #[serde(deserialize_with = "deserialize::duration")]

@@ -236,7 +236,8 @@ base_url = \"https://openrouter.ai/api/v1\"
     );
     // A short name takes the provider from the next place that has one.
     check(&["--model", "m"], &[("TOOLCRIB_PROVIDER", "ollama")], "ollama m");
-    // A provider alone takes its model from the next place that names one of it, else from its section.
+    // A provider alone takes its model from the next place that names one of it, else from its
+    // section.
     check(&["--provider", "ollama"], &[], "ollama from-section");
     check(&["--provider", "ollama"], &[("TOOLCRIB_MODEL", "ollama/from-env")], "ollama from-env");
     check(&["--provider", "local"], &[], &format!("{local} from-file"));

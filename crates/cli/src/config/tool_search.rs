@@ -22,7 +22,8 @@ pub(crate) struct ToolSearchSection {
     pub(crate) share: Option<Percent>,
     /// Folder of a larger model; default: the one that is part of the binary.
     pub(crate) model: Option<PathBuf>,
-    /// A model of embeddings of a provider, `PROVIDER/MODEL`, that puts the best tools in order; default: none.
+    /// A model of embeddings of a provider, `PROVIDER/MODEL`, that puts the best tools in order;
+    /// default: none.
     pub(crate) embeddings: Option<String>,
 }
 
@@ -47,7 +48,8 @@ impl Config {
     /// How models find tools.
     ///
     /// # Errors
-    /// Exit code 3 when the model of embeddings cannot be asked: an unknown provider, a missing key.
+    /// Exit code 3 when the model of embeddings cannot be asked: an unknown provider, a missing
+    /// key.
     pub(crate) fn tool_search_settings(&self, env: &Env) -> Result<ToolSearchSettings, Failure> {
         let embeddings = self.embeddings(env)?;
         let ToolSearchSection { mode, share, .. } = &self.discovery;

@@ -1,4 +1,5 @@
-//! Asking a daemon: over its socket, or, where `TOOLCRIB_DAEMON` names one elsewhere, over the network.
+//! Asking a daemon: over its socket, or, where `TOOLCRIB_DAEMON` names one elsewhere, over the
+//! network.
 
 mod tcp;
 mod unix;
@@ -157,7 +158,8 @@ impl Client {
     /// The daemon that was named, else the one of this person; `None` = none runs.
     ///
     /// # Errors
-    /// Exit code 8 for one that was named and does not answer, that is another program's or another user's, or of another version.
+    /// Exit code 8 for one that was named and does not answer, that is another program's or another
+    /// user's, or of another version.
     pub(crate) async fn connect() -> Result<Option<Self>, Failure> {
         let env = Env::from_process();
         if let Some(url) = env.text(DAEMON_VARIABLE)? {

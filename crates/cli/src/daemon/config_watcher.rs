@@ -20,8 +20,8 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// Files of one folder that are looked at; more are no agents and skills.
 const ENTRIES: usize = 10_000;
 
-/// What is known of a file without reading it: when it was changed, how long it is, and which one it is, since editors put a new file into
-/// the place of the old one.
+/// What is known of a file without reading it: when it was changed, how long it is, and which one
+/// it is, since editors put a new file into the place of the old one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FileStamp {
     changed: (i64, i64),
@@ -31,7 +31,8 @@ pub(super) struct FileStamp {
 
 pub(super) type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
-/// Reads everything again whenever a file has changed, or `asked` says so. Runs until it is dropped.
+/// Reads everything again whenever a file has changed, or `asked` says so. Runs until it is
+/// dropped.
 pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
     let mut before = host.stamps();
     loop {
@@ -43,7 +44,8 @@ pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
         if !is_asked && now == before {
             continue;
         }
-        // What is written in two steps is read when it is whole: a file that is half there is wrong, and read again a second later.
+        // What is written in two steps is read when it is whole: a file that is half there is
+        // wrong, and read again a second later.
         before = now;
         log_reload(host.reload_config().await);
     }
@@ -68,7 +70,8 @@ fn log_reload(read: Result<toolcrib_server::Reloaded, Failure>) {
     }
 }
 
-/// Everything that a configuration comes from: files of all layers, of rules, of agents and skills, of tools, and the vault.
+/// Everything that a configuration comes from: files of all layers, of rules, of agents and skills,
+/// of tools, and the vault.
 pub(super) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     let workspace = world.root.first().map(PathBuf::as_path);
     let env = Env::from_process();

@@ -1,7 +1,7 @@
 //! The log of a daemon: one line per event, on standard error and in a file if one is wanted.
 //!
-//! Every line is masked before it is written, by a thread of its own: a reader that does not read blocks nothing but the log, whose lines
-//! are then counted and dropped.
+//! Every line is masked before it is written, by a thread of its own: a reader that does not read
+//! blocks nothing but the log, whose lines are then counted and dropped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -23,8 +23,8 @@ use crate::output::Failure;
 
 /// Lines that wait to be written; more are dropped.
 const QUEUE_LINES: usize = 8_192;
-/// How long lines gather before they are written together. Meanwhile no logging thread has to wake the writer, which would cost
-/// each request more than its lines do.
+/// How long lines gather before they are written together. Meanwhile no logging thread has to wake
+/// the writer, which would cost each request more than its lines do.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
 /// Bytes of a file before it is replaced.
 const FILE_BYTES: u64 = 10 * 1024 * 1024;

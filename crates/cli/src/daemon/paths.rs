@@ -49,7 +49,8 @@ impl DaemonPaths {
         self.folder.join("address")
     }
 
-    /// Where the daemon is that works now; `None` = none does, or it has not said yet where it listens.
+    /// Where the daemon is that works now; `None` = none does, or it has not said yet where it
+    /// listens.
     ///
     /// # Errors
     /// Exit code 8 for a file that cannot be read.

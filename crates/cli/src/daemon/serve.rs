@@ -90,7 +90,8 @@ fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
     lock.map(Some).map_err(|error| Failure::run(format!("{error}; `toolcrib status` asks it")))
 }
 
-/// Settings of the tools and their policy, for a daemon: questions wait in the inbox without a time limit.
+/// Settings of the tools and their policy, for a daemon: questions wait in the inbox without a time
+/// limit.
 pub(super) fn daemon_tool_settings(
     world: &WorkspaceArgs,
     config: &Config,

@@ -14,7 +14,8 @@ pub(super) fn stopping() {
     notify(NotifyState::Stopping);
 }
 
-/// Says again and again that it lives, for as long as the store answers. systemd restarts what is silent.
+/// Says again and again that it lives, for as long as the store answers. systemd restarts what is
+/// silent.
 pub(super) fn watchdog(toolcrib: &Toolcrib) -> Option<JoinHandle<()>> {
     // Twice as often as it has to be.
     let every = sd_notify::watchdog_enabled()? / 2;

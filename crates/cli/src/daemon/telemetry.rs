@@ -1,4 +1,5 @@
-//! Figures and spans of the daemon, by the variables of OpenTelemetry: without an endpoint nothing leaves this machine.
+//! Figures and spans of the daemon, by the variables of OpenTelemetry: without an endpoint nothing
+//! leaves this machine.
 
 use std::sync::Arc;
 

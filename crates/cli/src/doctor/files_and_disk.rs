@@ -24,7 +24,8 @@ pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
         found.push(missing(&state, fix));
     }
     let config = bootstrap::config_folder();
-    // The configuration may be read by others, as long as no other user writes it: the keys in it are what is closed.
+    // The configuration may be read by others, as long as no other user writes it: the keys in it
+    // are what is closed.
     let open = config.iter().map(|path| (path.clone(), 0o022));
     let closed = private_paths(&state).into_iter().map(|path| (path, 0o077));
     for (path, forbidden) in open.chain(closed) {

@@ -1,7 +1,8 @@
-//! What is wrong with this installation, and what to do about it: one line for each thing that was looked at.
+//! What is wrong with this installation, and what to do about it: one line for each thing that was
+//! looked at.
 //!
-//! Nothing is changed unless repairs are asked for, and then only what is safe: modes of files that are the person's, folders that are
-//! missing, what a dead daemon left behind.
+//! Nothing is changed unless repairs are asked for, and then only what is safe: modes of files that
+//! are the person's, folders that are missing, what a dead daemon left behind.
 
 mod clock_and_limits;
 mod configuration;

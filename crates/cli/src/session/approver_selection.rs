@@ -66,8 +66,8 @@ impl HumanInput for TerminalPerson {
     }
 }
 
-/// The approver: the one that the caller chose, else the person at the terminal, else none. While a person is asked here, a decision of another process
-/// counts as well.
+/// The approver: the one that the caller chose, else the person at the terminal, else none. While a
+/// person is asked here, a decision of another process counts as well.
 pub(crate) fn select_approver(
     on_ask: Option<OnAsk>,
     console: &Console,

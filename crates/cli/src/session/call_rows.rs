@@ -1,4 +1,5 @@
-//! The calls of a run as people see them: one line each, numbered, with arguments and result kept for later display.
+//! The calls of a run as people see them: one line each, numbered, with arguments and result kept
+//! for later display.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -154,7 +155,8 @@ impl CallRow {
     }
 }
 
-/// The line of a call that has ended; `None` = it has not. In a chat, which has so many columns, it is shortened and numbered.
+/// The line of a call that has ended; `None` = it has not. In a chat, which has so many columns, it
+/// is shortened and numbered.
 pub(crate) fn format_ended(row: &CallRow, paint: Styler, columns: Option<usize>) -> Option<String> {
     let (mark, style, words, elapsed) = match row.end.as_ref()? {
         ToolState::OutputAvailable { elapsed_ms, .. } => {

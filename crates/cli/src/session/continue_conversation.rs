@@ -12,7 +12,8 @@ const MAX_RUNS: usize = 1_000;
 /// The conversation, when a new run may begin in it.
 ///
 /// # Errors
-/// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would write over each other's messages.
+/// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would
+/// write over each other's messages.
 pub(crate) async fn check_continuable(
     stores: &Stores,
     id: ConversationId,

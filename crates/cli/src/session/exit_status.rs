@@ -9,8 +9,8 @@ use toolcrib_app::core::{CallId, ErrorType};
 /// Counts what a run's end does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunTally {
-    /// Calls that were denied because no approver could be asked, those of scripts too; those that a person denied or skipped are not
-    /// among them.
+    /// Calls that were denied because no approver could be asked, those of scripts too; those that
+    /// a person denied or skipped are not among them.
     pub(crate) unapproved: u32,
     /// Calls that were not decided in time.
     pub(crate) expired: u32,
@@ -38,7 +38,8 @@ impl RunTally {
         }
     }
 
-    /// The exit code of the command. An answer without a call that had no approver is not a success.
+    /// The exit code of the command. An answer without a call that had no approver is not a
+    /// success.
     pub(crate) fn exit_code(&self, driven: &DriveOutcome) -> u8 {
         match driven {
             DriveOutcome::Paused(_) => 6,

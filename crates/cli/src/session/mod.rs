@@ -1,4 +1,5 @@
-//! Everything that a run needs, from the words of the command line, the configuration and the environment.
+//! Everything that a run needs, from the words of the command line, the configuration and the
+//! environment.
 
 mod approver_selection;
 mod call_rows;

@@ -86,7 +86,8 @@ fn readable_key(provider: &ProviderSettings) -> Option<String> {
     })
 }
 
-/// How long a refusal of tools is believed: servers are updated, and models replaced under the same name.
+/// How long a refusal of tools is believed: servers are updated, and models replaced under the same
+/// name.
 const NO_TOOLS_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// Which models take no tools, kept in the store beyond this process.
@@ -117,7 +118,8 @@ impl StoredNoToolsMemory {
     }
 }
 
-/// The memory of one provider at its address: what a model refuses at one server, the next may take.
+/// The memory of one provider at its address: what a model refuses at one server, the next may
+/// take.
 struct NoToolsAtAddress {
     address: String,
     all: Arc<StoredNoToolsMemory>,
@@ -163,7 +165,8 @@ mod tests {
         settings
     }
 
-    /// A new process with these stores: whether it believes that `m` at this provider takes no tools, and what it says about it.
+    /// A new process with these stores: whether it believes that `m` at this provider takes no
+    /// tools, and what it says about it.
     async fn believes(
         stores: &Stores,
         provider: &ProviderSettings,

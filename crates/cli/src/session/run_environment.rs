@@ -1,4 +1,5 @@
-//! What runs stand on: a Toolcrib for agents with its runner, in the surroundings of one setup, and who answers on it.
+//! What runs stand on: a Toolcrib for agents with its runner, in the surroundings of one setup, and
+//! who answers on it.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -85,7 +86,8 @@ pub(crate) struct AgentAndModels {
 }
 
 impl AgentAndModels {
-    /// The agent and models that the options and the configuration name. `models` are those that are connected already, and whether they stream.
+    /// The agent and models that the options and the configuration name. `models` are those that
+    /// are connected already, and whether they stream.
     ///
     /// # Errors
     /// Exit code 2, 3 or 4, with what to do.
@@ -132,7 +134,8 @@ fn unpriced_warnings(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> 
     words.collect()
 }
 
-/// Says that the workspace has words of its own, which stand in the system prompt, or why they cannot be read.
+/// Says that the workspace has words of its own, which stand in the system prompt, or why they
+/// cannot be read.
 fn instructions_notice(workspace: Option<&Path>) -> Option<String> {
     match instructions::read(workspace?, None) {
         Ok(None) => None,
@@ -188,7 +191,8 @@ pub(crate) fn find_agent(
     })
 }
 
-/// The agent's preset. What the person said for this run wins; an agent of the workspace, whose author is unknown, can only be stricter.
+/// The agent's preset. What the person said for this run wins; an agent of the workspace, whose
+/// author is unknown, can only be stricter.
 pub(super) fn apply_agent_preset(
     toolcrib: &Toolcrib,
     agent: &Agent,
@@ -236,7 +240,8 @@ pub(super) fn choose_models(
     config::resolve_model_chain(&flags, config, env)
 }
 
-/// What was said for this run; else what the agent's file says, which the runner knows; else what the configuration says for all agents.
+/// What was said for this run; else what the agent's file says, which the runner knows; else what
+/// the configuration says for all agents.
 fn run_limits(brain: &ModelArgs, agent: &Agent, config: &Config) -> Result<RunnerLimits, Failure> {
     fn chosen<T, A>(said: Option<T>, agent: Option<A>, general: Option<T>) -> Option<T> {
         said.or(general.filter(|_| agent.is_none()))

@@ -103,7 +103,8 @@ impl RunSetup {
         }
     }
 
-    /// Whether the words name a model or its provider; an agent's own counts only where they do not.
+    /// Whether the words name a model or its provider; an agent's own counts only where they do
+    /// not.
     pub(crate) fn names_model(&self) -> bool {
         self.model.is_some() || self.provider.is_some()
     }

@@ -50,7 +50,8 @@ impl Session {
         Ok(warnings)
     }
 
-    /// The same session on another workspace: its tools, agents and skills are there, those of the old one are not. Models go on.
+    /// The same session on another workspace: its tools, agents and skills are there, those of the
+    /// old one are not. Models go on.
     ///
     /// # Errors
     /// When the folder cannot be used; this session stays as it is.

@@ -1,4 +1,5 @@
-//! The card of a call that needs approval: everything that the decision is about, nothing shortened, nothing that could move the cursor.
+//! The card of a call that needs approval: everything that the decision is about, nothing
+//! shortened, nothing that could move the cursor.
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{ApprovalReason, ApprovalRequest, Risk};

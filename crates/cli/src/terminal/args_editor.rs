@@ -14,7 +14,8 @@ pub(crate) fn editor_command() -> Option<String> {
     named.filter(|editor| !editor.trim().is_empty())
 }
 
-/// Arguments that are written down to be edited. The file is readable for its owner only, and removed afterwards.
+/// Arguments that are written down to be edited. The file is readable for its owner only, and
+/// removed afterwards.
 pub(crate) struct ArgsDraft {
     path: PathBuf,
 }

@@ -89,7 +89,8 @@ fn style_diff(diff: &str, paint: Styler) -> String {
     text
 }
 
-/// The text of a file of the workspace: `Some(None)` = there is none yet; `None` = it cannot be compared.
+/// The text of a file of the workspace: `Some(None)` = there is none yet; `None` = it cannot be
+/// compared.
 fn read(workspace: &str, path: &str) -> Option<Option<String>> {
     let path = Path::new(workspace).join(path);
     let Ok(meta) = fs::metadata(&path) else {

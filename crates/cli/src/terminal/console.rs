@@ -1,4 +1,5 @@
-//! The terminal as one place: finished text above, what still moves below it, and one card at a time in front of both.
+//! The terminal as one place: finished text above, what still moves below it, and one card at a
+//! time in front of both.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
@@ -12,7 +13,8 @@ use super::modal::Modal;
 use super::style::{Styler, is_dumb_terminal};
 use super::text_wrap;
 
-/// A person who pressed a key this recently is still typing: the next keys are not meant for a card that comes up.
+/// A person who pressed a key this recently is still typing: the next keys are not meant for a card
+/// that comes up.
 const TYPING_PAUSE: Duration = Duration::from_millis(1000);
 /// Size of a terminal that does not tell.
 const SIZE: (usize, usize) = (80, 24);

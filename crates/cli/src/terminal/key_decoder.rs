@@ -21,7 +21,8 @@ pub(crate) enum Key {
 /// Longest escape sequence that is waited for; what is longer is no key.
 const SEQUENCE_BYTES: usize = 32;
 
-/// Puts keys together from bytes, in pieces of any size. Keys without a use here (arrows, function keys) are left out.
+/// Puts keys together from bytes, in pieces of any size. Keys without a use here (arrows, function
+/// keys) are left out.
 #[derive(Debug, Default)]
 pub(crate) struct KeyDecoder {
     pending: Vec<u8>,

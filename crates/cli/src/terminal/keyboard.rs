@@ -1,5 +1,5 @@
-//! Reads keys while there is a listener, and only then: the newest listener gets them. A listener that is dropped has left the terminal; nothing
-//! keeps waiting in a blocking read.
+//! Reads keys while there is a listener, and only then: the newest listener gets them. A listener
+//! that is dropped has left the terminal; nothing keeps waiting in a blocking read.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
@@ -100,7 +100,8 @@ impl Keyboard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the reading, after what was typed before, and waits for its end, so that no key is taken from the next reader.
+    /// Ends the reading, after what was typed before, and waits for its end, so that no key is
+    /// taken from the next reader.
     fn stop(&self) {
         let reader = self.lock().reader.take();
         if let Some(Reader { wake, thread }) = reader {
@@ -141,7 +142,8 @@ impl State {
     }
 }
 
-/// Where keys come from: standard input where it is the terminal, else the terminal of this session. (`poll` knows no `/dev/tty` on macOS.)
+/// Where keys come from: standard input where it is the terminal, else the terminal of this
+/// session. (`poll` knows no `/dev/tty` on macOS.)
 fn device() -> io::Result<File> {
     if io::stdin().is_terminal() {
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));

@@ -1,10 +1,12 @@
-//! The person at the terminal: what they are shown, and the keys that they press. It reads the terminal itself, never standard input as
-//! such, which may be a model's answer.
+//! The person at the terminal: what they are shown, and the keys that they press. It reads the
+//! terminal itself, never standard input as such, which may be a model's answer.
 //!
 //! Invariants
-//! - One card at a time; while it is shown nothing else is written, and what was to be written comes after it.
+//! - One card at a time; while it is shown nothing else is written, and what was to be written
+//!   comes after it.
 //! - A listener that is dropped restores the mode of the terminal.
-//! - Nothing of a model, a tool or a file reaches the terminal before [`escape_controls`] has seen it.
+//! - Nothing of a model, a tool or a file reaches the terminal before [`escape_controls`] has seen
+//!   it.
 
 mod approval_prompt;
 pub(crate) mod args_editor;

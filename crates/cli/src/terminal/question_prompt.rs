@@ -8,7 +8,8 @@ use super::console::Console;
 use super::style::{Style, Styler};
 use super::{escape_controls, escape_to_line};
 
-/// Shows a question and reads the answer: a number, free text, or nothing to skip it. The caller has the console's seat.
+/// Shows a question and reads the answer: a number, free text, or nothing to skip it. The caller
+/// has the console's seat.
 pub(crate) async fn ask_question(
     console: &Console,
     question: &Question,

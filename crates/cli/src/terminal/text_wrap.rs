@@ -53,7 +53,8 @@ pub(crate) fn tail_of_width(text: &str, columns: usize) -> &str {
     text
 }
 
-/// Breaks a line between words into rows of at most `columns`; `first` stands before the first row, `rest` before the others.
+/// Breaks a line between words into rows of at most `columns`; `first` stands before the first row,
+/// `rest` before the others.
 pub(crate) fn wrap(
     spans: &[Span],
     columns: usize,

@@ -1,4 +1,5 @@
-//! `toolcrib approve` and `toolcrib grant`: the inbox over all runs and single calls, from one process to another.
+//! `toolcrib approve` and `toolcrib grant`: the inbox over all runs and single calls, from one
+//! process to another.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
@@ -188,7 +189,8 @@ fn a_single_call_is_carried_out_where_it_was_asked() {
     assert!(env.read("notes.md").is_some(), "it ran once");
 }
 
-/// Found in review: in one race of twenty the second `yes` took the call of the first for its own, and said that its outcome is unknown.
+/// Found in review: in one race of twenty the second `yes` took the call of the first for its own,
+/// and said that its outcome is unknown.
 #[test]
 fn of_two_yes_at_once_one_carries_the_call_out_and_the_other_names_the_first_decision() {
     let env = TestEnv::new();
@@ -226,7 +228,8 @@ fn a_second_yes_after_the_approver_died_says_what_became_of_the_call() {
     drop(tool.go_on());
 }
 
-/// Found in review: a call inside a script was denied because no approver could be asked, and `run` ended with 0.
+/// Found in review: a call inside a script was denied because no approver could be asked, and `run`
+/// ended with 0.
 #[test]
 fn a_run_whose_script_had_a_call_denied_without_an_approver_ends_with_5() {
     let env = TestEnv::new();
@@ -251,7 +254,8 @@ fn what_is_not_to_run_does_not_run() {
     }
 }
 
-/// A folder that is gone makes a call impossible, not the refusal of it; and what cannot be carried out is not decided either.
+/// A folder that is gone makes a call impossible, not the refusal of it; and what cannot be carried
+/// out is not decided either.
 #[test]
 fn without_its_folder_a_call_can_only_be_denied() {
     let env = TestEnv::new();
@@ -327,7 +331,8 @@ fn a_run_can_go_on_at_once() {
     env.run(&["approve", "yes", &id]).code(5).says(&["was decided before"]);
 }
 
-/// K7, K8: three restarts while it waits, the decision in between, and it runs once, with the arguments that were approved.
+/// K7, K8: three restarts while it waits, the decision in between, and it runs once, with the
+/// arguments that were approved.
 #[test]
 fn restarts_change_nothing() {
     let env = TestEnv::new();
@@ -586,7 +591,8 @@ fn a_call_whose_process_died_is_carried_out_here() {
     assert!(env.read("notes.md").is_none());
 }
 
-/// K8: it was approved, and the process that was to go on with it died before it did: the call runs once, when that is said again.
+/// K8: it was approved, and the process that was to go on with it died before it did: the call runs
+/// once, when that is said again.
 #[test]
 fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
     let env = TestEnv::new();

@@ -1,4 +1,5 @@
-//! `toolcrib audit tail|show|export|verify`: records of real calls, their proof, and what happens when somebody tampers.
+//! `toolcrib audit tail|show|export|verify`: records of real calls, their proof, and what happens
+//! when somebody tampers.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};

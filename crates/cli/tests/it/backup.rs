@@ -1,4 +1,5 @@
-//! Backups: taken while a daemon works under load, put back into an empty home and over one that is there.
+//! Backups: taken while a daemon works under load, put back into an empty home and over one that is
+//! there.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -198,7 +199,8 @@ fn what_is_no_sound_backup_changes_nothing() {
     check(b"no archive");
     check(&whole[..whole.len() / 2]);
     let mut flipped = whole.clone();
-    // More than one bit: a single one may be of the padding between two blocks, which means nothing.
+    // More than one bit: a single one may be of the padding between two blocks, which means
+    // nothing.
     flipped[whole.len() / 2..][..16].iter_mut().for_each(|byte| *byte ^= 0xff);
     check(&flipped);
     at_home(&env, &other, &["restore", "nowhere.tar.gz"]).code(3);

@@ -1,4 +1,5 @@
-//! The "Bad input" paragraph of issue 2: each kind has its message, its exit code, and nothing that must not run has run.
+//! The "Bad input" paragraph of issue 2: each kind has its message, its exit code, and nothing that
+//! must not run has run.
 
 use serde_json::{Value, json};
 
@@ -88,8 +89,8 @@ fn a_body_of_another_provider() {
     }
 }
 
-/// Cuts a recording before every event and in the middle of every event. The last call is never complete before its end, and no call runs at all
-/// unless the end of the answer was seen.
+/// Cuts a recording before every event and in the middle of every event. The last call is never
+/// complete before its end, and no call runs at all unless the end of the answer was seen.
 #[test]
 fn half_a_stream() {
     for format in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
@@ -100,7 +101,8 @@ fn half_a_stream() {
         let whole = stream(format, &asks);
         let ends: Vec<usize> = whole.match_indices("data:").map(|(at, _)| at).collect();
         let last = *ends.last().unwrap();
-        // The last event of Chat is the mark [DONE], which some servers leave out: everything is there before it.
+        // The last event of Chat is the mark [DONE], which some servers leave out: everything is
+        // there before it.
         let needed = if format == "openai-chat" { ends[ends.len() - 2] } else { last };
         for (number, end) in ends.iter().enumerate().filter(|(n, _)| n % 4 == 1) {
             for cut in [*end, *end + 12].into_iter().filter(|cut| *cut <= needed) {
@@ -129,7 +131,8 @@ fn all_results(format: &str, stdout: &str) -> Vec<(String, Value)> {
     }
 }
 
-/// The provider says that the answer is over, but it was over because of its length, inside the arguments of a call.
+/// The provider says that the answer is over, but it was over because of its length, inside the
+/// arguments of a call.
 #[test]
 fn a_stream_cut_inside_arguments_by_the_length_of_the_answer() {
     let cut = "{\"path\": \"second\", \"content\": \"rm -rf";
@@ -154,7 +157,8 @@ fn a_stream_cut_inside_arguments_by_the_length_of_the_answer() {
     }
 }
 
-/// Even when the arguments would be whole after the repair that every other call may have: a missing last brace.
+/// Even when the arguments would be whole after the repair that every other call may have: a
+/// missing last brace.
 #[test]
 fn arguments_that_only_lack_their_end_are_not_run_when_the_answer_was_cut() {
     let half = ask("b", "write_file", json!("{\"path\": \"second\", \"content\": \"x\""));

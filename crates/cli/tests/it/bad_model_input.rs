@@ -1,5 +1,5 @@
-//! The "Bad input" paragraph of issue 3, as far as models go: each kind has its message, its exit code, and nothing that must not run has
-//! run.
+//! The "Bad input" paragraph of issue 3, as far as models go: each kind has its message, its exit
+//! code, and nothing that must not run has run.
 
 use serde_json::{Value, json};
 
@@ -72,7 +72,8 @@ fn an_unknown_provider_comes_with_a_near_name() {
     env.run(&["run", "Do it"]).code(3).says(&["config.toml:1", "did you mean `model`?"]);
 }
 
-/// The model takes no tools: they are described to it as text, its calls are found in its text, and the next process knows.
+/// The model takes no tools: they are described to it as text, its calls are found in its text, and
+/// the next process knows.
 #[test]
 fn a_model_without_tools_is_asked_in_text_and_remembered() {
     let refusal = || Reply::json(400, &error("deepsek-chat does not support tools"));

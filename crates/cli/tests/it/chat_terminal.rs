@@ -130,7 +130,8 @@ fn ctrl_c_stops_the_turn_and_the_next_one_is_answered() {
   - {delay_ms: 3000, say: Here I am.}
   - say: Here I am.
 ";
-    // The first turn of the script is used up only if the model was asked already when the keys came.
+    // The first turn of the script is used up only if the model was asked already when the keys
+    // came.
     let mut terminal = chat(&env, turns, &[]);
     terminal.types("think\r");
     terminal.sees("Thinking…");
@@ -165,7 +166,8 @@ fn ctrl_c_at_a_card_stops_the_turn_and_leaves_the_keyboard_to_the_prompt() {
     assert_eq!(terminal.ends(), 130);
 }
 
-/// The reader of a question whose time had run out stayed on the terminal and swallowed the next line.
+/// The reader of a question whose time had run out stayed on the terminal and swallowed the next
+/// line.
 #[test]
 fn a_question_that_timed_out_takes_no_key_any_more() {
     let env = TestEnv::new();

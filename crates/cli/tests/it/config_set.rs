@@ -1,4 +1,5 @@
-//! `config get`, `set` and `unset`: one value at a time, never a broken file, never a secret on a screen.
+//! `config get`, `set` and `unset`: one value at a time, never a broken file, never a secret on a
+//! screen.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Tools of one's own: made, called, broken, reloaded, and those of a workspace that may be anybody's.
+//! Tools of one's own: made, called, broken, reloaded, and those of a workspace that may be
+//! anybody's.
 
 use std::fs;
 use std::path::Path;
@@ -73,7 +74,8 @@ fn a_tool_that_appears_during_a_run_is_there_in_its_next_round() {
     env.play(turns, &["--tools", "mine"]).code(0);
 }
 
-/// Whoever can write a tool can run anything: file tools do not reach the folders of tools, even inside the workspace.
+/// Whoever can write a tool can run anything: file tools do not reach the folders of tools, even
+/// inside the workspace.
 #[test]
 fn a_model_cannot_write_tools() {
     let env = TestEnv::new();
@@ -116,7 +118,8 @@ fn broken_tools_are_rows_with_the_reason() {
     env.play(hello, &["--tools", "nowhere"]).code(0).says(&["there is no folder", "nowhere"]);
 }
 
-/// Whoever wrote the workspace wrote its tools: they are asked about, unless the owner trusts the place.
+/// Whoever wrote the workspace wrote its tools: they are asked about, unless the owner trusts the
+/// place.
 #[test]
 fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     let env = TestEnv::new();

@@ -1,4 +1,5 @@
-//! The daemon as a person uses it: started, asked, told to change, stopped; and every command where there is none, or another one.
+//! The daemon as a person uses it: started, asked, told to change, stopped; and every command where
+//! there is none, or another one.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -186,7 +187,8 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
     check("hello", "is no Toolcrib daemon");
 }
 
-/// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out here.
+/// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out
+/// here.
 #[test]
 fn an_older_daemon_is_stopped_and_does_not_keep_decisions_back() {
     let env = TestEnv::new();

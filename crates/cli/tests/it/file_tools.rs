@@ -84,7 +84,8 @@ fn nothing_outside_of_the_root_is_reached() {
     assert!(fs::exists(absolute).unwrap(), "a delete removes the link, not its target");
 }
 
-/// The test's patience is the time limit: a command that waits for the other end of a pipe never ends.
+/// The test's patience is the time limit: a command that waits for the other end of a pipe never
+/// ends.
 #[test]
 fn a_fifo_does_not_hang_anything() {
     let env = TestEnv::new();

@@ -1,11 +1,13 @@
-//! Detection over every recorded answer there is: the format found out is the folder that the recording lies in, and giving it changes nothing.
+//! Detection over every recorded answer there is: the format found out is the folder that the
+//! recording lies in, and giving it changes nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{self, FORMATS, TestEnv};
 
-/// Recordings in which nothing tells a format apart: prose is an answer without calls in any language.
+/// Recordings in which nothing tells a format apart: prose is an answer without calls in any
+/// language.
 const UNTOLD: &[&str] = &["text/prose.txt"];
 
 fn recordings() -> Vec<(&'static str, PathBuf)> {

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::{self, SlowTool, TestEnv};
 
-/// Calls by hand: two that succeed, one that fails, one that is denied because nobody can be asked, one that there is not.
+/// Calls by hand: two that succeed, one that fails, one that is denied because nobody can be asked,
+/// one that there is not.
 fn busy() -> TestEnv {
     let env = TestEnv::new();
     let calls = [
@@ -145,7 +146,8 @@ fn arguments_of_others_cannot_play_with_the_terminal() {
     }
 }
 
-/// A secret of the configuration is masked before anything is written down: arguments, results, and what the tool says it will do.
+/// A secret of the configuration is masked before anything is written down: arguments, results, and
+/// what the tool says it will do.
 #[test]
 fn secrets_are_not_in_the_history() {
     let env = TestEnv::new();
@@ -247,7 +249,8 @@ fn explain_says_where_a_long_result_is() {
     env.call("read_artifact", &json!({"ref": artifact}), &[]);
 }
 
-/// A call in a run that waits for a person has no outcome: what it waits for is said, and then what was decided.
+/// A call in a run that waits for a person has no outcome: what it waits for is said, and then what
+/// was decided.
 #[test]
 fn explain_says_what_a_call_waits_for() {
     let env = TestEnv::new();
@@ -288,7 +291,8 @@ fn explain_says_what_a_call_waits_for() {
     assert_eq!(row["topic"], "Do it");
 }
 
-/// A question of the model is asked by a call that has ended; what is open about it is said all the same.
+/// A question of the model is asked by a call that has ended; what is open about it is said all the
+/// same.
 #[test]
 fn explain_says_that_a_question_is_open() {
     let env = TestEnv::new();

@@ -1,4 +1,5 @@
-//! `--idempotency-key`: the same calls sent twice run once, from two processes too, and after one of them was killed.
+//! `--idempotency-key`: the same calls sent twice run once, from two processes too, and after one
+//! of them was killed.
 
 use serde_json::{Value, json};
 
@@ -149,7 +150,8 @@ fn many_processes_race_with_one_key() {
     assert_eq!(env.read("a.txt").as_deref(), Some("x"), "appended once");
 }
 
-/// The first process is killed while its call runs: whoever sends the same takes over, and does not run it again.
+/// The first process is killed while its call runs: whoever sends the same takes over, and does not
+/// run it again.
 #[test]
 fn after_a_kill_the_next_one_takes_over() {
     let env = TestEnv::new();

@@ -1,5 +1,6 @@
-//! The four kits of the workbench on a small Python and a small Rust project: whole runs of a scripted model, real tools in the sandbox. Where the
-//! project is the one that the kit's examples speak of, the model does just what the kit says.
+//! The four kits of the workbench on a small Python and a small Rust project: whole runs of a
+//! scripted model, real tools in the sandbox. Where the project is the one that the kit's examples
+//! speak of, the model does just what the kit says.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -35,7 +36,8 @@ fn not_tried(what: &str) {
     eprintln!("NOT TRIED: {what} is not on this machine");
 }
 
-/// A folder of Python programs where these modules and programs are, and what has to be read besides.
+/// A folder of Python programs where these modules and programs are, and what has to be read
+/// besides.
 fn python(modules: &str, programs: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
     let beside = Path::new(env!("CARGO_BIN_EXE_toolcrib")).ancestors().nth(2)?.join("python/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `toolcrib mcp`: a server of somebody else from its first test to its last call, what other programs have, and this program as a server.
+//! `toolcrib mcp`: a server of somebody else from its first test to its last call, what other
+//! programs have, and this program as a server.
 
 use serde_json::{Value, json};
 
@@ -83,7 +84,8 @@ fn this_program_is_a_server_of_its_own_tools() {
     assert!(env.read("notes.md").is_some());
 }
 
-/// A client of ours sees a server's tools through us, with what they say to programs, and reads the pages that they name.
+/// A client of ours sees a server's tools through us, with what they say to programs, and reads the
+/// pages that they name.
 #[test]
 fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
     let env = TestEnv::new();
@@ -181,7 +183,8 @@ fn offer_skills(env: &TestEnv, skills: &[(Value, Value)]) {
     env.write("own/pages.json", Value::Object(files.collect()).to_string());
 }
 
-/// Until the owner takes one over nothing of it is read, and what the server says later changes nothing.
+/// Until the owner takes one over nothing of it is read, and what the server says later changes
+/// nothing.
 #[test]
 fn skills_of_a_server_are_held_until_they_are_taken_over() {
     let env = TestEnv::new();

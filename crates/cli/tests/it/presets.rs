@@ -13,7 +13,8 @@ fn delete(env: &TestEnv, more: &[&str]) -> (Value, i32) {
 #[test]
 fn ask_risky_denies_a_delete_at_once() {
     let env = TestEnv::new();
-    // The limit is that of DESIGN 9 for one call; ten of them leave room for a machine that does other work too.
+    // The limit is that of DESIGN 9 for one call; ten of them leave room for a machine that does
+    // other work too.
     let start = Instant::now();
     for _ in 0..10 {
         let (reply, code) = delete(&env, &[]);

@@ -223,7 +223,8 @@ fn ctrl_c_stops_a_run() {
     assert_eq!((&over["type"], &over["status"]), (&json!("run-end"), &json!("stopped")));
 }
 
-/// The same loop over HTTP: what is asked, with which key, and what is said; the key is shown nowhere.
+/// The same loop over HTTP: what is asked, with which key, and what is said; the key is shown
+/// nowhere.
 #[test]
 fn a_server_of_ones_own_is_driven_from_nothing() {
     let asks = [ask("call_7", "read_file", json!({"path": "notes.md"}))];

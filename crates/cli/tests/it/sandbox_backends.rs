@@ -1,4 +1,5 @@
-//! `[sandbox] backend`: walls that another program makes, and what is said where that program is not there.
+//! `[sandbox] backend`: walls that another program makes, and what is said where that program is
+//! not there.
 
 use serde_json::{Value, json};
 
@@ -133,7 +134,8 @@ fn bubblewrap_makes_the_walls_of_code() {
     assert!(file["result"].to_string().contains("text/csv, stored as art_"), "{file}");
 }
 
-/// A folder of the system cannot be taken away from a test, so this says something only where the maker is missing.
+/// A folder of the system cannot be taken away from a test, so this says something only where the
+/// maker is missing.
 #[test]
 fn a_maker_that_is_not_there_is_named_with_what_to_do() {
     for (backend, program, remedy) in

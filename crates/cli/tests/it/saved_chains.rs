@@ -1,4 +1,5 @@
-//! Scripts that are kept as tools (`toolcrib chain`, `/chains`), while a daemon works; and scripts over REST that wait for a person.
+//! Scripts that are kept as tools (`toolcrib chain`, `/chains`), while a daemon works; and scripts
+//! over REST that wait for a person.
 
 use std::time::Duration;
 
@@ -202,7 +203,8 @@ fn scripts_are_kept_over_rest() {
     rest.daemon.stop(&env).0.code(0);
 }
 
-/// Nobody waits for a call that was sent alone: whoever decides about what its script asked has it go on, once, also after a restart.
+/// Nobody waits for a call that was sent alone: whoever decides about what its script asked has it
+/// go on, once, also after a restart.
 #[test]
 fn a_script_of_no_run_goes_on_with_what_was_decided() {
     let env = TestEnv::new();

@@ -1,4 +1,5 @@
-//! `toolcrib service`: the file that the system is given, and clear words where there is nobody to give it to.
+//! `toolcrib service`: the file that the system is given, and clear words where there is nobody to
+//! give it to.
 
 use std::fs;
 use std::process::Command;

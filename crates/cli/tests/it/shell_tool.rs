@@ -1,4 +1,5 @@
-//! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for each conversation.
+//! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for
+//! each conversation.
 
 use std::time::{Duration, Instant};
 
@@ -170,7 +171,8 @@ fn who_looks_on_sees_how_far_a_command_is() {
     assert!(done["output"].to_string().contains("half"), "{done}");
 }
 
-/// A daemon that runs every command, with a model that starts `long` in the background and then says or does this.
+/// A daemon that runs every command, with a model that starts `long` in the background and then
+/// says or does this.
 fn in_the_background(env: &TestEnv, long: &str, then: &str) -> DaemonProcess {
     env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\nunsafe = true\n");
     let turns = format!(

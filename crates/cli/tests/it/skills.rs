@@ -126,7 +126,8 @@ fn kits_are_listed_and_shown() {
     env.run(&["kit", "show", "nothing"]).code(4).says(&["kit list"]);
 }
 
-/// An example with a parameter that the tool does not have: the file is named, and nothing of it is used.
+/// An example with a parameter that the tool does not have: the file is named, and nothing of it is
+/// used.
 #[test]
 fn an_example_that_does_not_fit_its_tool_is_a_problem() {
     let env = TestEnv::new();

@@ -1,5 +1,5 @@
-//! What a run has read, through the binary: it is asked before it sends, in its own process, in the next run of the conversation, and when
-//! another process goes on with it.
+//! What a run has read, through the binary: it is asked before it sends, in its own process, in the
+//! next run of the conversation, and when another process goes on with it.
 
 use serde_json::{Value, json};
 
@@ -122,7 +122,8 @@ fn the_next_run_of_the_conversation_has_read_it_too() {
 #[test]
 fn a_run_that_another_process_goes_on_with_has_read_what_it_had_read() {
     let (env, server) = (TestEnv::new(), Server::start());
-    // A question of the model is answered in between, so that the second process judges the call anew.
+    // A question of the model is answered in between, so that the second process judges the call
+    // anew.
     let turns = format!(
         r#"
   - calls: [{{tool: fetch_url, args: {{url: "{}"}}}}]

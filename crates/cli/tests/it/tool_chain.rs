@@ -100,7 +100,8 @@ fn a_script_waits_in_the_inbox_and_goes_on_with_the_decision() {
     assert!(env.read("notes.md").is_none());
 }
 
-/// Killed while one of its calls is at work: the others are not made again, and that one is not repeated.
+/// Killed while one of its calls is at work: the others are not made again, and that one is not
+/// repeated.
 #[test]
 fn a_run_that_was_killed_within_a_script_makes_no_call_twice() {
     let env = TestEnv::new();

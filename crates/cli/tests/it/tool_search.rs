@@ -104,7 +104,8 @@ fn a_model_finds_its_tools_in_a_run() {
     assert!(said.contains("tokens of tool definitions were not sent"), "{said}");
 }
 
-/// The order by a provider's model; that it is asked with the right things, and what is said when it does not answer.
+/// The order by a provider's model; that it is asked with the right things, and what is said when
+/// it does not answer.
 #[test]
 fn a_model_of_embeddings_is_asked() {
     let vectors = json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]});

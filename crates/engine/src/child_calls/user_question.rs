@@ -1,4 +1,5 @@
-//! A question of the model that a script asks (`ask_user`): it is stored, the script waits, and the answer is the result of its call.
+//! A question of the model that a script asks (`ask_user`): it is stored, the script waits, and the
+//! answer is the result of its call.
 
 use std::sync::Arc;
 

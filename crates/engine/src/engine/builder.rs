@@ -1,4 +1,5 @@
-//! Sets an engine up: from stores, policy, guards and observers, each with a default that needs nothing.
+//! Sets an engine up: from stores, policy, guards and observers, each with a default that needs
+//! nothing.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
@@ -85,10 +86,11 @@ impl EngineBuilder {
         settings in self.policy: EngineSettings;
         /// The host's permissions; all granted by default.
         permissions in self.policy: Arc<dyn Permissions>;
-        /// The rules of all layers: judged after the permissions. Tools that one of them denies to everybody are in no view.
+        /// The rules of all layers: judged after the permissions. Tools that one of them denies to
+        /// everybody are in no view.
         rules in self.policy: RuleSet;
-        /// Values that are masked in every result, beside the configured values of tools that their definitions call secret: keys of
-        /// providers, all that is in the vault.
+        /// Values that are masked in every result, beside the configured values of tools that their
+        /// definitions call secret: keys of providers, all that is in the vault.
         secrets in self.policy: Vec<String>;
         /// Where calls and outcomes are recorded.
         calls in self: Arc<dyn CallStore>;
@@ -100,16 +102,18 @@ impl EngineBuilder {
         artifacts in self: Arc<dyn ArtifactStore>;
         /// Where wall-clock time comes from.
         clock in self: Arc<dyn Clock>;
-        /// What another process needs to go on with a call that waits for a person: kept with the question. An object is given the member
-        /// `worker` beside: this engine's number in the call store.
+        /// What another process needs to go on with a call that waits for a person: kept with the
+        /// question. An object is given the member `worker` beside: this engine's number in the
+        /// call store.
         setup in self: serde_json::Value;
-        /// Identity of workspace, policy and tools. It is stored with calls that another process may carry out, and such a call is carried
-        /// out only by an engine of the same identity.
+        /// Identity of workspace, policy and tools. It is stored with calls that another process
+        /// may carry out, and such a call is carried out only by an engine of the same identity.
         environment in self: String;
     }
 
-    /// What stops every tool from outside the process; nothing by default. It is asked when a call is received, right before its start
-    /// is recorded, and right after that where the call may change something.
+    /// What stops every tool from outside the process; nothing by default. It is asked when a call
+    /// is received, right before its start is recorded, and right after that where the call may
+    /// change something.
     #[must_use]
     pub fn kill_switch(mut self, brake: Arc<dyn KillSwitch>) -> Self {
         self.brake = Some(brake);
@@ -126,15 +130,16 @@ impl EngineBuilder {
         self
     }
 
-    /// Settings, permissions, rules, guards and secrets at once, in place of what was said of them before.
+    /// Settings, permissions, rules, guards and secrets at once, in place of what was said of them
+    /// before.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What seals arguments that hold secrets where they have to be kept; by default a key that ends with the process, so that no other
-    /// process can go on with such a call.
+    /// What seals arguments that hold secrets where they have to be kept; by default a key that
+    /// ends with the process, so that no other process can go on with such a call.
     #[must_use]
     pub fn sealer(mut self, sealer: Arc<dyn Sealer>) -> Self {
         self.sealing = Sealing::new(Secrets::default(), sealer);
@@ -172,7 +177,8 @@ impl EngineBuilder {
     /// The engine, without tools: attach sources to its catalog.
     #[must_use]
     pub fn build(self) -> Engine {
-        // Configured values of tools are learned with the definitions that say which of them are secret.
+        // Configured values of tools are learned with the definitions that say which of them are
+        // secret.
         let secrets = self.sealing.secrets.clone();
         secrets.add(self.policy.secrets.iter().map(String::as_str));
         let settings_chars = self.policy.settings.result_chars;
@@ -222,7 +228,8 @@ impl EngineBuilder {
     }
 }
 
-/// Characters of the two ends of a stream: the counts and the marker around them need their room too.
+/// Characters of the two ends of a stream: the counts and the marker around them need their room
+/// too.
 pub(super) fn ends_of(result_chars: usize) -> usize {
     result_chars.saturating_sub(NOTICE_CHARS)
 }

@@ -59,7 +59,8 @@ impl Preset {
         }
     }
 
-    /// Judges a call. What a rule has allowed is asked about only where the owner says so of the tool; locked stays locked.
+    /// Judges a call. What a rule has allowed is asked about only where the owner says so of the
+    /// tool; locked stays locked.
     pub(crate) fn judge(self, proposal: &GateInput<'_>, owner: PresetOwner<'_>) -> Vote {
         let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
         let asks = match (self, owner.ask) {

@@ -1,7 +1,8 @@
-//! Calls that a run must ask about after it has read text from outside, even where rules allow them.
+//! Calls that a run must ask about after it has read text from outside, even where rules allow
+//! them.
 //!
-//! No check can tell an order from data in the words of a page with certainty, so this gate ignores words: what counts is where they came
-//! from, and what the next call could do with them.
+//! No check can tell an order from data in the words of a page with certainty, so this gate ignores
+//! words: what counts is where they came from, and what the next call could do with them.
 
 use std::collections::HashMap;
 
@@ -12,7 +13,8 @@ use crate::settings::ToolSettings;
 /// What a call could do with text from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Harm {
-    /// Nothing that leaves the workspace or cannot be undone: it reads, searches, or writes where every change is journaled.
+    /// Nothing that leaves the workspace or cannot be undone: it reads, searches, or writes where
+    /// every change is journaled.
     None,
     /// It fetches from outside: the address that it asks for can carry what the run knows.
     Fetches,

@@ -1,5 +1,6 @@
-//! Records a decision: once, in time, and with the grant that follows from it. The invoker does this
-//! before it resumes a call; a surface that leaves the resuming to another process does it alone.
+//! Records a decision: once, in time, and with the grant that follows from it. The invoker does
+//! this before it resumes a call; a surface that leaves the resuming to another process does it
+//! alone.
 
 use serde_json::Value;
 use toolcrib_core::invoker::DecideError;
@@ -96,8 +97,8 @@ impl Decisions<'_> {
     }
 
     /// A decision with a scope becomes a grant. This happens once, where the decision is stored: a
-    /// grant that was revoked since must not come back when the call is resumed. If the grant cannot
-    /// be stored, the next call asks again.
+    /// grant that was revoked since must not come back when the call is resumed. If the grant
+    /// cannot be stored, the next call asks again.
     pub(crate) async fn store_grant(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         if let Some(grant) = grant_from_decision(request, record) {
             let _ = self.grants.add(grant).await;
@@ -115,8 +116,8 @@ pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<
 }
 
 /// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, for hosts only those that were asked about, and never for what always asks. `None` = the decision is about
-/// this one call.
+/// decision says so, for hosts only those that were asked about, and never for what always asks.
+/// `None` = the decision is about this one call.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };

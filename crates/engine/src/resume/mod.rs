@@ -2,8 +2,8 @@
 //! again.
 //!
 //! - `decisions`: records a decision, once, with the grant that follows from it.
-//! - `pending_approvals`: the calls of this process that wait for a decision or were resumed by one,
-//!   so that no call is in two pipelines.
+//! - `pending_approvals`: the calls of this process that wait for a decision or were resumed by
+//!   one, so that no call is in two pipelines.
 //! - `decide`: decides about a call and resumes it, and then the call that made it.
 //! - `environment`: whether this process may carry out a stored call.
 //! - `promise`: the accepted batch that a decided call is carried out under.

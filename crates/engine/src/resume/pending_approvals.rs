@@ -1,6 +1,6 @@
-//! The calls of this process that wait for a decision, and those that were resumed by one. A decision
-//! that arrives on another surface is delivered to them, so that no call is in two pipelines of this
-//! process.
+//! The calls of this process that wait for a decision, and those that were resumed by one. A
+//! decision that arrives on another surface is delivered to them, so that no call is in two
+//! pipelines of this process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -97,7 +97,8 @@ impl ApprovalHandle {
         lock(&self.calls).insert(self.id, ApprovalState::Resumed);
     }
 
-    /// Waits no longer, unless the decision came just now. A later one is for a call that is suspended.
+    /// Waits no longer, unless the decision came just now. A later one is for a call that is
+    /// suspended.
     pub(crate) fn withdraw(&mut self) -> Option<DecisionRecord> {
         let mut calls = lock(&self.calls);
         if let Some(ApprovalState::Waiting(_)) = calls.get(&self.id) {

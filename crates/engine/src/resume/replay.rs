@@ -1,5 +1,5 @@
-//! Answers a batch that may have been sent before, by a process that has ended or a caller that asks
-//! again: what is recorded of each call decides.
+//! Answers a batch that may have been sent before, by a process that has ended or a caller that
+//! asks again: what is recorded of each call decides.
 
 use std::sync::Arc;
 

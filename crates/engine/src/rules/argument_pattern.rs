@@ -32,7 +32,8 @@ impl ArgumentPattern {
         Ok(Self { keys: vec![key.to_owned()], value: value.to_owned() })
     }
 
-    /// Whether it is about these arguments. Strictly, as deny and ask rules mean it, one value inside a list or an object is enough.
+    /// Whether it is about these arguments. Strictly, as deny and ask rules mean it, one value
+    /// inside a list or an object is enough.
     pub(super) fn matches(
         &self,
         args: &Value,

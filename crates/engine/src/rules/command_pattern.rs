@@ -10,7 +10,8 @@ pub(super) enum CommandPattern {
     Any,
     /// Words as they are; more may follow when `open`.
     Words { words: Vec<String>, open: bool },
-    /// Words with `*` in them, that stands for any text in the same command; more may follow when `open`.
+    /// Words with `*` in them, that stands for any text in the same command; more may follow when
+    /// `open`.
     Glob { words: Vec<String>, open: bool },
 }
 
@@ -57,7 +58,8 @@ impl CommandPattern {
         })
     }
 
-    /// Whether `*` is before the end: then the pattern fits commands that its author did not think of.
+    /// Whether `*` is before the end: then the pattern fits commands that its author did not think
+    /// of.
     pub(super) fn has_inner_star(&self) -> bool {
         let Self::Glob { words, open } = self else { return false };
         let text = words.join(" ");
@@ -161,8 +163,9 @@ pub(super) fn glob_may_match(pattern_text: &str, open: bool, head: &str, tail: &
     head_agrees && ends
 }
 
-/// Whether words, each known, are those that a pattern stands for: a word with blanks in it is one word. A `*` of its own stands for one or
-/// more words; one that ends the pattern for all words that follow.
+/// Whether words, each known, are those that a pattern stands for: a word with blanks in it is one
+/// word. A `*` of its own stands for one or more words; one that ends the pattern for all words
+/// that follow.
 pub(super) fn words_match(pattern: &[String], open: bool, words: &[&str]) -> bool {
     let (mut at, mut word) = (0, 0);
     // Where the last `*` of its own stands, and the last word that it took.

@@ -107,7 +107,8 @@ fn evaluate_call<'a>(
     }
     addresses(index, rules, asked, tool, &mut found);
     let mut judgement = evaluation(rules, found);
-    // An external tool that takes a command line: deny rules hold for it, but allow rules cannot cover it, because its interpretation of the line is unknown.
+    // An external tool that takes a command line: deny rules hold for it, but allow rules cannot
+    // cover it, because its interpretation of the line is unknown.
     let runs = tool.spec.is_some_and(|spec| spec.reach.exec);
     if runs && COMMANDS.iter().any(|key| asked.args.get(key).is_some()) {
         let mut every = every_call_named(index, rules, SHELL);
@@ -223,7 +224,8 @@ fn line_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Judges each path of a call: one denied path denies the call, and it is allowed when every path is.
+/// Judges each path of a call: one denied path denies the call, and it is allowed when every path
+/// is.
 fn files<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,

@@ -175,7 +175,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         found
     }
 
-    /// Options before the second word, as in `git -C folder push`: perhaps it is what a rule is about.
+    /// Options before the second word, as in `git -C folder push`: perhaps it is what a rule is
+    /// about.
     fn past_options<'w>(
         &mut self,
         program: Node,
@@ -184,7 +185,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
     ) {
         let is_option =
             |token: &Token<'_>| matches!(token, Token::Word(word) if word.starts_with('-'));
-        // Whether all words before this place, and before the next two, can be options and their values.
+        // Whether all words before this place, and before the next two, can be options and their
+        // values.
         let (mut here, mut next, mut after) = (true, false, false);
         let mut is_first = true;
         while here || next {
@@ -247,7 +249,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
     pub(super) fn match_allow(&mut self, readings: &[Interpretation]) -> Option<u32> {
         let mut found = RuleMatches::default();
         for reading in readings.iter().filter(|reading| reading.for_allow) {
-            // What xargs adds is not known, and no block: a rule that lets anything follow covers it.
+            // What xargs adds is not known, and no block: a rule that lets anything follow covers
+            // it.
             self.allow_walk(reading, &mut found);
         }
         found.allow.filter(|_| !self.is_exhausted())

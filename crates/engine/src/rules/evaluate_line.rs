@@ -199,8 +199,8 @@ fn redirection(
 const MAX_COMPARED_WORDS: usize = 256;
 const MAX_NAMED_WORDS: usize = 3;
 
-/// Words of a line that are paths which rules deny, as sentences: such a line runs, and its programs
-/// do not find the file, or cannot change it.
+/// Words of a line that are paths which rules deny, as sentences: such a line runs, and its
+/// programs do not find the file, or cannot change it.
 fn concealed_words(
     index: &Index,
     rules: &mut CallerRules<'_>,
@@ -359,7 +359,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// What is said of the whole: one denied part denies it, one asking part asks, and it is allowed when every part is.
+/// What is said of the whole: one denied part denies it, one asking part asks, and it is allowed
+/// when every part is.
 fn combine(
     rules: &CallerRules<'_>,
     parts: &[SegmentResult],

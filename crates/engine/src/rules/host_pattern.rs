@@ -58,7 +58,8 @@ impl HostPattern {
         self.host.is_empty()
     }
 
-    /// Whether it is about a host. Strictly, as deny and ask rules mean it, a host stands for all below it too; else for itself alone.
+    /// Whether it is about a host. Strictly, as deny and ask rules mean it, a host stands for all
+    /// below it too; else for itself alone.
     pub(super) fn matches(&self, host: &str, strictly: bool) -> bool {
         if self.host.is_empty() {
             return true;

@@ -1,4 +1,5 @@
-//! Checks of rules when they are loaded: what can never match, what allows more than it seems to, what fails its own examples.
+//! Checks of rules when they are loaded: what can never match, what allows more than it seems to,
+//! what fails its own examples.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;

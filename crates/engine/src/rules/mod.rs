@@ -1,7 +1,9 @@
-//! Rules that people write: allow, ask and deny for calls, in the syntax they know, with their own examples.
+//! Rules that people write: allow, ask and deny for calls, in the syntax they know, with their own
+//! examples.
 //!
-//! Read from text (`target`, `command`, `path`, `host`, `argument`, `scope`), checked (`lint`, `danger_table`), sorted so that a call meets only
-//! the rules about it (`index`, `trie`), and asked (`judge`, `judge_line`, `judge_command`). `floor` has what always asks, `same_command` the
+//! Read from text (`target`, `command`, `path`, `host`, `argument`, `scope`), checked (`lint`,
+//! `danger_table`), sorted so that a call meets only the rules about it (`index`, `trie`), and
+//! asked (`judge`, `judge_line`, `judge_command`). `floor` has what always asks, `same_command` the
 //! tools that are commands.
 
 mod argument_pattern;

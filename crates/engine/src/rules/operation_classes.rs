@@ -1,4 +1,5 @@
-//! What the names of rules mean here: the classes that people know from other programs, aliases, and which arguments are paths. Data only.
+//! What the names of rules mean here: the classes that people know from other programs, aliases,
+//! and which arguments are paths. Data only.
 
 /// What the specifier of a class is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +50,8 @@ const EDITS: &[&str] = &[
 /// What the actions of `file_manager` mean.
 const MANAGED: &[&str] = &["read_file", "list_dir", "write_file", "delete_file"];
 
-/// The names that people know (research/ux-ecosystem 2.2). `Write` and `MultiEdit` mean the same as `Edit`: every change of a file.
+/// The names that people know (research/ux-ecosystem 2.2). `Write` and `MultiEdit` mean the same as
+/// `Edit`: every change of a file.
 pub(super) const CLASSES: &[OperationClass] = &[
     OperationClass { name: "Bash", operations: &[SHELL], subject: SpecifierKind::Command },
     OperationClass {
@@ -147,7 +149,8 @@ pub(super) struct PathUse {
     pub(super) within: bool,
     /// It may be a folder, and everything in it goes along.
     pub(super) tree: bool,
-    /// Whether an allow rule for changes covers it: destroying is allowed by the tool's own name only.
+    /// Whether an allow rule for changes covers it: destroying is allowed by the tool's own name
+    /// only.
     pub(super) destroys: bool,
 }
 
@@ -225,7 +228,8 @@ pub fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, operation)| operation)
 }
 
-/// The operations that the name of a class stands for, such as `Bash` or `Edit`; `None` = it is no class.
+/// The operations that the name of a class stands for, such as `Bash` or `Edit`; `None` = it is no
+/// class.
 #[must_use]
 pub fn operations_of(class: &str) -> Option<&'static [&'static str]> {
     CLASSES.iter().find(|known| known.name == class).map(|known| known.operations)

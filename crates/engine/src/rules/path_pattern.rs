@@ -1,4 +1,5 @@
-//! Patterns of paths, as gitignore files have them, with the anchors that people know, and the paths that they are compared with.
+//! Patterns of paths, as gitignore files have them, with the anchors that people know, and the
+//! paths that they are compared with.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -160,7 +161,8 @@ impl PathPattern {
         !self.line.trim_end_matches('/').contains('/') || self.line.starts_with("**/")
     }
 
-    /// Whether it is about a path, as deny and ask rules mean it: by text or by where it leads, and when it is about what is inside.
+    /// Whether it is about a path, as deny and ask rules mean it: by text or by where it leads, and
+    /// when it is about what is inside.
     pub(super) fn match_strictly(&self, subject: &PathSubject, workspace: &Workspace) -> MatchKind {
         if self.line.is_empty() {
             return MatchKind::Yes;
@@ -401,7 +403,8 @@ pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The folder that `/path` of a rule file begins at: the file's own, or the one above where that is only for settings.
+/// The folder that `/path` of a rule file begins at: the file's own, or the one above where that is
+/// only for settings.
 fn folder_of(origin: &str) -> Option<PathBuf> {
     let file = match origin.rsplit_once(':') {
         Some((file, line)) if line.bytes().all(|b| b.is_ascii_digit()) => file,
@@ -416,7 +419,8 @@ fn folder_of(origin: &str) -> Option<PathBuf> {
     Some(normalise(folder))
 }
 
-/// A path without `.`, `..` and empty parts, by its text alone; `..` that lead out of a relative path stay.
+/// A path without `.`, `..` and empty parts, by its text alone; `..` that lead out of a relative
+/// path stay.
 pub(super) fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -441,7 +445,8 @@ fn is_plain(part: &str) -> bool {
     !part.contains(['*', '?', '[', '\\', '{'])
 }
 
-/// Where a path leads, links followed, also when its last parts do not exist yet; `None` = in a circle, or it is no whole path.
+/// Where a path leads, links followed, also when its last parts do not exist yet; `None` = in a
+/// circle, or it is no whole path.
 fn follow(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;

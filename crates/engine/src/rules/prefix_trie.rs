@@ -1,4 +1,5 @@
-//! Rules by the words they begin with, so that a command is compared only with those that begin as it does.
+//! Rules by the words they begin with, so that a command is compared only with those that begin as
+//! it does.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;

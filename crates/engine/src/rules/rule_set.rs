@@ -34,13 +34,14 @@ impl RuleSet {
     /// Takes rules, all or none.
     ///
     /// # Errors
-    /// Every rule that can never match, is dangerous, or fails its own examples, with the spelling that works.
+    /// Every rule that can never match, is dangerous, or fails its own examples, with the spelling
+    /// that works.
     pub fn compile(rules: Vec<RuleSource>) -> Result<Self, Vec<RuleError>> {
         Self::take(rules, None)
     }
 
-    /// The same where it is known which tools there are: a rule for another one is a fault, unless its name is that of a server's tool
-    /// (`server__tool`), which may be loaded later.
+    /// The same where it is known which tools there are: a rule for another one is a fault, unless
+    /// its name is that of a server's tool (`server__tool`), which may be loaded later.
     ///
     /// # Errors
     /// As [`RuleSet::compile`].
@@ -83,7 +84,8 @@ impl RuleSet {
         self.inner.denies_paths
     }
 
-    /// What is to be said of rules: all that [`RuleSet::compile`] refuses, and warnings. In the order of the rules.
+    /// What is to be said of rules: all that [`RuleSet::compile`] refuses, and warnings. In the
+    /// order of the rules.
     #[must_use]
     pub fn lint(rules: &[RuleSource]) -> Vec<Finding> {
         lint::check(rules, None).0
@@ -113,8 +115,9 @@ impl RuleSet {
         self.evaluate_as(asked, ToolContext::default())
     }
 
-    /// The same of a call of a tool whose definition is known: rules that name one of its aliases speak too, and an external tool
-    /// that runs command lines is judged by the rules that deny or ask about them.
+    /// The same of a call of a tool whose definition is known: rules that name one of its aliases
+    /// speak too, and an external tool that runs command lines is judged by the rules that deny or
+    /// ask about them.
     #[must_use]
     pub fn evaluate_tool(&self, asked: &RuleQuery<'_>, spec: &ToolSpec) -> Evaluation {
         self.evaluate_as(asked, ToolContext { spec: Some(spec) })
@@ -134,7 +137,8 @@ impl RuleSet {
         self.inner.rules.get(number as usize).map(|rule| &rule.named)
     }
 
-    /// Allow rules about the operation of a call that hold for its caller, at most so many: what would be allowed instead.
+    /// Allow rules about the operation of a call that hold for its caller, at most so many: what
+    /// would be allowed instead.
     #[must_use]
     pub fn allowing_rules(&self, asked: &RuleQuery<'_>, most: usize) -> Vec<&RuleRef> {
         let names = [asked.operation, asked.tool].map(operation_classes::canonical);

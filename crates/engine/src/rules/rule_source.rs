@@ -29,15 +29,18 @@ pub struct RuleText {
     /// Calls that it must not match, checked when it is loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
-    /// When it ends: a date (`2027-01-31`, the end of that day in UTC) or a time with its zone (RFC 3339).
+    /// When it ends: a date (`2027-01-31`, the end of that day in UTC) or a time with its zone (RFC
+    /// 3339).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// That the author knows that it allows more than it seems to: an allow rule that would be refused as dangerous is taken.
+    /// That the author knows that it allows more than it seems to: an allow rule that would be
+    /// refused as dangerous is taken.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsafe: bool,
 }
 
-/// Whose rule it is: stronger ones first. The strictest verdict wins in every layer; the layer says who may loosen.
+/// Whose rule it is: stronger ones first. The strictest verdict wins in every layer; the layer says
+/// who may loosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {

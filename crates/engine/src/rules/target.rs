@@ -96,7 +96,8 @@ pub(super) fn resolve(
     Ok(Target { names: vec![name], globs: Vec::new(), subject })
 }
 
-/// `mcp__server__tool`, `mcp__server`, `mcp__server__*` and `mcp:server.tool` as the names that remote tools have here.
+/// `mcp__server__tool`, `mcp__server`, `mcp__server__*` and `mcp:server.tool` as the names that
+/// remote tools have here.
 fn remote(tool: &str) -> Result<Option<String>, String> {
     let parts = if let Some(rest) = tool.strip_prefix("mcp__") {
         rest.split_once("__").or(Some((rest, "*")))

@@ -9,7 +9,8 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use super::escaping::{self, Json};
 use super::scanner::PREFIX;
 
-/// Length from which a part of a secret alone is worth masking: lines of keys, and what is left of a long one that was cut.
+/// Length from which a part of a secret alone is worth masking: lines of keys, and what is left of
+/// a long one that was cut.
 const PIECE: usize = 32;
 /// Lines of base64, as of `base64` and MIME (76, RFC 2045) and of PEM (64, RFC 7468).
 const BASE64_LINES: [usize; 2] = [76, 64];
@@ -22,7 +23,8 @@ pub(super) fn encoded_forms(value: &str) -> BTreeSet<Vec<u8>> {
     forms.whole(value);
     forms.whole(value.trim());
     if value.contains('\n') {
-        // Tools that number, indent or search lines show one at a time; frames of keys are no secret.
+        // Tools that number, indent or search lines show one at a time; frames of keys are no
+        // secret.
         for line in value.lines().map(str::trim).filter(|line| !line.starts_with("-----")) {
             forms.whole(line);
         }
@@ -78,7 +80,8 @@ impl Forms {
         }
     }
 
-    /// Base64 of a text depends on the two bytes before it at most: what is sure to be there at each of the three places.
+    /// Base64 of a text depends on the two bytes before it at most: what is sure to be there at
+    /// each of the three places.
     fn base64(&mut self, bytes: &[u8]) {
         for (url, encoded) in [(false, STANDARD.encode(bytes)), (true, URL_SAFE.encode(bytes))] {
             self.in_address(encoded.trim_end_matches('='));

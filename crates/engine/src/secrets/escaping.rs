@@ -1,4 +1,5 @@
-//! How a text looks where others write it into theirs: in JSON, in an address, in HTML, in a shell, in a program's own notation.
+//! How a text looks where others write it into theirs: in JSON, in an address, in HTML, in a shell,
+//! in a program's own notation.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
@@ -63,14 +64,16 @@ impl Json {
 
 /// Percent-encoding: what stays as it is beside letters and digits, by who writes it.
 const KEPT: [&str; 9] = [
-    // RFC 3986, unreserved; Python's `quote`; JavaScript's `encodeURIComponent` and `encodeURI`; forms of HTML; PHP's `urlencode`.
+    // RFC 3986, unreserved; Python's `quote`; JavaScript's `encodeURIComponent` and `encodeURI`;
+    // forms of HTML; PHP's `urlencode`.
     "-._~",
     "-._~/",
     "-_.!~*'()",
     "-_.!~*'();/?:@&=+$,#",
     "*-._",
     "-._",
-    // The WHATWG sets of query, path and user information, as browsers and the `url` crate write them.
+    // The WHATWG sets of query, path and user information, as browsers and the `url` crate write
+    // them.
     "!$%&()*+,-./:;=?@[\\]^_`{|}~",
     "!$%&'()*+,-./:;=@[\\]^_|~",
     "!$%&'()*+,-._~",
@@ -136,7 +139,8 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// The text as shells and programming languages write it: between single quotes, or with escapes of their own.
+/// The text as shells and programming languages write it: between single quotes, or with escapes of
+/// their own.
 pub(super) fn quoted(text: &str) -> Vec<String> {
     let debug = format!("{text:?}");
     let inner = debug.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&debug);

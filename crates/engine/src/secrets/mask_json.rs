@@ -1,4 +1,5 @@
-//! Data with its texts masked, and the way back: what a person left masked in arguments that they changed means what stood there.
+//! Data with its texts masked, and the way back: what a person left masked in arguments that they
+//! changed means what stood there.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -23,7 +24,8 @@ pub(super) fn mask_json(data: &Value, mask: &impl Fn(&str) -> Option<String>) ->
     }
 }
 
-/// What a person wrote, who was shown `shown` in place of `real`: a value that they left as it was shown is the real one.
+/// What a person wrote, who was shown `shown` in place of `real`: a value that they left as it was
+/// shown is the real one.
 pub(crate) fn restore(written: &Value, shown: &Value, real: &Value) -> Value {
     if written == shown {
         return real.clone();

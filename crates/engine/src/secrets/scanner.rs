@@ -1,5 +1,5 @@
-//! Finds forms of secrets in bytes, whole or as they stream by. All forms begin with eight bytes that a small automaton looks for; what
-//! follows is compared only where they are.
+//! Finds forms of secrets in bytes, whole or as they stream by. All forms begin with eight bytes
+//! that a small automaton looks for; what follows is compared only where they are.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -65,8 +65,9 @@ impl SecretMatcher {
         self.beginnings.is_match(text)
     }
 
-    /// Writes the text with secrets masked; overlapping ones have one mask. Of a stream that goes on (`last` = `false`), what may be the
-    /// beginning of a form is left for the next time. The first `covered` bytes are masked already.
+    /// Writes the text with secrets masked; overlapping ones have one mask. Of a stream that goes
+    /// on (`last` = `false`), what may be the beginning of a form is left for the next time. The
+    /// first `covered` bytes are masked already.
     pub(super) fn mask_into(
         &self,
         text: &[u8],

@@ -1,4 +1,5 @@
-//! What is kept of calls that wait: arguments that hold a secret are sealed, and opened again when the call goes on.
+//! What is kept of calls that wait: arguments that hold a secret are sealed, and opened again when
+//! the call goes on.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -43,7 +44,8 @@ impl Sealing {
         if self.must_seal(text) { self.seal_always(text).map(Some) } else { Ok(None) }
     }
 
-    /// Whether a text has to be sealed: it holds a secret. What looks like a sealed text is sealed too, so that all that looks so opens.
+    /// Whether a text has to be sealed: it holds a secret. What looks like a sealed text is sealed
+    /// too, so that all that looks so opens.
     #[must_use]
     pub fn must_seal(&self, text: &str) -> bool {
         self.secrets.occurs_in(text) || text.starts_with(SEALED)
@@ -104,10 +106,12 @@ impl Sealing {
         Ok(kept)
     }
 
-    /// A decision that can be kept: words are masked, arguments that hold a secret are one sealed text.
+    /// A decision that can be kept: words are masked, arguments that hold a secret are one sealed
+    /// text.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be sealed, or would be remembered for arguments that hold a secret.
+    /// [`SealError`] when it cannot be sealed, or would be remembered for arguments that hold a
+    /// secret.
     pub fn seal_decision(&self, record: DecisionRecord) -> Result<DecisionRecord, SealError> {
         let mask = |text: String| self.secrets.mask(text);
         let decision = match record.decision {

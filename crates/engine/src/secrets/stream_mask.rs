@@ -39,7 +39,8 @@ impl TextMask {
     }
 }
 
-/// Masks secrets in a stream, also where one is split between pieces: what could be the beginning of one is held back.
+/// Masks secrets in a stream, also where one is split between pieces: what could be the beginning
+/// of one is held back.
 pub struct StreamMask {
     pub(super) known: Option<Arc<SecretMatcher>>,
     held: Vec<u8>,

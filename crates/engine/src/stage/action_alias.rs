@@ -18,7 +18,8 @@ const ACTION: &str = "action";
 static ANYTHING: LazyLock<Option<Schema>> =
     LazyLock::new(|| Schema::check(&json!({"type": "object"})).ok());
 
-/// Puts the alias in the place of a name with an action, and adds the arguments that the alias stands for.
+/// Puts the alias in the place of a name with an action, and adds the arguments that the alias
+/// stands for.
 pub(super) fn resolve_action(call: &mut CallState) -> Result<(), StageExit> {
     let view = Arc::clone(&call.scope.resolved_view);
     if view.find(&call.asked).is_none() {

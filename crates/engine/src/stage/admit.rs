@@ -1,5 +1,5 @@
-//! Stage 10: the call waits for its turn: the lock of its concurrency key, the limits of its tool and
-//! source, a slot of its batch. Waiting here is not tool time.
+//! Stage 10: the call waits for its turn: the lock of its concurrency key, the limits of its tool
+//! and source, a slot of its batch. Waiting here is not tool time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;

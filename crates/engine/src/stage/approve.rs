@@ -1,6 +1,6 @@
-//! Stage 9: a person decides, unless a grant answers. The question is stored before it is shown; the
-//! decision holds for exactly what was shown. Resuming a call that was decided about elsewhere is in
-//! `resume/`.
+//! Stage 9: a person decides, unless a grant answers. The question is stored before it is shown;
+//! the decision holds for exactly what was shown. Resuming a call that was decided about elsewhere
+//! is in `resume/`.
 
 mod inbox;
 mod question;
@@ -200,9 +200,9 @@ async fn without_grant(
     open
 }
 
-/// Without a stored question no person is asked: no other process could find the question again, and
-/// the call would wait for ever. If another process has asked about this very call, because it took
-/// this one for dead, that is the one question.
+/// Without a stored question no person is asked: no other process could find the question again,
+/// and the call would wait for ever. If another process has asked about this very call, because it
+/// took this one for dead, that is the one question.
 async fn not_asked(call: &mut CallState, plan: &Plan, error: StoreError) -> StageResult<()> {
     let first = match error {
         StoreError::Conflict(_) => call.engine().approvals.for_call(call.id).await,

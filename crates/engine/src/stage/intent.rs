@@ -1,5 +1,5 @@
-//! Stage 11: "started" is recorded before anything runs. No intent record, no run, except for a call
-//! that only reads while the disk is full.
+//! Stage 11: "started" is recorded before anything runs. No intent record, no run, except for a
+//! call that only reads while the disk is full.
 
 use std::sync::Arc;
 

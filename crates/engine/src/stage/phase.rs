@@ -22,11 +22,10 @@
 //! `Clone`. A stage that is left out, repeated or called too early is therefore a type error in
 //! `pipeline.rs`, and no stage checks at run time whether the ones before it ran.
 //!
-//! A phase owns what later stages need. It is small, because it is moved about three times per stage:
-//! the [`Plan`] (144 bytes) and the result (296 bytes) are boxed, which is faster than moving them
-//! (with both inline, a call of 3.6 µs took 0.27 µs longer).
-//! What must survive a call that is dropped halfway is in
-//! [`CallState`](crate::call_state::CallState) instead.
+//! A phase owns what later stages need. It is small, because it is moved about three times per
+//! stage: the [`Plan`] (144 bytes) and the result (296 bytes) are boxed, which is faster than
+//! moving them (with both inline, a call of 3.6 µs took 0.27 µs longer). What must survive a call
+//! that is dropped halfway is in [`CallState`](crate::call_state::CallState) instead.
 
 use std::sync::{Arc, Mutex};
 

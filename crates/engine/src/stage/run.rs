@@ -1,5 +1,6 @@
-//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's children
-//! through the token, and a failed attempt is tried again only if effect and error allow it.
+//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's
+//! children through the token, and a failed attempt is tried again only if effect and error allow
+//! it.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -90,7 +91,8 @@ async fn attempt(
     let ended = match poll!(work.as_mut()) {
         Poll::Ready(ended) => Ok(ended),
         Poll::Pending => tokio::select! {
-            // In this order: a tool that has ended counts as ended, even if it was cancelled meanwhile.
+            // In this order: a tool that has ended counts as ended, even if it was cancelled
+            // meanwhile.
             biased;
             ended = tokio::time::timeout(timeout, work) => ended,
             () = call.cancel.cancelled() => return Err(stopped(effect)),
@@ -219,8 +221,8 @@ fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
     ToolError::new(ErrorType::Crashed, text)
 }
 
-/// Waits `1.5^n` seconds and a little before attempt n + 1; `false` = stopped meanwhile, or tools were
-/// switched off.
+/// Waits `1.5^n` seconds and a little before attempt n + 1; `false` = stopped meanwhile, or tools
+/// were switched off.
 async fn wait(call: &CallState, error: &ToolError) -> bool {
     call.emit(EventKind::Retry, |event| {
         event.error_type = Some(error.error_type);

@@ -67,9 +67,9 @@ pub(crate) async fn run(call: &mut CallState, result: Result<ModelResult, ToolEr
 
 /// The answer of a call whose outcome could not be recorded.
 ///
-/// The tool's result is never thrown away, but only a call that did not run, or that only reads on a
-/// full disk, keeps its outcome: nothing can be concluded wrongly from the missing record of these.
-/// A call that is accepted or approved and could not start has no end at all.
+/// The tool's result is never thrown away, but only a call that did not run, or that only reads on
+/// a full disk, keeps its outcome: nothing can be concluded wrongly from the missing record of
+/// these. A call that is accepted or approved and could not start has no end at all.
 fn without_record(call: &CallState, mut outcome: Outcome, error: &StoreError) -> Outcome {
     let only_reads = outcome.report.effect.is_some_and(Effect::only_reads);
     if outcome.report.attempts > 0 && !(only_reads && matches!(error, StoreError::Full(_))) {
@@ -127,8 +127,9 @@ enum StoredOutcome {
     Theirs(Box<Outcome>),
 }
 
-/// Writes the one outcome. A process that was paused beyond its lease may find that another one runs
-/// the call, or has ended it: then the outcome is the one recorded there, and this one is dropped.
+/// Writes the one outcome. A process that was paused beyond its lease may find that another one
+/// runs the call, or has ended it: then the outcome is the one recorded there, and this one is
+/// dropped.
 async fn store(
     call: &CallState,
     record: &CallRecord,
@@ -186,7 +187,8 @@ fn cut_off(why: &ToolError) -> ToolError {
     ToolError::new(ErrorType::Cancelled, text)
 }
 
-/// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is kept all the same.
+/// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is
+/// kept all the same.
 fn reconcile(call: &mut CallState, result: Option<&ModelResult>) -> bool {
     let (Some(reservation), Some(run)) = (call.reservation.take(), &call.scope.run) else {
         return false;

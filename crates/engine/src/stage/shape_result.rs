@@ -1,5 +1,5 @@
-//! Stage 13: the result becomes fit for a model: secrets masked, sanitized by media type, then bounded;
-//! the whole is stored as an artifact.
+//! Stage 13: the result becomes fit for a model: secrets masked, sanitized by media type, then
+//! bounded; the whole is stored as an artifact.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,8 @@ use crate::registered_tool::RegisteredTool;
 use crate::result_taint::ResultTaint;
 use crate::secrets::Secrets;
 
-/// Bytes of one picture or sound that go to a model; larger ones are stored (the smallest limit among the providers is 5 MB).
+/// Bytes of one picture or sound that go to a model; larger ones are stored (the smallest limit
+/// among the providers is 5 MB).
 const MEDIA_BYTES: usize = 5 * 1024 * 1024;
 
 pub(crate) fn run(call: &CallState, finished: Finished) -> StageResult<Shaped> {
@@ -65,8 +66,8 @@ pub(crate) fn run(call: &CallState, finished: Finished) -> StageResult<Shaped> {
     })
 }
 
-/// The run has read this result now: its labels are raised for the calls that follow. Returns the new
-/// labels, in words.
+/// The run has read this result now: its labels are raised for the calls that follow. Returns the
+/// new labels, in words.
 pub(crate) fn raise_labels(
     call: &CallState,
     result: Result<&ModelResult, &ToolError>,
@@ -189,7 +190,8 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
-    /// The words of something with an address, as the model reads them; a client that shows such things gets the same words.
+    /// The words of something with an address, as the model reads them; a client that shows such
+    /// things gets the same words.
     fn resource(&mut self, uri: String, media_type: Option<String>, text: Option<String>) {
         let has_text = text.is_some();
         let words = text.map_or_else(
@@ -217,11 +219,13 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
-    /// Masks and neutralises one text; the original stays beside it in case the whole has to be stored.
+    /// Masks and neutralises one text; the original stays beside it in case the whole has to be
+    /// stored.
     fn words(&mut self, text: String, media_type: String) {
         let text = self.mask(text);
         let words = match self.sanitize(&text, &media_type) {
-            // What was decoded on the way, such as HTML, may hold a secret that could not be seen before.
+            // What was decoded on the way, such as HTML, may hold a secret that could not be seen
+            // before.
             Cow::Owned(shown) => {
                 TextPart { shown: self.mask(shown), original: Some(text), media_type }
             }

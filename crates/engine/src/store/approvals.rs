@@ -14,7 +14,8 @@ const KEPT: usize = 10_000;
 
 type Rows = BTreeMap<ApprovalId, ApprovalWithDecision>;
 
-/// An [`ApprovalStore`] that lives as long as the process. Ids are ordered by time, so the map is too.
+/// An [`ApprovalStore`] that lives as long as the process. Ids are ordered by time, so the map is
+/// too.
 #[derive(Default)]
 pub struct MemoryApprovals {
     rows: Mutex<Rows>,

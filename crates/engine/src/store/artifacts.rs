@@ -10,7 +10,8 @@ use toolcrib_core::{
     defaults,
 };
 
-/// Bytes that are kept, all owners together; the oldest artifacts make room for new ones, as nothing else would ever remove them.
+/// Bytes that are kept, all owners together; the oldest artifacts make room for new ones, as
+/// nothing else would ever remove them.
 const KEPT: u64 = defaults::MAX_ARTIFACT_BYTES;
 
 #[derive(Default)]

@@ -13,8 +13,9 @@ use toolcrib_core::{
 /// Records that are remembered; the oldest go first.
 const KEPT: usize = 10_000;
 
-/// An [`AuditStore`] that lives as long as the process and remembers the newest 10,000 records. Older ones are forgotten, with the
-/// checkpoints that cover nothing else; what is kept verifies from its first record on.
+/// An [`AuditStore`] that lives as long as the process and remembers the newest 10,000 records.
+/// Older ones are forgotten, with the checkpoints that cover nothing else; what is kept verifies
+/// from its first record on.
 pub struct MemoryAudit {
     state: Mutex<State>,
     signer: Option<Arc<dyn AuditSigner>>,

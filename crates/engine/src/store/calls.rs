@@ -11,7 +11,8 @@ use toolcrib_core::{
     StoredCall, ToolMetrics, WorkerState,
 };
 
-/// Ended calls, and batches that are done, that are remembered; the oldest go first. What is open is never forgotten.
+/// Ended calls, and batches that are done, that are remembered; the oldest go first. What is open
+/// is never forgotten.
 const KEPT: usize = 10_000;
 
 /// What is known of a call.
@@ -69,8 +70,9 @@ struct State {
     done: VecDeque<BatchId>,
 }
 
-/// A [`CallStore`] that lives as long as the process. It knows no runs, so it treats every run as one that may be resumed: calls of a
-/// run that change nothing stay open when they are [recovered](CallStore::recover).
+/// A [`CallStore`] that lives as long as the process. It knows no runs, so it treats every run as
+/// one that may be resumed: calls of a run that change nothing stay open when they are
+/// [recovered](CallStore::recover).
 #[derive(Default)]
 pub struct MemoryCalls {
     state: Mutex<State>,

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{BoxFuture, StoreError, Switch, SwitchStore};
 
-/// Switches that are kept, all owners together: more than there are tools, so that only a mistake reaches it.
+/// Switches that are kept, all owners together: more than there are tools, so that only a mistake
+/// reaches it.
 const KEPT: usize = 10_000;
 
 /// By owner and name.

@@ -155,7 +155,8 @@ async fn three_at_once(approver: &Arc<OneAtATime>) -> Vec<OutcomeKind> {
     answers.iter().map(|answer| answer.outcome().unwrap().kind).collect()
 }
 
-/// Found in a terminal: the second card of a batch expired while the person still read the first one.
+/// Found in a terminal: the second card of a batch expired while the person still read the first
+/// one.
 #[tokio::test(start_paused = true)]
 async fn the_deadline_of_a_question_runs_only_while_it_is_shown() {
     let approver = OneAtATime::deciding(Decision::approve());

@@ -1,4 +1,5 @@
-//! What was sent before: a call whose process died, that waits, that was decided about or has ended never runs again unless it may.
+//! What was sent before: a call whose process died, that waits, that was decided about or has ended
+//! never runs again unless it may.
 
 use std::sync::{Arc, Mutex};
 
@@ -136,7 +137,8 @@ async fn a_call_that_runs_elsewhere_is_not_run_beside_it() {
     }
 }
 
-/// Found in review: a second sending of a running call, refused because the first one runs, ended that one's record as failed.
+/// Found in review: a second sending of a running call, refused because the first one runs, ended
+/// that one's record as failed.
 #[tokio::test]
 async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
@@ -158,7 +160,8 @@ async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found in review: a call that was dropped while its beginning was written stayed open as long as its process lived.
+/// Found in review: a call that was dropped while its beginning was written stayed open as long as
+/// its process lived.
 #[tokio::test]
 async fn a_call_that_is_dropped_while_its_beginning_is_written_ends_as_not_run() {
     for (effect, written) in
@@ -228,7 +231,8 @@ async fn a_call_that_was_decided_about_runs_once_as_decided() {
     }
 }
 
-/// Found in review: a call that may run again, and had been approved, was asked about a second time.
+/// Found in review: a call that may run again, and had been approved, was asked about a second
+/// time.
 #[tokio::test]
 async fn a_call_that_was_approved_and_cut_off_runs_again_without_a_second_question() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::Read, Risk::High));

@@ -1,4 +1,5 @@
-//! Decisions that outlive whoever asked: what goes on after a restart, what a remembered approval answers, and what clocks may do.
+//! Decisions that outlive whoever asked: what goes on after a restart, what a remembered approval
+//! answers, and what clocks may do.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +28,8 @@ async fn suspended(engine: &Engine, n: i64) -> ApprovalRequest {
     }
 }
 
-/// Asked in a process that dies after the decision was written, and before anything followed from it.
+/// Asked in a process that dies after the decision was written, and before anything followed from
+/// it.
 async fn decided(
     machine: &Machine,
     tool: &Arc<ScriptedTool>,
@@ -320,7 +322,8 @@ async fn a_clock_that_jumps_changes_no_deadline_of_who_is_asked_now() {
     }
 }
 
-/// The clock says that the time is over while a call still waits here: it ends at once, with one outcome.
+/// The clock says that the time is over while a call still waits here: it ends at once, with one
+/// outcome.
 #[tokio::test(start_paused = true)]
 async fn a_decision_after_a_jump_ahead_ends_the_call_that_waits_here() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High).opened());

@@ -54,7 +54,8 @@ async fn what_is_submitted_runs_beside() {
     assert!(!other.is_known && other.batch != submitted.batch, "without a key all are new");
 }
 
-/// Everything that came after was refused: accepting and dealing with what others left held on to the claim that was lost.
+/// Everything that came after was refused: accepting and dealing with what others left held on to
+/// the claim that was lost.
 #[tokio::test]
 async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
@@ -70,7 +71,8 @@ async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
     assert!(engine.claim().await.unwrap() > lost);
 }
 
-/// Found by the trial of several daemons: a daemon that was paused beyond its lease told its caller what nobody else will ever read.
+/// Found by the trial of several daemons: a daemon that was paused beyond its lease told its caller
+/// what nobody else will ever read.
 #[tokio::test]
 async fn whoever_wakes_up_beyond_its_lease_tells_what_is_recorded() {
     for effect in [Effect::SideEffect, Effect::Read] {
@@ -123,7 +125,8 @@ async fn what_was_accepted_runs_once_though_its_process_dies_first() {
     }
 }
 
-/// Cut off while its calls ran: what changes nothing runs again, the rest is unknown, what never began runs.
+/// Cut off while its calls ran: what changes nothing runs again, the rest is unknown, what never
+/// began runs.
 #[tokio::test]
 async fn a_batch_that_was_cut_off_is_finished_call_by_call() {
     let machine = Machine::new();
@@ -152,7 +155,8 @@ async fn a_batch_that_was_cut_off_is_finished_call_by_call() {
     assert_eq!((reads.runs(), writes.runs()), (2, 0));
 }
 
-/// Found by the trial of several daemons: what ran, and was refused when it was to run again, was said to have been refused.
+/// Found by the trial of several daemons: what ran, and was refused when it was to run again, was
+/// said to have been refused.
 #[tokio::test]
 async fn what_was_cut_off_and_may_not_run_again_was_not_merely_refused() {
     let machine = Machine::new();
@@ -352,7 +356,8 @@ async fn submitting_again_what_a_dead_process_left_makes_it_run() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found by the trial of several daemons: a process that stood still beyond its lease took its own batch again, and nobody ended its calls.
+/// Found by the trial of several daemons: a process that stood still beyond its lease took its own
+/// batch again, and nobody ended its calls.
 #[tokio::test]
 async fn who_was_taken_for_dead_looks_anew_at_what_nobody_else_took() {
     for (effect, runs, outcome) in
@@ -372,7 +377,8 @@ async fn who_was_taken_for_dead_looks_anew_at_what_nobody_else_took() {
     }
 }
 
-/// Found in review: whoever sent the key of a batch that was just being finished read that its calls run elsewhere.
+/// Found in review: whoever sent the key of a batch that was just being finished read that its
+/// calls run elsewhere.
 #[tokio::test]
 async fn who_asks_while_a_recovered_batch_is_finished_waits_for_the_same_answers() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
@@ -458,7 +464,8 @@ async fn a_dead_process_batch_that_cannot_be_taken_is_an_error() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found in review: a batch counted as done though the end of a call was not written, so that no restart came back to it.
+/// Found in review: a batch counted as done though the end of a call was not written, so that no
+/// restart came back to it.
 #[tokio::test]
 async fn a_batch_whose_end_was_not_written_is_not_done() {
     for (effect, part) in [

@@ -1,4 +1,5 @@
-//! Many calls at once, and results of any size: nothing is lost, nothing runs twice, memory stays bounded.
+//! Many calls at once, and results of any size: nothing is lost, nothing runs twice, memory stays
+//! bounded.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -50,7 +51,8 @@ async fn five_thousand_calls_at_once_are_neither_lost_nor_run_twice() {
     }
 }
 
-/// The 10 GB figure is measured by the bench command; here a smaller stream shows that the size does not matter.
+/// The 10 GB figure is measured by the bench command; here a smaller stream shows that the size
+/// does not matter.
 #[tokio::test]
 async fn a_stream_is_kept_at_both_ends_and_counted() {
     let (engine, _) = with(ScriptedTool::new("pour").does(|ctx, _| {

@@ -1,4 +1,5 @@
-//! The engine as its callers see it: through [`toolcrib_core::Invoker`] and [`toolcrib_core::Catalog`], with scripted tools.
+//! The engine as its callers see it: through [`toolcrib_core::Invoker`] and
+//! [`toolcrib_core::Catalog`], with scripted tools.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

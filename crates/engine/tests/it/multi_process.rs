@@ -1,4 +1,5 @@
-//! Several engines over the same stores, as several processes are: each begins, dies, and finds what the others left.
+//! Several engines over the same stores, as several processes are: each begins, dies, and finds
+//! what the others left.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

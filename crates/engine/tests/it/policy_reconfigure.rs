@@ -163,7 +163,8 @@ impl Approver for Changing {
     }
 }
 
-/// A call is judged by the policy that it was received under; only what the new one denies is refused at the last moment.
+/// A call is judged by the policy that it was received under; only what the new one denies is
+/// refused at the last moment.
 #[tokio::test]
 async fn a_call_that_waits_is_refused_by_a_new_denial_and_by_nothing_else() {
     let check = async |change: fn(&Engine), expected: OutcomeKind| {
@@ -206,7 +207,8 @@ impl Permissions for Tagged {
     }
 }
 
-/// Guards and permissions of one policy carry the same number: a call that is rewritten by one and denied by the other tells both.
+/// Guards and permissions of one policy carry the same number: a call that is rewritten by one and
+/// denied by the other tells both.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_never_meets_two_policies() {
     let tool = Arc::new(

@@ -80,7 +80,8 @@ fn every_line_of_the_suite_is_judged_as_it_should_be() {
             lines += 1;
             let judged = judge(&rules, &command);
             if judged.verdict != expected {
-                // No verdict leaves it to the default, which may allow or deny: each of the other is a step.
+                // No verdict leaves it to the default, which may allow or deny: each of the other
+                // is a step.
                 let is_unsafe = strictness(judged.verdict) < strictness(expected)
                     || (judged.verdict == Some(Verdict::Allow) && expected.is_none());
                 laxer += usize::from(is_unsafe);

@@ -20,7 +20,8 @@ fn by_ann() -> DecisionRecord {
     DecisionRecord { decision, decided_by: "ann".into(), decided_at: 2_000 }
 }
 
-/// Found by `cargo xtask crash`: the same between the decision and the record that the call starts, in the task that had asked itself.
+/// Found by `cargo xtask crash`: the same between the decision and the record that the call starts,
+/// in the task that had asked itself.
 #[tokio::test]
 async fn a_call_that_was_decided_about_where_it_waits_is_not_taken_up_elsewhere() {
     let machine = Machine::new();
@@ -69,8 +70,9 @@ async fn a_call_that_was_decided_about_where_it_waits_is_not_taken_up_elsewhere(
     assert_eq!(tool.runs(), 2);
 }
 
-/// Found by `cargo xtask crash`: while a call ran that somebody had decided about, whoever went on with it too was told that it had failed
-/// (`store_failed`, "it was not run again"), and the outcome that was recorded then was another one: it had succeeded.
+/// Found by `cargo xtask crash`: while a call ran that somebody had decided about, whoever went on
+/// with it too was told that it had failed (`store_failed`, "it was not run again"), and the
+/// outcome that was recorded then was another one: it had succeeded.
 #[tokio::test]
 async fn whoever_goes_on_with_a_call_that_goes_on_already_is_not_told_that_it_failed() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High));

@@ -275,7 +275,8 @@ async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() 
         assert_eq!(passed, stages + 1, "look {look}: the stages before, and the record");
     }
     assert_eq!(one.runs(), 1);
-    // What changes something is looked at again when its record is there, which may have taken long.
+    // What changes something is looked at again when its record is there, which may have taken
+    // long.
     brake.looks.store(0, Ordering::SeqCst);
     brake.pulled_at.store(3, Ordering::SeqCst);
     let outcome = call(&engine, "write", json!({})).await;
@@ -325,7 +326,8 @@ fn locked(spec: &ToolSpec, _: &Value) -> Result<Assessment, ToolError> {
     Ok(Assessment::from_spec(spec).with_lock("lock", Access::Exclusive))
 }
 
-/// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls began 200 ms after the kill switch.
+/// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls
+/// began 200 ms after the kill switch.
 #[tokio::test]
 async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     let store = Arc::new(MemorySwitches::default());

@@ -1,4 +1,5 @@
-//! What a run has read, through the door: which results raise a label, who inherits it, and what it does to the calls that come after.
+//! What a run has read, through the door: which results raise a label, who inherits it, and what it
+//! does to the calls that come after.
 
 use std::sync::Arc;
 
@@ -227,7 +228,8 @@ async fn what_a_child_reads_its_parents_have_read_and_what_they_read_it_has() {
     for run in [root, child, grandchild] {
         assert_eq!(labels(&engine, run), Label::ALL);
     }
-    // A sibling that went its own way has not read it, until its parent tells it something: that is a call of its own.
+    // A sibling that went its own way has not read it, until its parent tells it something: that is
+    // a call of its own.
     assert_eq!((labels(&engine, early), labels(&engine, other)), (vec![], vec![]));
     let raised = engine.labels(root).unwrap();
     assert_eq!(raised.untrusted, engine.labels(grandchild).unwrap().untrusted);
@@ -417,7 +419,8 @@ proptest! {
         })?;
     }
 
-    /// Runs are opened under each other and read what they like: nobody loses a label, and parents have those of their children.
+    /// Runs are opened under each other and read what they like: nobody loses a label, and parents
+    /// have those of their children.
     #[test]
     fn labels_never_shrink_and_go_up(steps in prop::collection::vec((0..3_u8, any::<u8>()), 1..24)) {
         runtime().block_on(async {

@@ -54,8 +54,8 @@ pub struct CallDocument {
     /// What the caller should know of its arguments: repairs and unknown parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says how
-    /// it ended, the rest is as a model reads it.
+    /// What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
+    /// how it ended, the rest is as a model reads it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<Value>,
     /// The question that a person has to decide.

@@ -33,8 +33,8 @@ const OURS: i32 = 64;
 /// Takes everything away from this process that the program shall not have.
 ///
 /// # Safety
-/// This is a forked process that runs the program or exits next: except for `streams` and `supervisor`,
-/// it uses no descriptor below [`OURS`] again that was open before.
+/// This is a forked process that runs the program or exits next: except for `streams` and
+/// `supervisor`, it uses no descriptor below [`OURS`] again that was open before.
 #[expect(unsafe_code, reason = "descriptors get the numbers where the program expects them")]
 pub(super) unsafe fn prepare(
     plan: &Plan,

@@ -265,8 +265,8 @@ fn start(
             if level != Level::Namespace {
                 let _ = exec::die_with_parent();
             }
-            // SAFETY: this process was forked and ends in this block, so it returns to no frame that
-            // owns a descriptor; `tell` was moved to a number that nothing overwrites.
+            // SAFETY: this process was forked and ends in this block, so it returns to no frame
+            // that owns a descriptor; `tell` was moved to a number that nothing overwrites.
             #[expect(unsafe_code, reason = "the program's descriptors have fixed numbers")]
             let prepared = unsafe { exec::prepare(plan, level, scratch, streams, notifications) };
             if let (Ok(()), Action::Try(outside)) = (&prepared, &plan.act) {

@@ -18,8 +18,8 @@
 //! 5. **Calls** (`call_admission`, applied by `active_requests::call_runner`). Queued per client;
 //!    answered 429 if the queue is full.
 //!
-//! Requests that compute for milliseconds, such as comparing with rules, have a small queue of their
-//! own (`api::run_cpu_bound`).
+//! Requests that compute for milliseconds, such as comparing with rules, have a small queue of
+//! their own (`api::run_cpu_bound`).
 //!
 //! # Permits
 //!

@@ -20,8 +20,8 @@ pub(crate) async fn run_blocking<T: Send + 'static, E: Into<Problem> + Send + 's
     }
 }
 
-/// Drives work of a client that computes for milliseconds on a thread for blocking tasks. Few of them
-/// run at once, in turns between clients, so that they leave processors to other requests.
+/// Drives work of a client that computes for milliseconds on a thread for blocking tasks. Few of
+/// them run at once, in turns between clients, so that they leave processors to other requests.
 ///
 /// # Errors
 /// Those of the work, `rate_limited` if too many wait, and `internal` if it panics.

@@ -24,8 +24,8 @@ use crate::problem::{Code, Problem};
 pub(crate) const SESSION_COOKIE: &str = "toolcrib_session";
 /// The header of the CSRF token; a page of another origin cannot send it.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-session");
-/// Sessions of one token; beyond that, the one of this token that ends first is removed. Sessions of
-/// other tokens stay, and only owners create tokens.
+/// Sessions of one token; beyond that, the one of this token that ends first is removed. Sessions
+/// of other tokens stay, and only owners create tokens.
 const MAX_SESSIONS_PER_TOKEN: usize = 20;
 
 /// A session.

@@ -121,8 +121,8 @@ fn matches_host_port(host: &str, name: &str, port: u16) -> bool {
     })
 }
 
-/// Allows pages of the daemon's own origin and of configured origins. At the MCP endpoint others get
-/// 403, which the protocol's Streamable HTTP transport requires for an invalid Origin.
+/// Allows pages of the daemon's own origin and of configured origins. At the MCP endpoint others
+/// get 403, which the protocol's Streamable HTTP transport requires for an invalid Origin.
 fn require_allowed_origin(
     listen: &Listen,
     own: &RequestOrigin,

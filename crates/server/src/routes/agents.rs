@@ -102,7 +102,8 @@ struct ExcludedTool {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct AgentText {
-    /// All of it: Markdown with the keys in front and the prompt as its body, or TOML (docs/agents.md).
+    /// All of it: Markdown with the keys in front and the prompt as its body, or TOML
+    /// (docs/agents.md).
     text: String,
     /// How it is written; default as it is now, or `markdown` for a new one.
     #[serde(default)]

@@ -38,7 +38,8 @@ pub(super) struct Approval {
     approval: String,
     /// `pending`, `decided` or `expired`.
     state: String,
-    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what its approver saw.
+    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what
+    /// its approver saw.
     nonce: String,
     /// The call in question.
     call: String,
@@ -74,13 +75,15 @@ pub(super) struct Approval {
     summary: String,
     /// The arguments, secrets masked; `null` for those who only look.
     args: Value,
-    /// The model's question with its options, when it asks one itself; answered with `answer` or `skip`.
+    /// The model's question with its options, when it asks one itself; answered with `answer` or
+    /// `skip`.
     question: Option<Value>,
     /// Milliseconds since 1970.
     requested_at: i64,
     /// Milliseconds since 1970; `null` = it waits as long as it takes.
     expires_at: Option<i64>,
-    /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`) and when (`decided_at`).
+    /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
+    /// and when (`decided_at`).
     decision: Option<Value>,
 }
 
@@ -93,7 +96,8 @@ struct ApprovalDetails {
     approval: Approval,
     /// Hash of the tool's definition.
     definition_hash: String,
-    /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over).
+    /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
+    /// `nobody` (its run is over).
     goes_on: String,
     /// What was decided about calls of this operation before, the newest first.
     earlier: Vec<EarlierDecision>,

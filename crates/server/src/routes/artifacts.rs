@@ -1,5 +1,5 @@
-//! Stored results: what is known of them, their pages as a model reads them, and the bytes as they are, to be saved and never to be shown as
-//! a page of this daemon.
+//! Stored results: what is known of them, their pages as a model reads them, and the bytes as they
+//! are, to be saved and never to be shown as a page of this daemon.
 
 use std::sync::Arc;
 
@@ -289,7 +289,8 @@ enum ByteRange {
     Beyond,
 }
 
-/// One range of bytes (RFC 9110, 14.1.2). What is written otherwise, or asks for several, is passed over, as the RFC has it.
+/// One range of bytes (RFC 9110, 14.1.2). What is written otherwise, or asks for several, is passed
+/// over, as the RFC has it.
 fn parse_range(range: &str, bytes: u64) -> ByteRange {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());

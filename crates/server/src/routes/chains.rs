@@ -1,4 +1,5 @@
-//! Scripts that are kept as tools: listed, shown, kept, removed. What is changed can be called at once.
+//! Scripts that are kept as tools: listed, shown, kept, removed. What is changed can be called at
+//! once.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -43,7 +44,9 @@ struct ChainDetails {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChainText {
-    /// Its text. Its first lines say what it does (`# description: ...`), what it takes (`# parameters: {...}`, `# required: [...]`) and where it runs (`# level: expression|full|auto`).
+    /// Its text. Its first lines say what it does (`# description: ...`), what it takes (`#
+    /// parameters: {...}`, `# required: [...]`) and where it runs (`# level:
+    /// expression|full|auto`).
     code: String,
 }
 
@@ -81,7 +84,8 @@ fn row(chain: &ChainEntry) -> ChainRow {
     }
 }
 
-/// Held while a script is looked at and changed: of two who change what both have read, one is told.
+/// Held while a script is looked at and changed: of two who change what both have read, one is
+/// told.
 static WRITE_LOCK: Mutex<()> = Mutex::const_new(());
 
 /// What is found out from the files of scripts, on no thread that answers others.
@@ -140,7 +144,8 @@ async fn show_chain(
     chain_details(&daemon, &name, StatusCode::OK).await
 }
 
-/// Whether a script that is there may be changed: what was seen of it is still there, and it is in this folder.
+/// Whether a script that is there may be changed: what was seen of it is still there, and it is in
+/// this folder.
 fn check(
     headers: &HeaderMap,
     of: &ToolFolder,

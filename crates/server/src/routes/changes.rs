@@ -33,7 +33,8 @@ struct ChangeDocument {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoBody {
-    /// Number of the newest change, as it was listed: if there is a newer one, nothing is taken back.
+    /// Number of the newest change, as it was listed: if there is a newer one, nothing is taken
+    /// back.
     #[schemars(range(min = 0))]
     newest: u64,
     /// How many changes, from the newest on, 1 to 50; default 1.

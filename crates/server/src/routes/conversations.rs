@@ -47,7 +47,8 @@ struct MessageRow {
     seq: u64,
     /// The run that wrote it.
     run: Option<String>,
-    /// The message: `role` is `user` or `model`; a model's has its `turn` and the `answers` of its calls.
+    /// The message: `role` is `user` or `model`; a model's has its `turn` and the `answers` of its
+    /// calls.
     body: Value,
     /// Milliseconds since 1970.
     created_at: i64,

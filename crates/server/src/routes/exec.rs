@@ -1,4 +1,5 @@
-//! The door over HTTP: a model's answer goes in as its provider sent it, the messages to append to the conversation come out.
+//! The door over HTTP: a model's answer goes in as its provider sent it, the messages to append to
+//! the conversation come out.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ struct ExecDocument {
     hosted: Vec<HostedDocument>,
     /// What was odd about the answer.
     notes: Vec<String>,
-    /// Whether the answer arrived whole; when not, none of its calls was run, and each result says so.
+    /// Whether the answer arrived whole; when not, none of its calls was run, and each result says
+    /// so.
     complete: bool,
 }
 

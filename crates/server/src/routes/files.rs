@@ -1,5 +1,5 @@
-//! Files of the workspace. There is no second way to them: each of these is a call of a file tool through the door, so that rules, the undo
-//! journal and the audit hold for it as for any other.
+//! Files of the workspace. There is no second way to them: each of these is a call of a file tool
+//! through the door, so that rules, the undo journal and the audit hold for it as for any other.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -60,7 +60,8 @@ struct FileDocument {
     path: String,
     /// Its text.
     text: String,
-    /// What of it was made harmless, in words: then this is not letter for letter the file. Known secrets are masked in it all the same.
+    /// What of it was made harmless, in words: then this is not letter for letter the file. Known
+    /// secrets are masked in it all the same.
     neutralised: Vec<String>,
     /// The call that read it.
     call: String,

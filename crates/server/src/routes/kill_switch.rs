@@ -1,5 +1,5 @@
-//! The kill switch: no tool runs, on any daemon, until it is released. It is a file, which stops every process of this machine at
-//! once, and a row, which the daemons of other machines read.
+//! The kill switch: no tool runs, on any daemon, until it is released. It is a file, which stops
+//! every process of this machine at once, and a row, which the daemons of other machines read.
 
 use std::time::Duration;
 
@@ -18,7 +18,8 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Time that calls have to end once they were told to; what takes longer is said to be running still.
+/// Time that calls have to end once they were told to; what takes longer is said to be running
+/// still.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 /// Time between two looks whether they have ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);

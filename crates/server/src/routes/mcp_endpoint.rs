@@ -1,4 +1,5 @@
-//! MCP at `/mcp`: all revisions, behind the same checks as every route, and each call through the same door.
+//! MCP at `/mcp`: all revisions, behind the same checks as every route, and each call through the
+//! same door.
 
 use std::sync::Arc;
 
@@ -45,7 +46,8 @@ async fn handle(Extension(endpoint): Extension<Service>, request: Request) -> Re
     rewrite_error(endpoint.handle(request).await.map(Body::new)).await
 }
 
-/// What the protocol's own layer refuses in plain text is refused as everywhere else; its answers in JSON are messages of the protocol.
+/// What the protocol's own layer refuses in plain text is refused as everywhere else; its answers
+/// in JSON are messages of the protocol.
 async fn rewrite_error(response: Response) -> Response {
     let status = response.status();
     let media_type = response.headers().get(header::CONTENT_TYPE);
@@ -156,7 +158,8 @@ impl McpBackend for DaemonBackend {
         })
     }
 
-    /// As over REST: by a token that may decide, and not about its own requests where four eyes are wanted.
+    /// As over REST: by a token that may decide, and not about its own requests where four eyes are
+    /// wanted.
     fn may_decide(&self, who: &ClientIdentity) -> bool {
         let may = principal(who).is_ok_and(|principal| principal.has_role(Role::Approver));
         may && !self.daemon.settings().four_eyes

@@ -1,4 +1,5 @@
-//! MCP servers that are switched on: how they stand. They are configured in `mcp.toml`, and looked at without connecting to any.
+//! MCP servers that are switched on: how they stand. They are configured in `mcp.toml`, and looked
+//! at without connecting to any.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -28,7 +29,8 @@ struct McpServerRow {
     protocol: Option<String>,
     /// Tools that it has here.
     tools: usize,
-    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called before `toolcrib mcp review`.
+    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called
+    /// before `toolcrib mcp review`.
     held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.
     last_error: Option<String>,

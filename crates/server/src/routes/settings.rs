@@ -20,7 +20,8 @@ pub(super) const MASKED: &str = "***";
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SettingBody {
-    /// A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps what is there.
+    /// A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps
+    /// what is there.
     value: Value,
 }
 

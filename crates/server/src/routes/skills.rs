@@ -1,4 +1,5 @@
-//! Skills and kits: what agents know how to do, listed, shown and checked. They are files; they are written by hand.
+//! Skills and kits: what agents know how to do, listed, shown and checked. They are files; they are
+//! written by hand.
 
 use axum::extract::State;
 use axum::http::HeaderMap;

@@ -1,4 +1,5 @@
-//! Switches: tools, groups, sources, tiers and features off, asked about or on. They are in force for running work at its next step.
+//! Switches: tools, groups, sources, tiers and features off, asked about or on. They are in force
+//! for running work at its next step.
 
 use axum::extract::State;
 use axum::http::HeaderMap;

@@ -1,4 +1,5 @@
-//! Tokens: made, listed and taken back. The token itself is in the answer that makes it and nowhere else.
+//! Tokens: made, listed and taken back. The token itself is in the answer that makes it and nowhere
+//! else.
 
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
@@ -64,7 +65,8 @@ struct NewToken {
     name: String,
     /// What it may do; none of them beyond the roles of its creator.
     roles: Vec<Role>,
-    /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs with `*`; absent = all in view.
+    /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
+    /// with `*`; absent = all in view.
     #[serde(default)]
     tools: Option<Vec<String>>,
     /// Whose rows it sees and writes, if not those of its creator.

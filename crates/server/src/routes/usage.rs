@@ -46,7 +46,8 @@ struct UsageQuery {
     until: Option<i64>,
 }
 
-/// A sum. A figure that was not reported is absent, which is not zero; where `unreported` or `unpriced` is more than 0, the sums are lower bounds.
+/// A sum. A figure that was not reported is absent, which is not zero; where `unreported` or
+/// `unpriced` is more than 0, the sums are lower bounds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct UsageDocument {
     /// Model (`provider/model`), agent or tool.

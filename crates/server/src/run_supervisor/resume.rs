@@ -167,8 +167,8 @@ async fn resume_child_call(
 }
 
 /// Finishes an accepted batch. The runs of calls of responses are open in the engine until then. A
-/// batch whose approved call lacks its tool is kept for the next recovery: the tool of a server that
-/// is still connecting comes back, and an approval is not used up without it.
+/// batch whose approved call lacks its tool is kept for the next recovery: the tool of a server
+/// that is still connecting comes back, and an approval is not used up without it.
 pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatch) {
     if let Some(why) = obstacle(supervisor, &batch).await {
         tracing::warn!(batch = %batch.id, why, "an accepted batch is left for later");

@@ -149,7 +149,8 @@ async fn a_question_of_the_model_is_answered() {
     daemon.stop().await;
 }
 
-/// A1 of reliability.md: two people decide at once, two hundred times; one of them has decided, and the call runs once or not at all.
+/// A1 of reliability.md: two people decide at once, two hundred times; one of them has decided, and
+/// the call runs once or not at all.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_that_decide_at_once_one_has_decided() {
     const TIMES: usize = 200;
@@ -287,7 +288,8 @@ async fn a_run_that_waits_can_be_stopped() {
     daemon.stop().await;
 }
 
-/// Calls beside one that waits are not held up by it, and what is approved runs while they still do.
+/// Calls beside one that waits are not held up by it, and what is approved runs while they still
+/// do.
 #[tokio::test]
 async fn what_is_decided_while_the_run_works_counts() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -368,7 +370,8 @@ async fn a_call_of_ones_own_is_decided_by_somebody_else() {
     daemon.stop().await;
 }
 
-/// A4: the tool is another one than it was when the question was asked: what was approved does not run.
+/// A4: the tool is another one than it was when the question was asked: what was approved does not
+/// run.
 #[tokio::test]
 async fn an_approval_is_void_when_the_tool_has_changed() {
     let daemon = TestDaemon::with(plan(&risky(), ONE)).await;
@@ -394,7 +397,8 @@ async fn an_approval_is_void_when_the_tool_has_changed() {
     daemon.stop().await;
 }
 
-/// A decision that was written down by somebody else, such as a command in a terminal, is found and acted on.
+/// A decision that was written down by somebody else, such as a command in a terminal, is found and
+/// acted on.
 #[tokio::test]
 async fn what_is_decided_elsewhere_goes_on_here() {
     let tool = risky();

@@ -150,7 +150,8 @@ async fn a_bundle_is_verified_elsewhere() {
     daemon.stop().await;
 }
 
-/// Whoever only looks sees that and how something was decided, not the words that may repeat arguments.
+/// Whoever only looks sees that and how something was decided, not the words that may repeat
+/// arguments.
 #[tokio::test]
 async fn a_viewer_sees_no_words_of_calls() {
     let daemon = TestDaemon::start().await;

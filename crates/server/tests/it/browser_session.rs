@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use crate::raw_http::within;
 use crate::support::{Answer, Client, Events, TestDaemon};
 
-/// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata says.
+/// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata
+/// says.
 struct Page {
     client: Client,
     origin: String,
@@ -43,7 +44,8 @@ impl Page {
         self.client.clone().with("sec-fetch-site", "same-origin").get("/api/v1/session").await
     }
 
-    /// Changes something, with the headers that its own script sends, except those that are left out.
+    /// Changes something, with the headers that its own script sends, except those that are left
+    /// out.
     async fn changes(&self, without: &[&str]) -> Answer {
         let mut client = self.client.clone();
         for (name, value) in [("origin", &self.origin), ("x-toolcrib-session", &self.word)] {
@@ -69,7 +71,8 @@ async fn a_page_reads_with_its_cookie_and_changes_with_its_word() {
     }
     let wrong = page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", "x");
     assert_eq!(wrong.delete("/api/v1/session").await.problem(), "forbidden");
-    // An image or a link on somebody else's page brings the cookie at most, and is no reading by the page.
+    // An image or a link on somebody else's page brings the cookie at most, and is no reading by
+    // the page.
     assert_eq!(page.client.get("/api/v1/session").await.problem(), "forbidden");
     let neighbour = page.client.clone().with("sec-fetch-site", "same-site");
     assert_eq!(neighbour.get("/api/v1/session").await.problem(), "misdirected");

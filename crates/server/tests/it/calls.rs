@@ -1,4 +1,5 @@
-//! Calls over HTTP: started, waited for, looked up, stopped; once under a key; fair between clients.
+//! Calls over HTTP: started, waited for, looked up, stopped; once under a key; fair between
+//! clients.
 
 use std::sync::Arc;
 
@@ -434,7 +435,8 @@ async fn who_does_not_wait_is_not_held_by_a_full_house() {
     daemon.stop().await;
 }
 
-/// Reliability, scenario R: what was taken is answered, what was not is told so, and nothing is begun.
+/// Reliability, scenario R: what was taken is answered, what was not is told so, and nothing is
+/// begun.
 #[tokio::test]
 async fn a_daemon_that_stops_lets_calls_end() {
     let gate = Gate::new("gate");

@@ -1,4 +1,5 @@
-//! Calls are carried out in the workspace that they were asked in, also after a restart with another.
+//! Calls are carried out in the workspace that they were asked in, also after a restart with
+//! another.
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
@@ -55,7 +56,8 @@ async fn an_approved_call_never_runs_in_another_workspace() {
     daemon.stop().await;
 }
 
-/// The decision is stored, and the daemon died before the call began: the next daemon works elsewhere.
+/// The decision is stored, and the daemon died before the call began: the next daemon works
+/// elsewhere.
 #[tokio::test]
 async fn a_decided_call_waits_for_a_daemon_of_its_workspace() {
     let other = tempfile::tempdir().unwrap();

@@ -188,7 +188,8 @@ async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
     daemon.stop().await;
 }
 
-/// Whoever reads slowly does not read on with a token that was taken back; a part is never taken for the whole.
+/// Whoever reads slowly does not read on with a token that was taken back; a part is never taken
+/// for the whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_download_breaks_off_with_its_token() {
     const BYTES: usize = 48 * 1024 * 1024;

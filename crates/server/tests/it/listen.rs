@@ -1,4 +1,5 @@
-//! Where a daemon listens and who may come there: TLS, proxies, sockets of the living and the dead, the address file.
+//! Where a daemon listens and who may come there: TLS, proxies, sockets of the living and the dead,
+//! the address file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use crate::raw_http::{exchange, exchange_on, over, request};
 use crate::runs::{Gate, ONE_CALL, begun};
 use crate::support::{Plan, TestDaemon};
 
-/// A certificate for 127.0.0.1, its key, and the authority behind it: those of the HTTP client's tests.
+/// A certificate for 127.0.0.1, its key, and the authority behind it: those of the HTTP client's
+/// tests.
 fn pem(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../net/src/tests/fixtures").join(name)
 }

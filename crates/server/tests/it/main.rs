@@ -1,4 +1,5 @@
-//! The daemon as its users meet it: over sockets, with a real store, real tools and a scripted model.
+//! The daemon as its users meet it: over sockets, with a real store, real tools and a scripted
+//! model.
 #![expect(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,5 @@
-//! MCP at `/mcp`: behind the same checks as every route, through the same door, and decided by whom a token lets decide.
+//! MCP at `/mcp`: behind the same checks as every route, through the same door, and decided by whom
+//! a token lets decide.
 
 use std::sync::Arc;
 
@@ -11,7 +12,8 @@ use crate::calls::with_tools;
 use crate::support::{Client, TestDaemon};
 use crate::tokens::made;
 
-/// Calls a tool as a client of today's revision that can ask its person; what came back as its one message.
+/// Calls a tool as a client of today's revision that can ask its person; what came back as its one
+/// message.
 async fn call(client: &Client, tool: &str, more: Value) -> Value {
     let mut params = json!({"name": tool, "arguments": {}, "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -143,8 +145,8 @@ fn in_session(client: &Client, id: &str) -> Client {
         .with("mcp-session-id", id)
 }
 
-/// Found in review: the token of another owner answered an elicitation, read the stream of a session
-/// and ended it.
+/// Found in review: the token of another owner answered an elicitation, read the stream of a
+/// session and ended it.
 #[tokio::test]
 async fn a_session_belongs_to_the_token_that_created_it() {
     let daemon = TestDaemon::with(with_tools(&[])).await;

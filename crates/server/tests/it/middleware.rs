@@ -1,4 +1,5 @@
-//! What stands in front of every route: Host, Origin and method on real sockets, headers of every answer, limits.
+//! What stands in front of every route: Host, Origin and method on real sockets, headers of every
+//! answer, limits.
 
 use serde_json::json;
 use toolcrib_server::{DaemonSettings, operations};
@@ -6,7 +7,8 @@ use toolcrib_server::{DaemonSettings, operations};
 use crate::raw_http::{exchange, exchange_on, request};
 use crate::support::{Events, Plan, TestDaemon};
 
-/// Method and path of every operation, of a path that is none and of a method that a path does not take.
+/// Method and path of every operation, of a path that is none and of a method that a path does not
+/// take.
 fn everywhere() -> Vec<String> {
     let mut lines: Vec<String> = operations()
         .iter()
@@ -16,7 +18,8 @@ fn everywhere() -> Vec<String> {
     lines
 }
 
-/// With the owner's token, and still nothing: where a request is meant to go is looked at first, errors included.
+/// With the owner's token, and still nothing: where a request is meant to go is looked at first,
+/// errors included.
 #[tokio::test]
 async fn no_route_answers_to_another_host_or_to_another_page() {
     let daemon = TestDaemon::start().await;
@@ -92,7 +95,8 @@ async fn every_way_to_name_the_host_is_looked_at() {
     daemon.stop().await;
 }
 
-/// A preflight is a question by a page of another origin: there is no answer that lets it in, and no header that says so.
+/// A preflight is a question by a page of another origin: there is no answer that lets it in, and
+/// no header that says so.
 #[tokio::test]
 async fn every_answer_is_closed_to_other_pages() {
     let daemon = TestDaemon::start().await;
@@ -202,7 +206,8 @@ async fn a_client_is_told_how_much_it_may_still_ask() {
     daemon.stop().await;
 }
 
-/// A program of the owner's that has run wild has used up every request: the owner stops its tools all the same.
+/// A program of the owner's that has run wild has used up every request: the owner stops its tools
+/// all the same.
 #[tokio::test]
 async fn no_limit_keeps_the_owner_from_the_kill_switch() {
     let plan =
@@ -220,7 +225,8 @@ async fn no_limit_keeps_the_owner_from_the_kill_switch() {
     daemon.stop().await;
 }
 
-/// S7: streams cost nothing to hold open, so one token could take every connection, and the owner would not get in.
+/// S7: streams cost nothing to hold open, so one token could take every connection, and the owner
+/// would not get in.
 #[tokio::test]
 async fn one_client_leaves_room_for_others_and_the_socket_has_a_reserve() {
     let few = |settings: &mut DaemonSettings| settings.max_connections = 6;

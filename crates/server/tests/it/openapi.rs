@@ -34,7 +34,8 @@ async fn a_route_that_is_not_open_needs_a_token() {
     daemon.stop().await;
 }
 
-/// What is answered 304 says so in the document, and what says so is: every list, and every document without a variable part.
+/// What is answered 304 says so in the document, and what says so is: every list, and every
+/// document without a variable part.
 #[tokio::test]
 async fn what_is_not_sent_again_is_documented() {
     let daemon = TestDaemon::start().await;

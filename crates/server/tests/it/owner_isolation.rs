@@ -1,4 +1,5 @@
-//! Several people on one daemon: a token with another owner sees and changes nothing of the first one's, whatever the route.
+//! Several people on one daemon: a token with another owner sees and changes nothing of the first
+//! one's, whatever the route.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::ScriptedTool;
@@ -7,7 +8,8 @@ use crate::approvals::{self, ONE};
 use crate::runs::{begun, stands};
 use crate::support::{Client, Events, TestDaemon};
 
-/// What the first one has: a run that waits, its question, a call, a conversation and a stored result.
+/// What the first one has: a run that waits, its question, a call, a conversation and a stored
+/// result.
 struct Things {
     run: String,
     conversation: String,

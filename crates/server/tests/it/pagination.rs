@@ -100,8 +100,8 @@ async fn a_cursor_is_good_for_its_own_list_only() {
     daemon.stop().await;
 }
 
-/// A secret of a question is shown as `***`; an owner, who may read it, edits the rest and keeps it. Found in review: an approver moved it
-/// to another address.
+/// A secret of a question is shown as `***`; an owner, who may read it, edits the rest and keeps
+/// it. Found in review: an approver moved it to another address.
 #[tokio::test]
 async fn an_edit_keeps_a_masked_secret_only_for_an_editor_who_may_read_it() {
     let tool = approvals::risky();

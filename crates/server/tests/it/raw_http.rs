@@ -1,4 +1,5 @@
-//! Bytes on a socket, as a program writes them that is no HTTP library: what is sent is what stands here.
+//! Bytes on a socket, as a program writes them that is no HTTP library: what is sent is what stands
+//! here.
 
 use std::net::SocketAddr;
 use std::path::Path;

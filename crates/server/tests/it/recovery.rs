@@ -1,4 +1,5 @@
-//! What a daemon leaves, the next one goes on with; and two daemons on one database never work on the same run.
+//! What a daemon leaves, the next one goes on with; and two daemons on one database never work on
+//! the same run.
 
 use std::time::Duration;
 
@@ -10,7 +11,8 @@ use toolcrib_app::{Preset, Stores};
 use crate::runs::{Gate, ONE_CALL, begun, stands};
 use crate::support::TestDaemon;
 
-/// R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends each of them, once.
+/// R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends each
+/// of them, once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_under_load_loses_no_run() {
     const RUNS: usize = 12;
@@ -51,7 +53,8 @@ async fn a_stop_under_load_loses_no_run() {
     daemon.stop().await;
 }
 
-/// A call that takes longer than the daemon drains: the run is let go of, and the model is told that the outcome is unknown.
+/// A call that takes longer than the daemon drains: the run is let go of, and the model is told
+/// that the outcome is unknown.
 #[tokio::test]
 async fn a_call_that_outlasts_the_drain_is_not_run_again() {
     let gate = Gate::new("gate", Effect::SideEffect);

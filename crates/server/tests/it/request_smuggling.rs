@@ -1,5 +1,6 @@
-//! Shapes of requests that are read differently by different programs (request smuggling), requests that never end, and connections that
-//! are left hanging: none of them becomes another request, and none of them holds anything up.
+//! Shapes of requests that are read differently by different programs (request smuggling), requests
+//! that never end, and connections that are left hanging: none of them becomes another request, and
+//! none of them holds anything up.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use crate::support::{Plan, TestDaemon};
 /// What is sent as a body and would be a request of its own if somebody read it so.
 const HIDDEN: &str = "GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// Whether a request of this shape gets one answer with one of these statuses, and nothing that is hidden in it gets one too.
+/// Whether a request of this shape gets one answer with one of these statuses, and nothing that is
+/// hidden in it gets one too.
 async fn check(daemon: &TestDaemon, sent: &str, statuses: &[u16]) {
     let came = tokio::time::timeout(PATIENCE / 2, exchange(daemon.address, sent)).await;
     let Ok(came) = came else { panic!("{sent:?}: the connection was not closed") };
@@ -227,7 +229,8 @@ async fn connections_that_come_and_go_leave_nothing_behind() {
     daemon.stop().await;
 }
 
-/// Keep-alive connections, those that never said anything and those in the middle of a head do not hold a stop up.
+/// Keep-alive connections, those that never said anything and those in the middle of a head do not
+/// hold a stop up.
 #[tokio::test]
 async fn a_stop_waits_for_nobody_who_is_not_being_answered() {
     let daemon = TestDaemon::start().await;

@@ -1,4 +1,5 @@
-//! Streams of runs: the state first, then what happens; resumed where they broke, left without a trace.
+//! Streams of runs: the state first, then what happens; resumed where they broke, left without a
+//! trace.
 
 use std::time::Duration;
 
@@ -38,7 +39,8 @@ async fn a_stream_begins_with_the_state_and_goes_on_with_what_happens() {
     daemon.stop().await;
 }
 
-/// A browser that lost its connection goes on after the last event that it saw; one that reloads is shown the state.
+/// A browser that lost its connection goes on after the last event that it saw; one that reloads is
+/// shown the state.
 #[tokio::test]
 async fn a_stream_goes_on_where_it_broke() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -60,7 +62,8 @@ async fn a_stream_goes_on_where_it_broke() {
     daemon.stop().await;
 }
 
-/// S1 of reliability.md: a hundred readers go in mid-stream; the run goes on, and nothing of them is left.
+/// S1 of reliability.md: a hundred readers go in mid-stream; the run goes on, and nothing of them
+/// is left.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_go_leave_nothing_behind() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -161,7 +164,8 @@ async fn opened(daemon: &TestDaemon, path: &str) -> TcpStream {
     stream
 }
 
-/// A telephone in a tunnel: it reads nothing, and the run goes on to its end; what it reads later begins with a state and ends with the end.
+/// A telephone in a tunnel: it reads nothing, and the run goes on to its end; what it reads later
+/// begins with a state and ends with the end.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_stands_still_does_not_hold_a_run_back() {
     const TURNS: usize = 2;

@@ -163,7 +163,8 @@ async fn a_conversation_is_deleted_once_nothing_works_in_it() {
     assert_eq!(client.get(&path).await.status, 200);
     gate.open(1);
     stands(&client, &run, "ended").await;
-    // What it still asks is asked no more: its run will not be found, and the call would go on alone.
+    // What it still asks is asked no more: its run will not be found, and the call would go on
+    // alone.
     let approvals = Arc::clone(daemon.toolcrib.approvals());
     let mut open = [question(), question()];
     open[0].request.context = Context::default();
@@ -385,7 +386,8 @@ async fn a_run_has_no_more_tools_than_its_token() {
     daemon.stop().await;
 }
 
-/// Found in review: a token that is limited to some tools spoke to a run of the owner, and used all of its tools.
+/// Found in review: a token that is limited to some tools spoke to a run of the owner, and used all
+/// of its tools.
 #[tokio::test]
 async fn a_run_is_led_by_whoever_began_it_or_an_approver() {
     let gate = Gate::new("gate", Effect::Pure);

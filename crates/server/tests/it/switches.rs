@@ -89,7 +89,8 @@ async fn what_cannot_be_switched_is_refused() {
     daemon.stop().await;
 }
 
-/// Another daemon on the same database: with its own state folder, as on another machine, or with the same one.
+/// Another daemon on the same database: with its own state folder, as on another machine, or with
+/// the same one.
 async fn beside(daemon: &TestDaemon, plan: Plan, own_state: bool) -> TestDaemon {
     let elsewhere = daemon.folder().join("elsewhere");
     let plan = Plan {
@@ -135,7 +136,8 @@ async fn hammer(client: &Client, over: &AtomicBool) -> (usize, usize) {
     (ran, refused)
 }
 
-/// Two daemons on one database, under load: once the kill switch is acknowledged, nothing starts any more.
+/// Two daemons on one database, under load: once the kill switch is acknowledged, nothing starts
+/// any more.
 async fn no_call_starts_after_the_kill_switch(own_state: bool) {
     let writes =
         || Arc::new(ScriptedTool::new("write").spec(|spec| spec.effect = Effect::SideEffect));

@@ -22,7 +22,8 @@ async fn client_of(daemon: &TestDaemon, role: Role) -> Client {
     daemon.anybody().with_token(&token)
 }
 
-/// Every role at every route: who lacks the role is told so, and nobody else is. A body is sent that no route takes, so that nothing is done.
+/// Every role at every route: who lacks the role is told so, and nobody else is. A body is sent
+/// that no route takes, so that nothing is done.
 #[tokio::test]
 async fn every_route_is_for_its_role_and_those_above() {
     let daemon = TestDaemon::start().await;
@@ -182,7 +183,8 @@ async fn a_list_of_tokens_comes_in_pages() {
     daemon.stop().await;
 }
 
-/// A token that never was one, one of another daemon and one that was taken back, here or elsewhere, look alike.
+/// A token that never was one, one of another daemon and one that was taken back, here or
+/// elsewhere, look alike.
 #[tokio::test]
 async fn what_does_not_hold_is_nobody() {
     let plan = Plan {
@@ -238,7 +240,8 @@ async fn a_token_ends_by_itself() {
     daemon.stop().await;
 }
 
-/// What one daemon takes back holds on the other for less than a second more; tokens and the one of the machine survive a restart.
+/// What one daemon takes back holds on the other for less than a second more; tokens and the one of
+/// the machine survive a restart.
 #[tokio::test]
 async fn daemons_of_one_store_know_the_same_tokens() {
     let durable = || Plan { durable: true, ..Plan::default() };

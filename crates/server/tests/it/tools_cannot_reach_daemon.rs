@@ -1,4 +1,5 @@
-//! No tool reaches the daemon that runs it: not by the socket, not by its port, not by the files with which others do.
+//! No tool reaches the daemon that runs it: not by the socket, not by its port, not by the files
+//! with which others do.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -13,7 +14,8 @@ use toolcrib_app::ToolFolder;
 use crate::raw_http::exchange_on;
 use crate::support::{Plan, TestDaemon};
 
-/// What a tool of a test starts: this program, as the process that asks the socket in this variable.
+/// What a tool of a test starts: this program, as the process that asks the socket in this
+/// variable.
 const SOCKET: &str = "TEST_SOCKET";
 
 /// A test only for the tools below, which run it in a process of its own.
@@ -111,7 +113,8 @@ async fn no_tool_is_connected_to_the_port_of_the_daemon() {
     daemon.stop().await;
 }
 
-/// File tools do not reach the token, the socket, the address file or the lock, even where the state lies inside a root.
+/// File tools do not reach the token, the socket, the address file or the lock, even where the
+/// state lies inside a root.
 #[tokio::test]
 async fn no_file_tool_reaches_what_opens_the_daemon() {
     let folder = tempfile::tempdir().unwrap();

@@ -119,8 +119,8 @@ pub(super) fn abandoned(
     Ok(dead)
 }
 
-/// The calls of all open batches of any worker, and the batches of dead workers. With `takes`, those
-/// batches now belong to `epoch`.
+/// The calls of all open batches of any worker, and the batches of dead workers. With `takes`,
+/// those batches now belong to `epoch`.
 pub(super) fn left_open(
     conn: &Connection,
     at_work: &WorkerLocks,

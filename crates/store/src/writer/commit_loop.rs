@@ -96,8 +96,8 @@ impl CommitLoop {
         let _ = self.sign_checkpoint(true);
     }
 
-    /// Before the first write: without space for the reserve, a call that may change something could
-    /// run and find none for its outcome.
+    /// Before the first write: without space for the reserve, a call that may change something
+    /// could run and find none for its outcome.
     fn reserve_space(&mut self) {
         let Some(disk) = &self.disk else { return };
         if disk.reserve.create().is_err_and(|error| is_full_error(&error)) {

@@ -59,7 +59,8 @@ struct FindTools {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Args {
-    /// What you need to do, in plain words: "send an e-mail with an attachment". Several needs can be several sentences. Or the exact name of a tool.
+    /// What you need to do, in plain words: "send an e-mail with an attachment". Several needs can
+    /// be several sentences. Or the exact name of a tool.
     query: String,
     /// How many tools to add at most. Default: 5.
     #[schemars(range(min = 1, max = 10))]

@@ -1,4 +1,5 @@
-//! The people who decide: through any daemon, some at the same moment through two of them, some once more when it is too late.
+//! The people who decide: through any daemon, some at the same moment through two of them, some
+//! once more when it is too late.
 
 use std::collections::HashSet;
 use std::sync::Arc;

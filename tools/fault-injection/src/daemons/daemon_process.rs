@@ -1,4 +1,5 @@
-//! A daemon of the trial: the real one, over a Postgres that it shares with the others, as if on a machine of its own.
+//! A daemon of the trial: the real one, over a Postgres that it shares with the others, as if on a
+//! machine of its own.
 
 use std::io::Read as _;
 use std::path::PathBuf;

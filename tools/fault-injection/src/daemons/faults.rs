@@ -39,7 +39,8 @@ pub(super) async fn inject_faults(world: Arc<TrialContext>) -> Result<()> {
     done
 }
 
-/// The lease of a process that is dead or paused, ended by hand where there is no time to wait for that.
+/// The lease of a process that is dead or paused, ended by hand where there is no time to wait for
+/// that.
 fn end_lease(world: &TrialContext, process: Option<u32>) {
     let Some(process) = process.filter(|_| world.plan.hurry) else { return };
     let sql = format!(

@@ -1,4 +1,5 @@
-//! As much of HTTP as is needed to ask a daemon: one request for each connection, as from clients that come and go.
+//! As much of HTTP as is needed to ask a daemon: one request for each connection, as from clients
+//! that come and go.
 
 use std::io;
 use std::net::SocketAddr;

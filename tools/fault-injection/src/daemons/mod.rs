@@ -1,6 +1,8 @@
-//! Several daemons on one database (reliability 3, L2, A2, A3, A5, R1): real processes on a real Postgres that are killed, stopped, paused
-//! beyond their leases and started again, while clients send calls and runs to any of them and people decide through any of them. At the end
-//! four accounts are compared: the database's, the tools' own, what callers were told, and what those who decided were told.
+//! Several daemons on one database (reliability 3, L2, A2, A3, A5, R1): real processes on a real
+//! Postgres that are killed, stopped, paused beyond their leases and started again, while clients
+//! send calls and runs to any of them and people decide through any of them. At the end four
+//! accounts are compared: the database's, the tools' own, what callers were told, and what those
+//! who decided were told.
 
 mod approvers;
 mod await_outcomes;
@@ -47,7 +49,8 @@ pub(crate) struct Plan {
     pub(crate) daemons: u32,
     /// Calls that are sent; there is one run for fifty of them, at least four.
     pub(crate) calls: u32,
-    /// Whether leases of those that were killed or paused are ended by hand, which saves the time that they take to run out.
+    /// Whether leases of those that were killed or paused are ended by hand, which saves the time
+    /// that they take to run out.
     pub(crate) hurry: bool,
     /// What the choices follow from, but not who is faster.
     pub(crate) seed: u64,
@@ -73,7 +76,8 @@ impl Plan {
         if self.hurry { looked } else { LEASE + looked }
     }
 
-    /// How long anything may take once nothing is killed any more: a lease, a look of whoever takes over, and time to do it.
+    /// How long anything may take once nothing is killed any more: a lease, a look of whoever takes
+    /// over, and time to do it.
     fn patience(&self) -> Duration {
         let lease = if self.hurry { Duration::ZERO } else { LEASE };
         lease + RECOVER + Duration::from_secs(25)

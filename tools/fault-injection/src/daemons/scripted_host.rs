@@ -1,4 +1,5 @@
-//! The program around a daemon: a scripted model that goes on wherever a run was left, and nothing else.
+//! The program around a daemon: a scripted model that goes on wherever a run was left, and nothing
+//! else.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,7 +28,8 @@ pub(super) struct ScriptedHost {
 }
 
 impl ScriptedHost {
-    /// What is said is the name of the run; its model finds its place in the script by the conversation.
+    /// What is said is the name of the run; its model finds its place in the script by the
+    /// conversation.
     fn begin(&self, wish: RunRequest) -> Result<StartRequest, HostError> {
         let name = wish.text;
         let call = |(step, tool): (usize, &&str)| {

@@ -1,4 +1,5 @@
-//! The tools of the daemons, and their own account: a line in one file for each execution, written at once by whichever process it is in.
+//! The tools of the daemons, and their own account: a line in one file for each execution, written
+//! at once by whichever process it is in.
 
 use std::collections::HashMap;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,5 @@
-//! Compares the database with what the tools did, with what callers were told, and with what those were told who decided.
+//! Compares the database with what the tools did, with what callers were told, and with what those
+//! were told who decided.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -14,7 +15,8 @@ use super::test_tools::{self, Execution, PURE};
 use super::{DATABASE, TrialContext};
 use crate::error::Result;
 
-/// Time after the kill switch was acknowledged from which nothing may start (issue 6: within 100 ms on every daemon).
+/// Time after the kill switch was acknowledged from which nothing may start (issue 6: within 100 ms
+/// on every daemon).
 const EVERYWHERE: u128 = 100_000;
 
 /// A call as the database has it.
@@ -159,7 +161,8 @@ fn callers(world: &TrialContext, rows: &HashMap<CallId, Row>) {
     }
 }
 
-/// Two that work on one run would both take its next step: each step is another call, and ran at most once in all of them.
+/// Two that work on one run would both take its next step: each step is another call, and ran at
+/// most once in all of them.
 fn runs(world: &TrialContext, deeds: &ExecutionsByCall) {
     let mut steps: HashMap<&str, usize> = HashMap::new();
     for deed in deeds.values().flatten().filter(|deed| deed.note.contains('/')) {
@@ -217,7 +220,8 @@ fn decisions(world: &TrialContext) -> Result<()> {
             .tally
             .add_finding(Finding::Contradiction, &format!("{row:?}: refused, and it succeeded"));
     }
-    // A daemon that wakes up beyond its lease does not ask about a call that another one has taken over and asked about.
+    // A daemon that wakes up beyond its lease does not ask about a call that another one has taken
+    // over and asked about.
     for row in world.sql("SELECT call FROM approvals GROUP BY call HAVING count(*) > 1") {
         world.tally.add_finding(Finding::Doubled, &format!("{row:?}: asked about twice"));
     }

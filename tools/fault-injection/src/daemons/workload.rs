@@ -1,4 +1,5 @@
-//! The clients: each sends its call under a key to any daemon, and again to another one, until somebody says that it is accepted.
+//! The clients: each sends its call under a key to any daemon, and again to another one, until
+//! somebody says that it is accepted.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,5 @@
-//! The person of the load: what is answered to a question, and where, is in the arguments of the call.
+//! The person of the load: what is answered to a question, and where, is in the arguments of the
+//! call.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! A worker: a whole Toolcrib on a real store, which deals with what others left and then does as it is told.
+//! A worker: a whole Toolcrib on a real store, which deals with what others left and then does as
+//! it is told.
 
 mod approver;
 mod resume;

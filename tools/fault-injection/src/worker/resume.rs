@@ -1,5 +1,5 @@
-//! What is left to do after a crash: calls that were decided about go on, open questions are decided, and everything that was asked for
-//! under a key is asked for again.
+//! What is left to do after a crash: calls that were decided about go on, open questions are
+//! decided, and everything that was asked for under a key is asked for again.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! The tools of the load: one that changes the world and one that only looks, both of which write down that they ran.
+//! The tools of the load: one that changes the world and one that only looks, both of which write
+//! down that they ran.
 
 use std::sync::Arc;
 use std::time::Duration;

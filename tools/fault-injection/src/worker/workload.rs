@@ -149,7 +149,8 @@ pub(super) async fn decide_elsewhere(
     }
 }
 
-/// Decides as the arguments say, and goes on with the call. A second person may decide the contrary at the same moment.
+/// Decides as the arguments say, and goes on with the call. A second person may decide the contrary
+/// at the same moment.
 pub(super) async fn decide(engine: &Engine, request: &ApprovalRequest) {
     let asked = (approver::word(&request.args, "decision"), approver::record(&request.args));
     if !approver::races(&request.args) {
@@ -185,7 +186,8 @@ async fn decide_so(
     }
 }
 
-/// One more call that changes something: after a fault of the disk it must be refused, and run when there is room again.
+/// One more call that changes something: after a fault of the disk it must be refused, and run when
+/// there is room again.
 pub(super) async fn submit_probe(engine: &Engine, has_room: bool) {
     let start = Instant::now();
     loop {

@@ -1,4 +1,5 @@
-//! Several daemons on one Postgres, killed, stopped, paused and switched off under load (reliability 3, L2, A2, A3, A5, R1).
+//! Several daemons on one Postgres, killed, stopped, paused and switched off under load
+//! (reliability 3, L2, A2, A3, A5, R1).
 
 use serde_json::Value;
 

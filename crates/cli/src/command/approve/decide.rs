@@ -91,8 +91,8 @@ fn check_four_eyes(request: &ApprovalRequest) -> Result<(), Failure> {
     Err(Failure { code: 5, message })
 }
 
-/// The result of a stored decision. The worker of the call may have ended or begun since the first read, so this is the
-/// place where it is now.
+/// The result of a stored decision. The worker of the call may have ended or begun since the first
+/// read, so this is the place where it is now.
 async fn report_next_step(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -131,7 +131,8 @@ async fn report_next_step(
     Ok(0)
 }
 
-/// Says so if a decision was to be remembered and is not: it is stored after the decision, which stands without it.
+/// Says so if a decision was to be remembered and is not: it is stored after the decision, which
+/// stands without it.
 async fn warn_if_grant_missing(stores: &Stores, request: &ApprovalRequest, json: bool) {
     let Ok(Some((_, Some(record)))) = stores.approvals.get(request.id).await else { return };
     let Some(wanted) = grant_from_decision(request, &record) else { return };
@@ -206,8 +207,8 @@ pub(super) fn print_decision(
     Ok(())
 }
 
-/// The first decision holds. An approval that was not carried out, because its process died in between, is carried out when it
-/// is said again.
+/// The first decision holds. An approval that was not carried out, because its process died in
+/// between, is carried out when it is said again.
 async fn handle_already_decided(
     stores: &Stores,
     waiting: &PendingApproval,

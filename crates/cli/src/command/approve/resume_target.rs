@@ -95,7 +95,8 @@ pub(super) async fn build_toolcrib(
     Ok(toolcrib)
 }
 
-/// Why the engine would refuse these arguments; `None` = they are valid, or this process cannot tell.
+/// Why the engine would refuse these arguments; `None` = they are valid, or this process cannot
+/// tell.
 pub(super) async fn validation_error(waiting: &PendingApproval, args: &Value) -> Option<String> {
     let setup = stored_setup(waiting).ok()?;
     let config = bootstrap::load_config(&setup.workspace_args()).ok()?;

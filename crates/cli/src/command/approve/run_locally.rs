@@ -30,8 +30,8 @@ pub(super) enum DecisionSource {
 /// Decides about a call and carries it out.
 ///
 /// # Errors
-/// As the decision says, exit code 5 when another process carries it out, and exit code 3 when the surroundings of the call are not there
-/// any more: then nothing is decided.
+/// As the decision says, exit code 5 when another process carries it out, and exit code 3 when the
+/// surroundings of the call are not there any more: then nothing is decided.
 pub(super) async fn execute(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -85,8 +85,8 @@ pub(super) async fn execute(
     tool::print_answer(&answer, json)
 }
 
-/// Stores that this process carries the call out, before it decides: after a crash the call is not lost, and another `yes` sees who has it.
-/// A promise of a process that has ended is taken over.
+/// Stores that this process carries the call out, before it decides: after a crash the call is not
+/// lost, and another `yes` sees who has it. A promise of a process that has ended is taken over.
 async fn promise(
     toolcrib: &Toolcrib,
     waiting: &PendingApproval,

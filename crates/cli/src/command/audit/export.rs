@@ -1,4 +1,5 @@
-//! `toolcrib audit export`: the records with hashes and checkpoints, as JSON lines that can be verified elsewhere.
+//! `toolcrib audit export`: the records with hashes and checkpoints, as JSON lines that can be
+//! verified elsewhere.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};

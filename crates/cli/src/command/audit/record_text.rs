@@ -1,4 +1,5 @@
-//! Records of the audit in words. What they hold was written by models and tools too: nothing of it reaches a terminal as it is.
+//! Records of the audit in words. What they hold was written by models and tools too: nothing of it
+//! reaches a terminal as it is.
 
 use std::borrow::Cow;
 

@@ -50,7 +50,8 @@ fn print(rows: &[AuditRow], json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The newest records of all chains, in the order of their times. `seen` gets the newest number of each chain.
+/// The newest records of all chains, in the order of their times. `seen` gets the newest number of
+/// each chain.
 async fn newest_records(
     audit: &dyn AuditStore,
     count: u64,

@@ -106,7 +106,8 @@ async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verifi
     Ok(Verification { chains, calls, decisions, remark: evidence.remark() })
 }
 
-/// Whether any chain was ever signed. A database whose records are all gone may still have its checkpoints.
+/// Whether any chain was ever signed. A database whose records are all gone may still have its
+/// checkpoints.
 async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
     let chains = audit.chains().await?.into_iter().map(|(chain, _)| chain);
     for chain in chains.chain([LOCAL_CHAIN]) {
@@ -122,7 +123,8 @@ pub(super) fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
         .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
 }
 
-/// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its own.
+/// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its
+/// own.
 pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
     let keys = match &command.key {
         Some(path) => TrustedKeys::read(path).map(Some),

@@ -58,7 +58,8 @@ pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Sets a key in the person's own file, or takes it out; a secret that is written back as it is shown stays.
+/// Sets a key in the person's own file, or takes it out; a secret that is written back as it is
+/// shown stays.
 ///
 /// # Errors
 /// A value that does not fit, or a key that this is not the way to; the file stays as it was.
@@ -129,7 +130,8 @@ impl ConfigFile {
         Ok(Self { path, workspace, project })
     }
 
-    /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must not.
+    /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must
+    /// not.
     fn store(&self, edit: ConfigEditor) -> Result<(), Failure> {
         edit.store(|path, text| {
             if self.project {

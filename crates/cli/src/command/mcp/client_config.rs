@@ -1,4 +1,5 @@
-//! `toolcrib mcp connect`: what other programs need to connect to us. It is printed, and written nowhere.
+//! `toolcrib mcp connect`: what other programs need to connect to us. It is printed, and written
+//! nowhere.
 
 use serde_json::json;
 

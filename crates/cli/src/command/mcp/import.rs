@@ -1,4 +1,5 @@
-//! `toolcrib mcp import`: the servers of other programs. Shown first, and taken over only when that is said.
+//! `toolcrib mcp import`: the servers of other programs. Shown first, and taken over only when that
+//! is said.
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};

@@ -1,4 +1,5 @@
-//! Where a browser comes back to after a login: a port of this machine, for as long as the login is open (RFC 8252 7.3).
+//! Where a browser comes back to after a login: a port of this machine, for as long as the login is
+//! open (RFC 8252 7.3).
 
 use std::io;
 use std::time::Duration;
@@ -66,7 +67,8 @@ impl CallbackRequest {
 }
 
 impl CallbackListener {
-    /// Listens at this port of the machine if it is free, else, where it need not be this one, at any.
+    /// Listens at this port of the machine if it is free, else, where it need not be this one, at
+    /// any.
     pub(super) async fn listen(port: Option<u16>, only: bool) -> io::Result<Self> {
         let wanted = TcpListener::bind(("127.0.0.1", port.unwrap_or(0))).await;
         let listener = match wanted {

@@ -46,7 +46,8 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Standard input and output. Clients give us pipes, which need no thread to be read; files and terminals do.
+/// Standard input and output. Clients give us pipes, which need no thread to be read; files and
+/// terminals do.
 fn streams() -> io::Result<(Input, Output)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;

@@ -1,4 +1,5 @@
-//! `toolcrib mcp skills`: what skills a server has, and taking them over. Until then nothing of them is used.
+//! `toolcrib mcp skills`: what skills a server has, and taking them over. Until then nothing of
+//! them is used.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

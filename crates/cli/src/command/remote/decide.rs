@@ -17,7 +17,8 @@ use crate::session::RunSetup;
 /// Time between two looks whether a call has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Decides through the daemon of this person, when one runs and works where this question was asked; `None` = it is not the daemon's.
+/// Decides through the daemon of this person, when one runs and works where this question was
+/// asked; `None` = it is not the daemon's.
 ///
 /// # Errors
 /// As the daemon says: a decision that comes second or too late.

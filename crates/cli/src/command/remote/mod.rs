@@ -1,4 +1,5 @@
-//! Commands that are carried out by the daemon instead of here (`--daemon`), and what goes through it because it runs.
+//! Commands that are carried out by the daemon instead of here (`--daemon`), and what goes through
+//! it because it runs.
 
 mod call;
 mod conversation;

@@ -1,4 +1,5 @@
-//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and continues there when the client leaves.
+//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and
+//! continues there when the client leaves.
 
 use std::io::{self, IsTerminal as _, Write as _};
 

@@ -7,7 +7,8 @@ use crate::clap_args::StopTools;
 use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 
-/// Sets a switch in the daemon of this person, or takes it back: whether that changed anything; `None` = none runs that could be asked.
+/// Sets a switch in the daemon of this person, or takes it back: whether that changed anything;
+/// `None` = none runs that could be asked.
 ///
 /// # Errors
 /// As the daemon says.
@@ -29,8 +30,8 @@ pub(in crate::command) async fn set_switch(
     reply.into_result().map(|_| Some(true))
 }
 
-/// Tells the daemon that tools are stopped, and says what became of the calls that were at work; `None` = none runs that could be asked. The
-/// file stops every process before this.
+/// Tells the daemon that tools are stopped, and says what became of the calls that were at work;
+/// `None` = none runs that could be asked. The file stops every process before this.
 pub(in crate::command) async fn engage_kill_switch(command: &StopTools, json: bool) -> Option<()> {
     let client = Client::connect_own().await.ok()??;
     let reason = command.reason.clone().unwrap_or_default();

@@ -69,7 +69,8 @@ pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The rules of a file in place of all layers. What a file of another program cannot mark as unsafe is judged with all the same.
+/// The rules of a file in place of all layers. What a file of another program cannot mark as unsafe
+/// is judged with all the same.
 fn rules_from_file(path: &Path, json: bool) -> Result<RuleSet, Failure> {
     let place = RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) };
     let text = place.text()?;
@@ -125,7 +126,8 @@ impl DefaultVerdict {
         Self { verdict: ruling.verdict, by, reason: ruling.reason.into_owned() }
     }
 
-    /// Of a tool that is not there, or arguments that it would not take: as risky as one that says nothing of itself.
+    /// Of a tool that is not there, or arguments that it would not take: as risky as one that says
+    /// nothing of itself.
     fn for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> Self {
         let verdict = match preset {
             Preset::Auto => Verdict::Allow,
@@ -161,7 +163,8 @@ struct Segment {
 }
 
 impl Explanation {
-    /// What rules say, and what holds besides: the strictest of all parts wins, and a part of which no rule speaks has the other verdict.
+    /// What rules say, and what holds besides: the strictest of all parts wins, and a part of which
+    /// no rule speaks has the other verdict.
     pub(super) fn new(judged: Evaluation, otherwise: &DefaultVerdict) -> Self {
         let Evaluation { verdict, rule, always_asks, reason, segments } = judged;
         let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {

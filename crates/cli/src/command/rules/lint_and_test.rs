@@ -60,7 +60,8 @@ impl Findings {
     }
 }
 
-/// What is wrong with rules. A tool that is not there may be there tomorrow, so its rules are only warned of.
+/// What is wrong with rules. A tool that is not there may be there tomorrow, so its rules are only
+/// warned of.
 fn lint_rules(rules: &[RuleSource], known: &[String]) -> Vec<Finding> {
     let anywhere = RuleSet::lint(rules);
     let mut here = RuleSet::lint_for(rules, known);

@@ -1,4 +1,5 @@
-//! Who uses which secret: by its name in the configuration, or because a tool declares the key that it is named for.
+//! Who uses which secret: by its name in the configuration, or because a tool declares the key that
+//! it is named for.
 
 use std::fmt;
 
@@ -43,7 +44,8 @@ impl fmt::Display for SecretConsumer {
     }
 }
 
-/// Every use of a secret. Where the tools cannot be looked at, as with a damaged vault, names alone have to do.
+/// Every use of a secret. Where the tools cannot be looked at, as with a damaged vault, names alone
+/// have to do.
 pub(super) fn find_consumers(
     places: &LibraryArgs,
     json: bool,

@@ -1,4 +1,5 @@
-//! The value of a secret: typed at the terminal, where nothing of it is shown, or read from standard input.
+//! The value of a secret: typed at the terminal, where nothing of it is shown, or read from
+//! standard input.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -36,7 +37,8 @@ fn from_terminal(name: &SecretName) -> Result<Vec<u8>, Failure> {
                 Some(key) => apply_key(&mut text, key),
             }
         };
-        // What follows in the same paste is no part of the value, and no command of the shell either.
+        // What follows in the same paste is no part of the value, and no command of the shell
+        // either.
         let rest = keys.take_pending();
         output::eprint_line("");
         if !ended {

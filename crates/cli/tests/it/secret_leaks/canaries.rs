@@ -39,7 +39,8 @@ pub(super) fn secrets() -> Vec<(String, String)> {
         .collect()
 }
 
-/// A secret as it is, and encoded; the seventh form, split over pieces, is the same bytes written in two halves.
+/// A secret as it is, and encoded; the seventh form, split over pieces, is the same bytes written
+/// in two halves.
 pub(super) fn forms(secret: &str) -> [String; 6] {
     let bytes = secret.as_bytes();
     let json = serde_json::to_string(secret).unwrap();
@@ -92,7 +93,8 @@ impl Search {
         found.collect()
     }
 
-    /// The same in every file below a folder; undo journals are left out: they hold what the person's own files hold.
+    /// The same in every file below a folder; undo journals are left out: they hold what the
+    /// person's own files hold.
     pub(super) fn find_in(&self, folder: &Path, found: &mut Vec<String>) -> usize {
         let mut files = 0;
         for entry in fs::read_dir(folder).unwrap() {

@@ -1,5 +1,6 @@
-//! Planted secrets: twenty of them, in seven encodings, through everything that could repeat them. None may stand in anything that is
-//! printed, or in any file of the data folder (reliability research, G1).
+//! Planted secrets: twenty of them, in seven encodings, through everything that could repeat them.
+//! None may stand in anything that is printed, or in any file of the data folder (reliability
+//! research, G1).
 
 mod canaries;
 mod echo_server;
@@ -217,7 +218,8 @@ fn approvals_keep_no_secret_and_run_with_what_was_approved() {
     assert_eq!(scene.env.read("kept/0.txt"), Some(content(0)), "as it was approved");
     scene.run(&["approve", "no", ids[1], "--note", &format!("not with {}", all[6].1)], "");
     assert_eq!(scene.env.read("kept/1.txt"), None);
-    // What is left as it was shown means what stood there; what is written instead may be another secret.
+    // What is left as it was shown means what stood there; what is written instead may be another
+    // secret.
     let edited = format!("edited/{}", all[1].1);
     let args = json!({"path": edited, "content": "<***>".repeat(5)}).to_string();
     scene.run(&["approve", "edit", ids[2], "--args", &args], "");

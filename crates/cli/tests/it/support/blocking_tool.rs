@@ -42,7 +42,8 @@ impl SlowTool {
         assert_eq!(line, "started\n");
     }
 
-    /// Lets it go on. The pipe is to be kept until it has; opened both ways it never blocks, whether anybody listens or not.
+    /// Lets it go on. The pipe is to be kept until it has; opened both ways it never blocks,
+    /// whether anybody listens or not.
     pub(crate) fn go_on(&self) -> File {
         let mut pipe =
             OpenOptions::new().read(true).write(true).open(self.folder.join("gate")).unwrap();

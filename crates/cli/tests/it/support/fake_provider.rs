@@ -1,4 +1,5 @@
-//! A provider's server on a free port of this machine: it answers what it was told to, in order, and remembers what it was asked.
+//! A provider's server on a free port of this machine: it answers what it was told to, in order,
+//! and remembers what it was asked.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

@@ -1,11 +1,13 @@
-//! What models answer, in every format, whole and as a recorded stream; and what is in the messages that go back.
+//! What models answer, in every format, whole and as a recorded stream; and what is in the messages
+//! that go back.
 
 use serde_json::{Value, json};
 
 pub(crate) const FORMATS: [&str; 5] =
     ["openai-chat", "openai-responses", "anthropic", "gemini", "text"];
 
-/// One call that a model asks for. The arguments are a value where the format has a value, and its text elsewhere.
+/// One call that a model asks for. The arguments are a value where the format has a value, and its
+/// text elsewhere.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) id: String,
@@ -17,7 +19,8 @@ pub(crate) fn ask(id: &str, name: &str, args: Value) -> Ask {
     Ask { id: id.to_owned(), name: name.to_owned(), args }
 }
 
-/// Arguments as the text that OpenAI's formats carry; a text is taken as it is, so that it can be wrong.
+/// Arguments as the text that OpenAI's formats carry; a text is taken as it is, so that it can be
+/// wrong.
 fn text_of(args: &Value) -> String {
     args.as_str().map_or_else(|| args.to_string(), str::to_owned)
 }
@@ -62,7 +65,8 @@ fn block(ask: &Ask) -> String {
     format!("<tool_call>\n{}\n</tool_call>\n", json!({"name": ask.name, "arguments": ask.args}))
 }
 
-/// The same as server-sent events, the arguments in pieces where the format has pieces. Text has no stream of its own.
+/// The same as server-sent events, the arguments in pieces where the format has pieces. Text has no
+/// stream of its own.
 pub(crate) fn stream(format: &str, asks: &[Ask]) -> String {
     match format {
         "openai-chat" => chat_stream(asks),
@@ -160,8 +164,8 @@ fn gemini_stream(asks: &[Ask]) -> String {
     calls + &chunk(json!([{"text": ""}]), Some("STOP"))
 }
 
-/// Takes the results out of messages, and fails where these have not exactly the form of the format: `(id, wire form)`. Gemini and text tell
-/// calls apart by id too; text numbers them.
+/// Takes the results out of messages, and fails where these have not exactly the form of the
+/// format: `(id, wire form)`. Gemini and text tell calls apart by id too; text numbers them.
 #[track_caller]
 pub(crate) fn results(format: &str, messages: &Value) -> Vec<(String, Value)> {
     let messages = messages.as_array().expect("a list of messages");

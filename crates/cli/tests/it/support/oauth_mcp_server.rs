@@ -1,4 +1,5 @@
-//! An MCP server over HTTP that wants authorization, and its authorization server, on one free port: as they should be, or as a hostile one is.
+//! An MCP server over HTTP that wants authorization, and its authorization server, on one free
+//! port: as they should be, or as a hostile one is.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};

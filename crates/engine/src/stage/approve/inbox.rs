@@ -1,5 +1,5 @@
-//! Channels in which no person is asked at once: the call waits in the inbox, leaves a question there,
-//! or is denied. None of this waits for a person.
+//! Channels in which no person is asked at once: the call waits in the inbox, leaves a question
+//! there, or is denied. None of this waits for a person.
 
 use toolcrib_core::{
     ApprovalId, ApprovalReason, ApprovalRequest, CallId, ErrorType, EventKind, effective_channel,
@@ -85,8 +85,8 @@ pub(super) async fn leave_question(
     fail(ErrorType::ApprovalDenied, text)
 }
 
-/// An open question about the same call: a task that runs every minute asks once. A store that cannot
-/// be read has none.
+/// An open question about the same call: a task that runs every minute asks once. A store that
+/// cannot be read has none.
 async fn earlier_question(call: &CallState, request: &ApprovalRequest) -> Option<ApprovalId> {
     let pending = call.engine().approvals.pending().await.ok()?;
     let (mine, now) = (&request.context, request.requested_at);

@@ -1,4 +1,5 @@
-//! The files of agents in the owner's folder: written and removed whole, if the caller has read the current version.
+//! The files of agents in the owner's folder: written and removed whole, if the caller has read the
+//! current version.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -143,7 +144,8 @@ pub(super) fn remove(
     Ok(())
 }
 
-/// Reads it from a hidden folder beside its place first, as a run would, and moves it there only when nothing is wrong with it.
+/// Reads it from a hidden folder beside its place first, as a run would, and moves it there only
+/// when nothing is wrong with it.
 fn write_file(daemon: &DaemonState, folder: &Path, path: &Path, text: &str) -> Result<(), Problem> {
     let name = path.file_name().unwrap_or_default();
     let staging = folder.join(format!(".new-{:08x}", fastrand::u32(..)));

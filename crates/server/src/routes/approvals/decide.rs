@@ -1,4 +1,5 @@
-//! Deciding: checked against the version that was shown, stored first, and then the process that holds the call continues it.
+//! Deciding: checked against the version that was shown, stored first, and then the process that
+//! holds the call continues it.
 
 use std::collections::BTreeMap;
 
@@ -22,14 +23,17 @@ use crate::state::DaemonState;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in super::super) struct DecideBody {
-    /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are for questions of a model.
+    /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
+    /// for questions of a model.
     decision: Kind,
     /// The `nonce` of the question as it was seen.
     nonce: String,
-    /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or `always`.
+    /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or
+    /// `always`.
     #[serde(default)]
     scope: Option<GrantScopeName>,
-    /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a glob for each.
+    /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a
+    /// glob for each.
     #[serde(default)]
     only: BTreeMap<String, String>,
     /// Of `approve` that is remembered: whether it counts for what a run has read, too.
@@ -38,7 +42,8 @@ pub(in super::super) struct DecideBody {
     /// Of `deny`: words for the model.
     #[serde(default)]
     note: Option<String>,
-    /// Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may read secrets (an owner without a limit to tools) or changes nothing else.
+    /// Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may
+    /// read secrets (an owner without a limit to tools) or changes nothing else.
     #[serde(default)]
     args: Option<Value>,
     /// Of `answer`: one of the options, or other words.
@@ -154,7 +159,8 @@ pub(super) async fn decide(
     {
         return Err(Problem::conflict(format!("nothing was decided: {why}")));
     }
-    // What goes on alone is on the list of what must be done before it is decided: a crash in between loses nothing.
+    // What goes on alone is on the list of what must be done before it is decided: a crash in
+    // between loses nothing.
     let promised = match next {
         ResumeTarget::Call => {
             Some(run_supervisor::store_promise(daemon.run_supervisor(), &waiting).await?)

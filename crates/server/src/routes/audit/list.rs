@@ -22,7 +22,8 @@ const WINDOW: u64 = 500;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    /// Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what fits the filter may lie further back.
+    /// Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what
+    /// fits the filter may lie further back.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
     /// The `next` of the page before.
@@ -54,11 +55,13 @@ pub(super) struct RecordRow {
     seq: u64,
     /// The hash over this record and the hash of the one before.
     hash: String,
-    /// What is recorded (docs/audit.md). For those who see no arguments, without what may repeat them.
+    /// What is recorded (docs/audit.md). For those who see no arguments, without what may repeat
+    /// them.
     record: Value,
 }
 
-/// What of a record is left out for those who see no arguments: words that may repeat them, and what a person said first.
+/// What of a record is left out for those who see no arguments: words that may repeat them, and
+/// what a person said first.
 fn without_payloads(record: &mut Value) {
     let Some(object) = record.as_object_mut() else { return };
     object.remove("reasons");
@@ -126,7 +129,8 @@ impl Filter {
     }
 }
 
-/// The newest records of all chains, backwards: of each chain the part that was read and not given yet.
+/// The newest records of all chains, backwards: of each chain the part that was read and not given
+/// yet.
 struct ReverseReader<'a> {
     daemon: &'a DaemonState,
     /// Number of the record before which the next one is looked for, by chain.

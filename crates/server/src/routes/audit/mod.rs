@@ -1,4 +1,5 @@
-//! The audit: its records, the proof that they were not edited, and an export that can be verified elsewhere.
+//! The audit: its records, the proof that they were not edited, and an export that can be verified
+//! elsewhere.
 
 mod bundle;
 mod export;

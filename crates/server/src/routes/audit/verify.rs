@@ -21,17 +21,19 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct VerifyBody {
-    /// Whether calls, questions, grants and switches are held against their records too: slower, every row is read.
+    /// Whether calls, questions, grants and switches are held against their records too: slower,
+    /// every row is read.
     rows: bool,
-    /// Public keys that are trusted besides those in the state folder of this daemon, 64 hexadecimal digits each: those of the other machines
-    /// that share the database.
+    /// Public keys that are trusted besides those in the state folder of this daemon, 64
+    /// hexadecimal digits each: those of the other machines that share the database.
     keys: Vec<String>,
 }
 
 /// What was found.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Verified {
-    /// Whether nothing was found. A key that lies on this machine proves nothing to others: they verify an export with a key that they hold.
+    /// Whether nothing was found. A key that lies on this machine proves nothing to others: they
+    /// verify an export with a key that they hold.
     sound: bool,
     /// Each chain with its findings.
     chains: Value,
@@ -57,7 +59,8 @@ fn folder(daemon: &DaemonState) -> PathBuf {
     daemon.toolcrib().state_folder().join("audit")
 }
 
-/// What the records are held against. A key or anchors that are not there yet, because nothing was signed, are none.
+/// What the records are held against. A key or anchors that are not there yet, because nothing was
+/// signed, are none.
 fn evidence(folder: &Path, named: &[String]) -> Result<Evidence, Problem> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Problem::new(Code::Unavailable, format!("{what} of the audit cannot be read: {error}"))

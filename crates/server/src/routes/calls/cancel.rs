@@ -38,7 +38,8 @@ pub(super) async fn cancel(
     Err(cannot(&daemon, call, &known).await)
 }
 
-/// The run that continues the call after the decision. The batches of `POST /exec` have one that is theirs alone and is not stored.
+/// The run that continues the call after the decision. The batches of `POST /exec` have one that is
+/// theirs alone and is not stored.
 async fn open_run(
     daemon: &DaemonState,
     request: &ApprovalRequest,

@@ -14,7 +14,8 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Everything that is known of a call. A token that only looks is not shown arguments, results and words.
+/// Everything that is known of a call. A token that only looks is not shown arguments, results and
+/// words.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Explained {
     /// Where it stands, and what came of it.

@@ -25,7 +25,8 @@ pub(super) struct CallQuery {
     conversation: Option<String>,
     /// Run.
     run: Option<String>,
-    /// Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed by `GET /approvals`.
+    /// Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed
+    /// by `GET /approvals`.
     status: Option<CallState>,
     /// Received at or after, milliseconds since 1970.
     since: Option<i64>,

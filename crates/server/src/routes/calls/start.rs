@@ -18,7 +18,8 @@ use crate::api::{BASE, Json};
 use crate::problem::Problem;
 use crate::state::DaemonState;
 
-/// Longest time that one request waits for a call (10 minutes); without a limit a call is waited for to its end.
+/// Longest time that one request waits for a call (10 minutes); without a limit a call is waited
+/// for to its end.
 const MAX_WAIT_MS: u64 = 600_000;
 
 /// One call.
@@ -55,8 +56,9 @@ pub(super) struct StartCall {
     /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
     #[serde(default)]
     arguments: Value,
-    /// Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it takes. A call that is given a time is stored
-    /// before it begins, and goes on after a restart of the daemon.
+    /// Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
+    /// takes. A call that is given a time is stored before it begins, and goes on after a restart
+    /// of the daemon.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
 }

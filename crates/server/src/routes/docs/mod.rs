@@ -1,4 +1,5 @@
-//! The documentation as a page: rendered here from the same operations as the OpenAPI document, with nothing from elsewhere and no script.
+//! The documentation as a page: rendered here from the same operations as the OpenAPI document,
+//! with nothing from elsewhere and no script.
 
 mod example;
 mod page;

@@ -140,7 +140,8 @@ pub(super) struct RuleRow {
     /// The rule.
     #[serde(flatten)]
     rule: RuleBody,
-    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not trusted).
+    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
+    /// trusted).
     layer: String,
     /// Where it is written: `PATH:LINE`.
     origin: String,

@@ -1,4 +1,5 @@
-//! Rules: those of all layers, the person's own file that is changed here, and what they say of a call.
+//! Rules: those of all layers, the person's own file that is changed here, and what they say of a
+//! call.
 
 mod body;
 mod explain;

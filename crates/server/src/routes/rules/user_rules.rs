@@ -85,7 +85,8 @@ fn change(
     Ok(changed)
 }
 
-/// Puts a change of the file into force. One that cannot be taken back with what else is configured is undone.
+/// Puts a change of the file into force. One that cannot be taken back with what else is configured
+/// is undone.
 async fn apply_change(
     daemon: &DaemonState,
     place: RuleFile,

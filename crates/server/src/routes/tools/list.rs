@@ -32,7 +32,8 @@ pub(super) struct ListQuery {
     metrics: Option<bool>,
     /// Only calls received at or after count for them, milliseconds since 1970; default all.
     since: Option<i64>,
-    /// A need in plain words: only the tools that serve it, best first, then those that would and are not ready.
+    /// A need in plain words: only the tools that serve it, best first, then those that would and
+    /// are not ready.
     find: Option<String>,
     /// Most tools that are found, 1 to 100; default 5.
     #[schemars(range(min = 1, max = 100))]
@@ -54,7 +55,8 @@ pub(super) struct ToolRow {
     tier: String,
     /// Group it is listed and switched with.
     group: Option<String>,
-    /// `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or `error`.
+    /// `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
+    /// `error`.
     status: String,
     /// Configuration that is missing.
     missing: Vec<String>,
@@ -76,11 +78,13 @@ pub(super) struct ToolRow {
     effect: String,
     /// What the host must have granted.
     permissions: Vec<String>,
-    /// Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too).
+    /// Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
+    /// `hosted` (a provider runs it too).
     kind: String,
     /// About how many tokens its declaration costs in every request that carries it.
     tokens: u64,
-    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
+    /// fit and is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
     /// How its calls went, when that was asked for and it was called.

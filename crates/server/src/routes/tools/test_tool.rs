@@ -1,4 +1,5 @@
-//! Trying a tool: whether its configuration is complete, what a call gives, or what would become of one.
+//! Trying a tool: whether its configuration is complete, what a call gives, or what would become of
+//! one.
 
 use axum::extract::State;
 use schemars::JsonSchema;

@@ -17,7 +17,8 @@ use crate::state::DaemonState;
 pub(super) struct WhyQuery {
     /// Name of an agent; none = the caller, with this token.
     agent: Option<String>,
-    /// Provider of the model, such as `anthropic`: some tools are offered to the models of one provider only.
+    /// Provider of the model, such as `anthropic`: some tools are offered to the models of one
+    /// provider only.
     provider: Option<String>,
 }
 
