@@ -140,7 +140,7 @@ fn what_a_sandboxed_program_leaves_for_git_does_not_run_later() {
         "mkdir -p x/objects x/refs && cp -r x .git && printf '[core]\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' \"$PWD\" > .git/config && echo 'ref: refs/heads/main' > .git/HEAD",
         // Another configuration for one that is there.
         "git init -q . && mkdir .git/evil && cp -r .git/objects .git/refs .git/evil && printf '[core]\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' \"$PWD\" > .git/evil/config && echo evil > .git/commondir",
-        "git init -q . && git init -q --bare store && git -C store config core.fsmonitor \"touch $PWD/ran; false\" && git -C store config core.bare false && mv .git former && echo 'gitdir: store' > .git",
+        "git init -q --bare store && git -C store config core.fsmonitor \"touch $PWD/ran; false\" && git -C store config core.bare false && echo 'gitdir: store' > .git",
     ];
     for script in scripts {
         let env = TestEnv::new();

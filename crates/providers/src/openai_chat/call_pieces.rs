@@ -50,8 +50,14 @@ pub(super) struct CallPieces {
 
 impl CallPieces {
     /// The joined calls, and whether every piece has its place. A call without a name is the rest
-    /// of a call whose beginning never came.
-    pub(super) fn finish(self) -> (Vec<CallPart>, bool) {
+    /// of a call whose beginning never came; an unfinished one of several without id and index may
+    /// be the beginning of another.
+    pub(super) fn finish(mut self) -> (Vec<CallPart>, bool) {
+        let is_anonymous = |call: &OpenCall| call.index.is_none() && call.part.id().is_none();
+        for at in 0..self.calls.len() {
+            let is_loose = self.calls.len() > 1 && self.calls.get(at).is_some_and(is_anonymous);
+            self.unclear |= is_loose && !self.is_complete(at);
+        }
         let is_rest = |call: &OpenCall| {
             call.part.name.is_empty() && (!call.part.args.trim().is_empty() || call.part.is_value)
         };
@@ -99,7 +105,9 @@ impl CallPieces {
             && index.is_some_and(|index| old.index.is_some_and(|known| known != index));
         let begins_value = new.is_value || new.args.trim_start().starts_with(['{', '[']);
         if contradicts {
-            return Place::Unclear;
+            // A second whole call under a used id, which runs nothing, or a piece out of place.
+            let begins_call = begins_value && !new.name.is_empty() && self.is_complete(last);
+            return if begins_call { Place::New } else { Place::Unclear };
         }
         if !(same_id(&old.part, new) && same_name(&old.part, new)) {
             // Another name under the index of an unfinished call could be the rest of its name.

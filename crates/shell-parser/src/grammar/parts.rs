@@ -24,8 +24,8 @@ pub(crate) enum Input {
     Inherited,
     /// The line has its text, or names the file.
     Known,
-    /// The line has its text, with expansions in it, which a shell sees and another interpreter does
-    /// not.
+    /// The line has its text, with expansions in it, which a shell sees and another interpreter
+    /// does not.
     Expanded,
     /// What a program writes, or a file that is not known before the line runs.
     Unknown,

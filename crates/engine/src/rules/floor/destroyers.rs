@@ -4,7 +4,7 @@
 use toolcrib_shell_parser::Word;
 
 use super::known;
-use super::targets::{Place, Places, is_disk};
+use super::targets::{Place, Places, is_disk, is_wild};
 
 /// Programs that change disks or destroy files for good, whatever their operands.
 const ALWAYS: [&str; 19] = [
@@ -69,6 +69,11 @@ pub(super) fn is_one(name: &str) -> bool {
         || matches!(
             name,
             "rm" | "grm"
+                | "rimraf"
+                | "tar"
+                | "zip"
+                | "truncate"
+                | "badblocks"
                 | "find"
                 | "gfind"
                 | "bfs"
@@ -91,14 +96,20 @@ pub(super) fn is_one(name: &str) -> bool {
 pub(super) fn reason(name: &str, args: &[Word], places: &Places) -> Option<String> {
     let lost = |place: Place| format!("it would destroy {}", place.name());
     match name {
-        "rm" | "grm" => removed(args, places).map(lost),
+        "rm" | "grm" | "rimraf" => removed(name, args, places).map(lost),
+        "tar" if has(args, &["--remove-files"]) => first_place(args, places).map(lost),
+        "zip" if has_option(args, &['m'], "move") => first_place(args, places).map(lost),
+        "tar" | "zip" => None,
         "find" | "gfind" | "bfs" => found(args, places).map(lost),
         "chmod" => rights(args, places, takes_rights(args)).map(lost),
         "chown" | "chgrp" => rights(args, places, false).map(lost),
-        "mv" => moved(args, places).map(lost),
+        "mv" => moved(args, places).map(lost).or_else(|| overwrites(args)),
         "rsync" => mirrored(args, places).map(lost),
-        "dd" | "tee" | "cp" => written_disk(args).map(|disk| format!("it overwrites {disk}")),
-        "git" => cleans_ignored(args).then(|| "it deletes files that no commit has".to_owned()),
+        "dd" | "tee" | "cp" | "truncate" => overwrites(args),
+        "badblocks" if !has_option(args, &['w'], "-") => None,
+        "git" => {
+            cleans_ignored(args, places).then(|| "it deletes files that no commit has".to_owned())
+        }
         "cryptsetup" => has(args, &["luksFormat", "erase", "luksErase"]).then(|| lost(Place::Disk)),
         "nvme" => has(args, &["format", "sanitize"]).then(|| lost(Place::Disk)),
         "diskutil" => args
@@ -129,8 +140,13 @@ fn operands(args: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
     args.iter().filter(move |word| !is_option(word))
 }
 
-fn removed(args: &[Word], places: &Places) -> Option<Place> {
-    let recursive = has_option(args, &['r', 'R'], "recursive");
+/// The first operand that is a known place.
+fn first_place(args: &[Word], places: &Places) -> Option<Place> {
+    operands(args).filter_map(|word| places.of(word)).find(|place| *place != Place::Unknown)
+}
+
+fn removed(name: &str, args: &[Word], places: &Places) -> Option<Place> {
+    let recursive = name == "rimraf" || has_option(args, &['r', 'R'], "recursive");
     operands(args).find_map(|word| {
         let place = places.of(word)?;
         let is_pattern = matches!(word, Word::Unknown(text) if text.ends_with('*'));
@@ -147,17 +163,38 @@ fn found(args: &[Word], places: &Places) -> Option<Place> {
         return None;
     }
     let begins_test = |text: &str| text.starts_with(['-', '(', '!']);
-    let filters = |pair: &[Word]| match pair {
-        [Word::Known(test), value] => FILTERS.contains(&test.as_str()) && known(value) != Some("*"),
-        _ => false,
-    };
-    let narrows = args.windows(2).any(filters) || has(args, &["-empty"]);
+    // Each alternative has to be narrow.
+    let is_or = |word: &Word| matches!(known(word), Some("-o" | "-or" | ","));
+    let narrows = args.split(is_or).all(narrows);
     let mut roots = args.iter().take_while(|word| !known(word).is_some_and(begins_test)).peekable();
     if roots.peek().is_none() {
         return (!narrows).then_some(Place::Here);
     }
     let mut lost = roots.filter_map(|root| places.of(root));
     lost.find(|place| !narrows || place.is_beyond_workspace())
+}
+
+/// Whether tests of `find` leave only some files.
+fn narrows(tests: &[Word]) -> bool {
+    let mut is_negated = false;
+    for (at, word) in tests.iter().enumerate() {
+        let Some(test) = known(word) else { continue };
+        let value = tests.get(at.saturating_add(1));
+        let is_everything = || match value {
+            None => test != "-empty",
+            Some(Word::Known(value)) => test != "-empty" && value.split('/').all(is_any),
+            Some(Word::Unknown(_)) => false,
+        };
+        if FILTERS.contains(&test) && !is_negated && !is_everything() {
+            return true;
+        }
+        is_negated = matches!(test, "!" | "-not");
+    }
+    false
+}
+
+fn is_any(part: &str) -> bool {
+    part == "." || is_wild(part)
 }
 
 /// Whether a mode takes rights away: then a whole workspace with it is of no use.
@@ -197,30 +234,61 @@ fn moved(args: &[Word], places: &Places) -> Option<Place> {
             _ => true,
         })
     };
-    operands(args).rev().skip(1).find_map(matters)
+    let is_target = |word: &Word| {
+        known(word).is_some_and(|text| {
+            let cluster = text.strip_prefix('-').filter(|text| !text.starts_with('-'));
+            text.starts_with("--t") || cluster.is_some_and(|letters| letters.contains('t'))
+        })
+    };
+    let Some(at) = args.iter().position(is_target) else {
+        return operands(args).rev().skip(1).find_map(matters);
+    };
+    let takes_next = args
+        .get(at)
+        .and_then(known)
+        .is_some_and(|text| !text.contains('=') && (text.starts_with("--") || text.ends_with('t')));
+    let (before, after) = args.split_at_checked(at)?;
+    let after = after.get(if takes_next { 2 } else { 1 }..).unwrap_or_default();
+    operands(before).chain(operands(after)).find_map(matters)
 }
 
-/// A folder that becomes the copy of another.
+/// A folder that becomes the copy of another, or that is moved into another.
 fn mirrored(args: &[Word], places: &Places) -> Option<Place> {
+    let matters = |word: &Word| places.of(word).filter(|place| *place != Place::Unknown);
+    if has(args, &["--remove-source-files"])
+        && let Some(place) = operands(args).rev().skip(1).find_map(matters)
+    {
+        return Some(place);
+    }
     let deletes = args.iter().filter_map(known).any(|text| text.starts_with("--del"));
-    let target = operands(args).next_back().filter(|_| deletes)?;
-    places.of(target).filter(|place| *place != Place::Unknown)
+    operands(args).next_back().filter(|_| deletes).and_then(matters)
 }
 
-fn written_disk(args: &[Word]) -> Option<&str> {
+fn overwrites(args: &[Word]) -> Option<String> {
     args.iter()
         .filter_map(known)
         .map(|text| text.strip_prefix("of=").unwrap_or(text))
         .find(|path| is_disk(path))
+        .map(|disk| format!("it overwrites {disk}"))
 }
 
 /// `git clean -fdx` of the whole work tree also deletes settings and data that are in no commit.
-fn cleans_ignored(args: &[Word]) -> bool {
+fn cleans_ignored(args: &[Word], places: &Places) -> bool {
     let mut words = operands(args);
     if words.next().and_then(known) != Some("clean") {
         return false;
     }
-    let everywhere = words.all(|word| matches!(known(word), Some("." | "./" | ":/" | "*")));
+    // The value of `-e` is no path.
+    let excludes = |word: &Word| matches!(known(word), Some("-e" | "--exclude"));
+    let is_path = |at: usize| {
+        let word = at.checked_sub(1).and_then(|before| args.get(before));
+        !word.is_some_and(excludes)
+    };
+    let is_option = |word: &Word| known(word).is_some_and(|text| text.starts_with('-'));
+    let paths = args.iter().enumerate().filter(|(at, word)| is_path(*at) && !is_option(word));
+    let mut paths = paths.map(|(_, word)| word).skip(1).peekable();
+    let is_all = |word: &Word| matches!(known(word), Some(":/" | ":")) || places.of(word).is_some();
+    let everywhere = paths.peek().is_none() || paths.any(is_all);
     let previews = has_option(args, &['n'], "dry-run");
     everywhere
         && !previews

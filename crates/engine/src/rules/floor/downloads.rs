@@ -89,7 +89,11 @@ impl Downloads {
 
     fn runs_file(&self, reading: &Interpretation) -> bool {
         let Some(name) = known(reading.program()) else { return false };
-        let is_file = |path: &str| self.files.contains(&plain(path));
+        let is_file = |path: &str| {
+            // The fetcher may write into another folder.
+            let file = path.rsplit('/').next().unwrap_or_default();
+            self.files.contains(&plain(path)) || self.files.contains(file)
+        };
         if name.contains('/') && is_file(name) {
             return true;
         }

@@ -28,7 +28,7 @@ pub(super) struct Floor {
 impl Floor {
     pub(super) fn new(line: &CommandLine, workspace: &Workspace) -> Self {
         Self {
-            places: Places::new(workspace),
+            places: Places::new(line, workspace),
             downloads: Downloads::in_line(line),
             words_left: MAX_WORDS,
         }

@@ -1,11 +1,13 @@
 //! Paths whose loss is the loss of the workspace, the home folder or a disk.
 #![deny(clippy::indexing_slicing)]
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 
-use toolcrib_shell_parser::Word;
+use toolcrib_shell_parser::{CommandLine, Word};
 
 use super::super::path_pattern::{Workspace, home, normalise};
+use super::known;
 
 /// Folders of the root that hold the system or the files of people.
 const SYSTEM: [&str; 28] = [
@@ -77,88 +79,293 @@ impl Place {
     }
 }
 
+/// Folders that relative paths of a line are compared from; with more, any may be lost.
+const MAX_BASES: usize = 16;
+
 /// The places of this call.
 pub(super) struct Places {
     workspace: Vec<PathBuf>,
     home: Option<PathBuf>,
+    /// Folders in which the line may be: the workspace, and where `cd` leads from there. Without a
+    /// workspace they begin with an empty path.
+    bases: Vec<PathBuf>,
+    /// Whether it may be in others, too.
+    is_lost: bool,
 }
 
 impl Places {
-    pub(super) fn new(workspace: &Workspace) -> Self {
+    pub(super) fn new(line: &CommandLine, workspace: &Workspace) -> Self {
         let folders = workspace.folders().map(Path::to_owned).collect();
-        Self { workspace: folders, home: home() }
+        let mut places = Self::of_folders(folders, home());
+        let readings = line.segments.iter().flat_map(|segment| &segment.readings);
+        for reading in readings {
+            if matches!(known(reading.program()), Some("cd" | "chdir" | "pushd")) {
+                places.enter(reading.args());
+            }
+            if places.is_lost {
+                break;
+            }
+        }
+        places
+    }
+
+    fn of_folders(workspace: Vec<PathBuf>, home: Option<PathBuf>) -> Self {
+        let bases = if workspace.is_empty() { vec![PathBuf::new()] } else { workspace.clone() };
+        Self { workspace, home, bases, is_lost: false }
+    }
+
+    /// The line goes to another folder, from any in which it may be.
+    fn enter(&mut self, args: &[Word]) {
+        let is_option =
+            |word: &&Word| known(word).is_some_and(|text| text.starts_with('-') && text.len() > 1);
+        let target = match args.iter().find(|word| !is_option(word)) {
+            None => Cow::from("~"),
+            Some(Word::Known(text)) => Cow::from(text.as_str()),
+            Some(Word::Unknown(text)) => match self.of_known_variable(&unquoted(text)) {
+                Some(path) => Cow::from(path),
+                None => return,
+            },
+        };
+        let target = self.from_home(&target);
+        for i in 0..self.bases.len() {
+            let Some(folder) = self.bases.get(i).map(|base| normalise(&base.join(&*target))) else {
+                return;
+            };
+            if self.bases.contains(&folder) {
+                continue;
+            }
+            if self.bases.len() >= MAX_BASES {
+                self.is_lost = true;
+                return;
+            }
+            self.bases.push(folder);
+        }
     }
 
     /// The place that is lost with everything that a word stands for.
     pub(super) fn of(&self, word: &Word) -> Option<Place> {
         match word {
-            Word::Known(text) => self.of_path(trimmed(text)),
-            Word::Unknown(text) => {
-                let plain: String = text.chars().filter(|c| !"\"'\\".contains(*c)).collect();
-                self.of_expansion(&plain)
-            }
+            Word::Known(text) => self.of_path(text),
+            Word::Unknown(text) => self.of_expansion(&unquoted(text)),
         }
     }
 
     fn of_expansion(&self, text: &str) -> Option<Place> {
-        let Some(variable) = text.strip_prefix('$').or_else(|| text.strip_prefix('`')) else {
-            return self.of_path(trimmed(text));
-        };
-        if let Some(rest) = after_variable(variable, &["HOME"]) {
-            return trimmed(rest).trim_start_matches('/').is_empty().then_some(Place::Home);
+        if !text.starts_with(['$', '`']) {
+            return self.of_path(text);
         }
-        if let Some(rest) = after_variable(variable, &["PWD", "OLDPWD"]) {
-            return trimmed(rest).trim_start_matches('/').is_empty().then_some(Place::Here);
+        if let Some(path) = self.of_known_variable(text) {
+            return self.of_path(&path);
         }
-        let rest = match variable.strip_prefix(['{', '(']) {
-            Some(_) => variable.rsplit_once(['}', ')']).map_or("", |(_, rest)| rest),
-            None => variable.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_'),
-        };
-        trimmed(rest).trim_matches('/').is_empty().then_some(Place::Unknown)
+        let rest = without_expansions(text);
+        let below = normalise(Path::new(trimmed(&rest).trim_start_matches('/')));
+        let is_all = leads_up(&below) || trimmed(&rest).split('/').all(is_wild);
+        is_all.then_some(Place::Unknown)
     }
 
-    /// `path` is without a pattern for everything at its end.
+    /// A path that begins with a variable or command whose value is known.
+    fn of_known_variable(&self, text: &str) -> Option<String> {
+        for pwd in ["$(pwd)", "`pwd`"] {
+            if let Some(rest) = text.strip_prefix(pwd) {
+                return Some(format!(".{rest}"));
+            }
+        }
+        let variable = text.strip_prefix('$')?;
+        let after = |names: &[&str]| after_variable(variable, names);
+        let joined = |start: &str, rest: &str| {
+            let is_path = rest.is_empty() || rest.starts_with('/');
+            is_path.then(|| format!("{start}{rest}"))
+        };
+        after(&["HOME"])
+            .and_then(|rest| joined("~", rest))
+            .or_else(|| after(&["PWD", "OLDPWD"]).and_then(|rest| joined(".", rest)))
+    }
+
+    /// A path with the home folder in place of `~`.
+    fn from_home<'p>(&self, path: &'p str) -> Cow<'p, Path> {
+        let Some(rest) = path.strip_prefix('~') else { return Path::new(path).into() };
+        let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
+        let below = below.trim_start_matches('/');
+        let folder = match name {
+            "+" | "-" => return Path::new(".").join(below).into(),
+            "" => self.home.clone().unwrap_or_else(|| PathBuf::from("/home/user")),
+            name => Path::new("/home").join(name),
+        };
+        folder.join(below).into()
+    }
+
     fn of_path(&self, path: &str) -> Option<Place> {
+        let path = trimmed(path);
         if path.is_empty() || path.split('/').all(is_wild) {
             return Some(if path.starts_with('/') { Place::Disk } else { Place::Here });
         }
-        if let Some(rest) = path.strip_prefix('~') {
-            let (_, below) = rest.split_once('/').unwrap_or((rest, ""));
-            let stays = normalise(Path::new(below));
-            return (stays.as_os_str().is_empty() || stays.starts_with(".."))
-                .then_some(Place::Home);
+        let path = normalise(&self.from_home(path));
+        if path.is_absolute() {
+            return self.of_absolute(&path);
         }
-        if path.split('/').all(|part| matches!(part, "." | ".." | "")) && !path.starts_with('/') {
+        if leads_up(&path) {
             return Some(Place::Here);
         }
-        let relative = normalise(Path::new(path));
-        if relative == Path::new(".git") {
+        if covers(&path, Path::new(".git")) {
             return Some(Place::History);
         }
-        if Path::new(path).is_absolute() {
-            return self.of_absolute(&relative);
+        let found = self.bases.iter().find_map(|base| self.of_relative(&base.join(&path)));
+        found.or_else(|| self.is_lost.then_some(Place::Unknown))
+    }
+
+    fn of_relative(&self, path: &Path) -> Option<Place> {
+        let path = normalise(path);
+        if path.is_absolute() {
+            return self.of_absolute(&path);
         }
-        self.workspace.iter().find_map(|folder| self.of_absolute(&normalise(&folder.join(path))))
+        match covers(&path, Path::new(".git")) {
+            true => Some(Place::History),
+            false => leads_up(&path).then_some(Place::Here),
+        }
     }
 
     fn of_absolute(&self, path: &Path) -> Option<Place> {
-        let mut parts = path.components().skip(1).filter_map(|part| part.as_os_str().to_str());
-        let (first, second, third) = (parts.next(), parts.next(), parts.next());
-        match (first, second) {
-            (None, _) => return Some(Place::Disk),
-            (Some(first), None) if SYSTEM.contains(&first) => return Some(Place::Disk),
-            (Some("home" | "Users"), Some(_)) if third.is_none() => return Some(Place::Home),
-            _ => {}
-        }
-        if self.home.as_deref().is_some_and(|home| home.starts_with(path)) {
+        if self.home.as_deref().is_some_and(|home| home == path) {
             return Some(Place::Home);
         }
-        if self.workspace.iter().any(|folder| folder.starts_with(path)) {
+        let parts: Vec<&str> = path
+            .components()
+            .skip(1)
+            .take(4)
+            .filter_map(|part| part.as_os_str().to_str())
+            .collect();
+        match *parts.as_slice() {
+            [] => return Some(Place::Disk),
+            [first] if SYSTEM.iter().any(|folder| fits(first, folder)) => {
+                return Some(Place::Disk);
+            }
+            [first, _] if fits(first, "home") || fits(first, "Users") => return Some(Place::Home),
+            ["proc", _, "cwd"] => return Some(Place::Here),
+            ["proc", _, "root"] => return Some(Place::Disk),
+            _ => {}
+        }
+        if self.home.as_deref().is_some_and(|home| covers(path, home)) {
+            return Some(Place::Home);
+        }
+        if self.workspace.iter().any(|folder| covers(path, folder)) {
             return Some(Place::Workspace);
         }
-        let is_history = |folder: &PathBuf| folder.join(".git") == path;
+        let is_history = |folder: &PathBuf| covers(path, &folder.join(".git"));
         self.workspace.iter().any(is_history).then_some(Place::History)
     }
+}
+
+fn unquoted(text: &str) -> String {
+    text.chars().filter(|c| !"\"'\\".contains(*c)).collect()
+}
+
+/// Whether a normalised relative path is the folder that it begins at, or one above.
+fn leads_up(path: &Path) -> bool {
+    path.components().all(|part| part == Component::ParentDir)
+}
+
+/// Whether a path, which may be a pattern, is a folder or one above it.
+fn covers(path: &Path, folder: &Path) -> bool {
+    let mut parts = folder.components();
+    path.components().all(|pattern| {
+        let text = |part: Component<'_>| part.as_os_str().to_string_lossy().into_owned();
+        parts.next().is_some_and(|part| pattern == part || fits(&text(pattern), &text(part)))
+    })
+}
+
+/// Whether a name fits a pattern. A list of characters stands for any character, which errs on the
+/// strict side.
+fn fits(pattern: &str, name: &str) -> bool {
+    if !pattern.contains(['*', '?', '[']) {
+        return pattern == name;
+    }
+    if name.starts_with('.') && !pattern.starts_with('.') {
+        return false;
+    }
+    let pattern = simple(pattern);
+    let mut ends: Vec<bool> = vec![false; name.chars().count().saturating_add(1)];
+    if let Some(first) = ends.first_mut() {
+        *first = true;
+    }
+    for sign in pattern {
+        let mut before = false;
+        let mut reached = false;
+        for (at, end) in ends.iter_mut().enumerate() {
+            let c = at.checked_sub(1).and_then(|at| name.chars().nth(at));
+            let was = *end;
+            reached |= was;
+            *end = match sign {
+                '*' => reached,
+                '?' => before && c.is_some(),
+                sign => before && c == Some(sign),
+            };
+            before = was;
+        }
+        if !ends.contains(&true) {
+            return false;
+        }
+    }
+    ends.last().copied().unwrap_or(false)
+}
+
+/// A pattern with `?` in place of lists of characters.
+fn simple(pattern: &str) -> Vec<char> {
+    let mut signs = Vec::new();
+    let mut rest = pattern.chars();
+    while let Some(c) = rest.next() {
+        if c == '[' {
+            let list = rest.as_str();
+            let from = list.char_indices().nth(1).map_or(list.len(), |(at, _)| at);
+            let end = list.get(from..).and_then(|list| list.find(']'));
+            if let Some(end) = end {
+                let after = from.saturating_add(end).saturating_add(1);
+                rest = list.get(after..).unwrap_or_default().chars();
+                signs.push('?');
+                continue;
+            }
+        }
+        if c != '*' || signs.last() != Some(&'*') {
+            signs.push(c);
+        }
+    }
+    signs
+}
+
+/// A text without its variables and commands.
+fn without_expansions(text: &str) -> String {
+    let mut kept = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['$', '`']) {
+        let (before, expansion) = rest.split_at_checked(at).unwrap_or((rest, ""));
+        kept.push_str(before);
+        let body = expansion.get(1..).unwrap_or_default();
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        rest = match (expansion.starts_with('`'), body.chars().next()) {
+            (true, _) => body.split_once('`').map_or("", |(_, rest)| rest),
+            (false, Some('{')) => after_bracket(body, '{', '}'),
+            (false, Some('(')) => after_bracket(body, '(', ')'),
+            (false, Some(c)) if !is_name(c) => body.get(c.len_utf8()..).unwrap_or_default(),
+            _ => body.trim_start_matches(is_name),
+        };
+    }
+    kept.push_str(rest);
+    kept
+}
+
+/// The text after the bracket that closes the first one.
+fn after_bracket(text: &str, opens: char, closes: char) -> &str {
+    let mut depth = 0_usize;
+    for (at, c) in text.char_indices() {
+        if c == opens {
+            depth = depth.saturating_add(1);
+        } else if c == closes {
+            depth = depth.saturating_sub(1);
+            if depth == 0 {
+                return text.get(at.saturating_add(1)..).unwrap_or_default();
+            }
+        }
+    }
+    ""
 }
 
 /// The text after `NAME`, `{NAME}` or `{NAME:…}`.
@@ -193,17 +400,28 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// A pattern that fits every name, or every hidden one.
-fn is_wild(part: &str) -> bool {
-    part.is_empty() || (part.contains('*') && part.chars().all(|c| "*?.![]".contains(c)))
+/// A pattern that fits every name, or every hidden one, or nearly so.
+pub(super) fn is_wild(part: &str) -> bool {
+    if part.is_empty() {
+        return true;
+    }
+    let is_wide = |list: &str| {
+        list.starts_with(['!', '^']) || ["-z", "-Z", "[:al"].iter().any(|end| list.contains(end))
+    };
+    let lists_are_wide = part.split('[').skip(1).all(|list| {
+        list.split_once(']').is_none_or(|(list, _)| is_wide(list) || list.starts_with(':'))
+    });
+    part.contains('*') && lists_are_wide && simple(part).iter().all(|c| "*?.]".contains(*c))
 }
 
 /// A device whose content is lost when it is written.
 pub(super) fn is_disk(path: &str) -> bool {
-    let Some(device) = path.strip_prefix("/dev/") else { return false };
+    let path = normalise(Path::new(path));
+    let Ok(device) = path.strip_prefix("/dev") else { return false };
+    let device = device.to_string_lossy();
     let folder = device.split('/').next().unwrap_or_default();
     !device.is_empty()
-        && !HARMLESS_DEVICES.contains(&device)
+        && !HARMLESS_DEVICES.contains(&&*device)
         && !matches!(folder, "fd" | "pts" | "shm" | "tcp" | "udp" | "tty")
         && !device.starts_with("tty")
 }
@@ -213,11 +431,8 @@ mod tests {
     use super::*;
 
     fn place(word: &Word) -> Option<Place> {
-        let places = Places {
-            workspace: vec![PathBuf::from("/work/site")],
-            home: Some(PathBuf::from("/home/ann")),
-        };
-        places.of(word)
+        let home = Some(PathBuf::from("/home/ann"));
+        Places::of_folders(vec![PathBuf::from("/work/site")], home).of(word)
     }
 
     #[test]
@@ -237,7 +452,12 @@ mod tests {
             (".", Some(Place::Here)),
             ("./", Some(Place::Here)),
             ("../..", Some(Place::Here)),
-            ("build/..", Some(Place::Workspace)),
+            ("build/..", Some(Place::Here)),
+            ("../x/..", Some(Place::Here)),
+            ("../site", Some(Place::Workspace)),
+            ("../../work/site/.git", Some(Place::History)),
+            ("/proc/self/cwd/", Some(Place::Here)),
+            ("~/../bob", Some(Place::Home)),
             ("/work/site", Some(Place::Workspace)),
             ("/work", Some(Place::Workspace)),
             (".git", Some(Place::History)),
@@ -264,6 +484,21 @@ mod tests {
             ("*", Some(Place::Here)),
             ("./*", Some(Place::Here)),
             (".*", Some(Place::Here)),
+            (".[!.]*", Some(Place::Here)),
+            (".[^.]*", Some(Place::Here)),
+            ("..?*", Some(Place::Here)),
+            ("[[:alnum:]]*", Some(Place::Here)),
+            ("*/..", Some(Place::Here)),
+            (".g*", Some(Place::History)),
+            ("/[eu]*", Some(Place::Disk)),
+            ("/wor?", Some(Place::Workspace)),
+            ("../s*", Some(Place::Workspace)),
+            ("$PWD/build/..", Some(Place::Here)),
+            ("`pwd`/.git", Some(Place::History)),
+            ("$HOME/x/..", Some(Place::Home)),
+            ("$A$B", Some(Place::Unknown)),
+            ("\"${A:-${B}}/$C\"", Some(Place::Unknown)),
+            ("$X/build/..", Some(Place::Unknown)),
             ("/home/ann/*", Some(Place::Home)),
             ("$HOME", Some(Place::Home)),
             ("\"$HOME\"/*", Some(Place::Home)),
@@ -273,12 +508,18 @@ mod tests {
             ("$X", Some(Place::Unknown)),
             ("\"$X\"/*", Some(Place::Unknown)),
             ("${X:?}/", Some(Place::Unknown)),
-            ("$(pwd)", Some(Place::Unknown)),
+            ("$(pwd)", Some(Place::Here)),
+            ("$(cat x)", Some(Place::Unknown)),
             ("$HOMES", Some(Place::Unknown)),
             ("$HOME/x", None),
             ("$X/build", None),
             ("build/*", None),
             ("*.o", None),
+            ("[0-9]*", None),
+            ("/x*", None),
+            (".c*", None),
+            ("*t", None),
+            ("$PWD/build", None),
             ("build/$X", None),
         ] {
             assert_eq!(place(&Word::Unknown(text.to_owned())), expected, "{text}");
@@ -286,10 +527,35 @@ mod tests {
     }
 
     #[test]
+    fn places_after_a_change_of_the_folder() {
+        let workspace = Workspace::new("/a-workspace/site");
+        for (line, path, expected) in [
+            ("cd /", "etc", Some(Place::Disk)),
+            ("cd ..; cd ..", "a-workspace", Some(Place::Workspace)),
+            ("cd .. && ls", "site", Some(Place::Workspace)),
+            ("cd a", "../.git", Some(Place::History)),
+            ("pushd /home", "x", Some(Place::Home)),
+            ("(cd a); cd b", "build", None),
+            ("cd $X", "build", None),
+        ] {
+            let places = Places::new(&toolcrib_shell_parser::parse(line), &workspace);
+            assert_eq!(places.of(&Word::Known(path.to_owned())), expected, "{line}: {path}");
+        }
+        let line: String = (0..MAX_BASES).map(|i| format!("cd /x/{i};")).collect();
+        let places = Places::new(&toolcrib_shell_parser::parse(&line), &workspace);
+        assert_eq!(places.of(&Word::Known("x".to_owned())), Some(Place::Unknown));
+    }
+
+    #[test]
     fn disks() {
-        for path in
-            ["/dev/sda", "/dev/nvme0n1", "/dev/mapper/root", "/dev/disk/by-id/x", "/dev/mem"]
-        {
+        for path in [
+            "/dev/sda",
+            "//dev/./sda",
+            "/dev/nvme0n1",
+            "/dev/mapper/root",
+            "/dev/disk/by-id/x",
+            "/dev/mem",
+        ] {
             assert!(is_disk(path), "{path}");
         }
         for path in
