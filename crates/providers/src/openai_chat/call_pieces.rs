@@ -50,14 +50,8 @@ pub(super) struct CallPieces {
 
 impl CallPieces {
     /// The joined calls, and whether every piece has its place. A call without a name is the rest
-    /// of a call whose beginning never came; an unfinished one of several without id and index may
-    /// be the beginning of another.
-    pub(super) fn finish(mut self) -> (Vec<CallPart>, bool) {
-        let is_anonymous = |call: &OpenCall| call.index.is_none() && call.part.id().is_none();
-        for at in 0..self.calls.len() {
-            let is_loose = self.calls.len() > 1 && self.calls.get(at).is_some_and(is_anonymous);
-            self.unclear |= is_loose && !self.is_complete(at);
-        }
+    /// of a call whose beginning never came.
+    pub(super) fn finish(self) -> (Vec<CallPart>, bool) {
         let is_rest = |call: &OpenCall| {
             call.part.name.is_empty() && (!call.part.args.trim().is_empty() || call.part.is_value)
         };
@@ -157,6 +151,12 @@ impl CallPieces {
     fn begin(&mut self, index: Option<u64>, mut new: CallPart) {
         if is_legacy(&new) && self.calls.iter().any(|call| is_legacy(&call.part)) {
             // The old format has one call per answer.
+            self.unclear = true;
+            return;
+        }
+        // A server numbers all calls or none: a piece of the other kind has lost its index, and may
+        // belong to a call that is there.
+        if self.calls.iter().any(|call| call.index.is_some() != index.is_some()) {
             self.unclear = true;
             return;
         }
