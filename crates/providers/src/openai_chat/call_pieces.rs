@@ -211,11 +211,15 @@ impl CallPieces {
 }
 
 /// Whether the id of a piece allows that it continues this call. A late id belongs to a call that
-/// has none yet, if the piece names no other call or nothing but the name of this one has come.
+/// has none yet, if the piece names no other call, brings no arguments of its own, or nothing but
+/// the name of this one has come.
 fn same_id(old: &CallPart, new: &CallPart) -> bool {
     match (old.id(), new.id()) {
         (Some(old), Some(new)) => old == new,
-        (None, Some(_)) => old.args.is_empty() || old.name.is_empty() || new.name.is_empty(),
+        (None, Some(_)) => {
+            let parts = [&old.args, &old.name, &new.name, &new.args];
+            parts.into_iter().any(String::is_empty)
+        }
         _ => true,
     }
 }

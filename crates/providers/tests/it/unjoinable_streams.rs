@@ -282,11 +282,11 @@ const ALL_DAMAGE: [Damage; 8] = [
     Damage::Swap,
 ];
 
-/// Whether the event carries only a piece of arguments. Without numbers on the events, a lost,
+/// Whether the event carries a piece of arguments. Without numbers on the events, a lost,
 /// repeated or exchanged piece of one text cannot be noticed.
 fn is_piece(format: Format, event: &Value) -> bool {
     match format {
-        Format::OpenAiChat => event["id"].is_null() && event["function"]["name"].is_null(),
+        Format::OpenAiChat => event["function"]["arguments"] != "",
         Format::Anthropic => event["type"] == "content_block_delta",
         _ => false,
     }
@@ -309,13 +309,17 @@ fn damage(format: Format, events: &mut Vec<Value>, at: usize, how: Damage) {
                 }
             }
         }
-        Damage::RepeatName if format == Format::OpenAiChat && next < events.len() => {
+        Damage::RepeatName
+            if format == Format::OpenAiChat
+                && events.get(next).is_some_and(|event| event[index] == events[at][index]) =>
+        {
             events[next]["function"]["name"] = events[at]["function"]["name"].clone();
         }
-        Damage::LateId if format == Format::OpenAiChat && next < events.len() => {
-            for key in ["id", "index"] {
-                events[next][key] = events[at][key].clone();
-            }
+        Damage::LateId
+            if format == Format::OpenAiChat
+                && events.get(next).is_some_and(|event| event[index] == events[at][index]) =>
+        {
+            events[next]["id"] = events[at]["id"].clone();
             events[at]["id"] = Value::Null;
         }
         Damage::Repeat if moves(&events[at]) => events.insert(at, events[at].clone()),
@@ -407,9 +411,13 @@ proptest! {
             }
             for call in &turn.calls {
                 let RawArgs::Text(args) = &call.args else { continue };
+                // Pieces of two calls under one index, with one header lost, make text that is no
+                // JSON. The argument decoder refuses that; no arguments are an empty object.
+                let args = if args.is_empty() { "{}" } else { args };
+                let Ok(read) = serde_json::from_str::<Value>(args) else { continue };
                 let asked = calls.iter().any(|asked| {
-                    let (a, b) = (serde_json::from_str::<Value>(&asked.args), serde_json::from_str::<Value>(args));
-                    asked.name == call.name && matches!((a, b), (Ok(a), Ok(b)) if a == b)
+                    asked.name == call.name
+                        && serde_json::from_str::<Value>(&asked.args).is_ok_and(|args| args == read)
                 });
                 // A call without a name runs nothing.
                 prop_assert!(asked || call.name.is_empty(), "{format}: {call:?}\n{body}");
