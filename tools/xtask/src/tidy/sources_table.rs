@@ -72,6 +72,11 @@ pub(super) const MAY_SAY: &[(&str, &str, &str)] = &[
     ("Cargo.lock", concat!("crates", ".io"), "cargo writes it so"),
     ("fuzz/Cargo.lock", concat!("crates", ".io"), "cargo writes it so"),
     (
+        "crates/engine/src/rules/floor/targets.rs",
+        concat!("/ho", "me/"),
+        "the folder of home folders, which the floor protects",
+    ),
+    (
         "crates/argument-decoder/src/tests/conversions.rs",
         concat!("/ro", "ot/"),
         "a JSON pointer whose first key is `root`",

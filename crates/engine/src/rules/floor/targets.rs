@@ -432,7 +432,7 @@ mod tests {
 
     fn place(word: &Word) -> Option<Place> {
         let home = Some(PathBuf::from("/home/ann"));
-        Places::of_folders(vec![PathBuf::from("/work/site")], home).of(word)
+        Places::of_folders(vec![PathBuf::from("/srv/site")], home).of(word)
     }
 
     #[test]
@@ -455,10 +455,10 @@ mod tests {
             ("build/..", Some(Place::Here)),
             ("../x/..", Some(Place::Here)),
             ("../site", Some(Place::Workspace)),
-            ("../../work/site/.git", Some(Place::History)),
+            ("../../srv/site/.git", Some(Place::History)),
             ("/proc/self/cwd/", Some(Place::Here)),
             ("~/../bob", Some(Place::Home)),
-            ("/work/site", Some(Place::Workspace)),
+            ("/srv/site", Some(Place::Workspace)),
             ("/work", Some(Place::Workspace)),
             (".git", Some(Place::History)),
             ("./.git/", Some(Place::History)),
@@ -468,7 +468,7 @@ mod tests {
             ("/tmp", None),
             ("/tmp/x", None),
             ("/etc/x", None),
-            ("/work/site/build", None),
+            ("/srv/site/build", None),
             ("../other", None),
             ("sub/.git/x", None),
         ] {

@@ -8,8 +8,8 @@
 use crate::command_line::Word;
 use crate::interpret::fallback;
 
-/// Signs that code runs a program, of Python, Perl, Ruby, JavaScript, PHP, Lua, awk, vi, Emacs Lisp,
-/// GDB, SQLite, PostgreSQL and MySQL.
+/// Signs that code runs a program, of Python, Perl, Ruby, JavaScript, PHP, Lua, awk, vi, Emacs
+/// Lisp, GDB, SQLite, PostgreSQL and MySQL.
 const SIGNS: [&str; 17] = [
     "system",
     "exec",
