@@ -167,6 +167,7 @@ class Verified(TypedDict):
 
 class VerifyBody(TypedDict, closed=True):
     rows: NotRequired[bool]
+    keys: NotRequired[list[str]]
 
 
 class Checkpointed(TypedDict):
@@ -291,6 +292,7 @@ class ExecutedCall(TypedDict):
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
+    unrecorded: NotRequired[Any]
     approval: NotRequired[PendingApproval | None]
     attempts: NotRequired[int | None]
     duration_ms: NotRequired[float | None]
@@ -605,6 +607,15 @@ class CallCounts(TypedDict):
     received: int
 
 
+class DaemonRow(TypedDict):
+    host: str
+    pid: int
+    version: str
+    started_at: int
+    heartbeat_at: int
+    alive: bool
+
+
 SwitchMode: TypeAlias = Literal['off', 'ask', 'on']
 
 
@@ -811,6 +822,7 @@ class CallDocument(TypedDict):
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
+    unrecorded: NotRequired[Any]
     approval: NotRequired[PendingApproval | None]
     attempts: NotRequired[int | None]
     duration_ms: NotRequired[float | None]
@@ -1027,6 +1039,7 @@ class Status(TypedDict):
     calls: CallCounts
     runs: int
     approvals_pending: int
+    daemons: NotRequired[list[DaemonRow]]
 
 
 class SwitchRow(TypedDict):

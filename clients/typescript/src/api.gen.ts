@@ -231,6 +231,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/audit/bundle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams a bundle: the audit with keys, rules, tool definitions and a verifier.
+         * @description A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A stream that breaks off has no SHA256SUMS.
+         */
+        get: operations["get_audit_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/calls": {
         parameters: {
             query?: never;
@@ -452,7 +472,7 @@ export interface paths {
         };
         /**
          * Lists the messages of a conversation, the oldest first.
-         * @description All that was said stays, whatever was left out of requests to models. Secrets are masked.
+         * @description All messages, including those that requests to models left out. Secrets are masked.
          */
         get: operations["get_conversations_conversation_messages"];
         put?: never;
@@ -514,7 +534,7 @@ export interface paths {
         get: operations["get_files"];
         /**
          * Writes a text file of the workspace.
-         * @description A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for whatever there is; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.
+         * @description A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for any version; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.
          */
         put: operations["put_files"];
         post?: never;
@@ -628,7 +648,7 @@ export interface paths {
         get: operations["get_kill_switch"];
         /**
          * Stops every tool, on every daemon.
-         * @description Once this is answered, no call starts any more. It holds until somebody takes it back, through restarts too; nothing that a model can do leads here.
+         * @description After the answer no call starts. The kill switch stays on until a person releases it, also across restarts; no model can reach this route.
          */
         put: operations["put_kill_switch"];
         post?: never;
@@ -727,7 +747,7 @@ export interface paths {
         };
         /**
          * Lists the rules in force, of all layers.
-         * @description Strictest wins: deny before ask before allow, whatever the layer.
+         * @description The strictest rule wins: deny before ask before allow, in every layer.
          */
         get: operations["get_rules"];
         put?: never;
@@ -785,7 +805,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Says what would become of a call, and which rule decides. Nothing runs and nobody is asked. */
+        /** Predicts the decision about a call, and names the rule that decides. Nothing runs and no approver is asked. */
         post: operations["post_rules_explain"];
         delete?: never;
         options?: never;
@@ -822,7 +842,7 @@ export interface paths {
         put?: never;
         /**
          * Lets an agent work.
-         * @description The run is stored before it is answered, and goes on whoever goes away. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.
+         * @description The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.
          */
         post: operations["post_runs"];
         delete?: never;
@@ -1001,7 +1021,7 @@ export interface paths {
         put?: never;
         /**
          * Exchanges a token for the cookie of the page.
-         * @description The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something needs the header `X-Toolcrib-Session` with the word of this answer as well. The session ends with its token, with its time, or with the daemon.
+         * @description The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something needs the header `X-Toolcrib-Session` with the word of this answer as well, which no other answer has: the page keeps it. The session ends with its token, with its time, or with the daemon.
          */
         post: operations["post_session"];
         /** Logs the page out. */
@@ -1244,7 +1264,7 @@ export interface paths {
         put?: never;
         /**
          * Makes a token.
-         * @description A token has at most the roles, the tools and the time of the one that makes it.
+         * @description A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.
          */
         post: operations["post_tokens"];
         delete?: never;
@@ -1513,17 +1533,20 @@ export interface components {
             /** @description Its name. */
             name: string;
             /**
-             * @description The agent that it is a copy of; a template when nobody says.
+             * @description The agent that it is a copy of; default a template.
              * @default null
              */
             from: string | null;
         };
         /** @description The file of an agent. */
         AgentText: {
-            /** @description All of it: Markdown with the keys in front and the prompt as its body, or TOML (docs/agents.md). */
+            /**
+             * @description All of it: Markdown with the keys in front and the prompt as its body, or TOML
+             *     (docs/agents.md).
+             */
             text: string;
             /**
-             * @description How it is written; as it is now, or `markdown` for a new one, when nobody says.
+             * @description How it is written; default as it is now, or `markdown` for a new one.
              * @default null
              */
             form: components["schemas"]["Form"] | null;
@@ -1543,7 +1566,10 @@ export interface components {
             approval: string;
             /** @description `pending`, `decided` or `expired`. */
             state: string;
-            /** @description Hash of everything that is shown: a decision names it, so that nobody decides about what was not seen. */
+            /**
+             * @description Hash of everything that is shown: a decision names it, so that it applies to exactly what
+             *     its approver saw.
+             */
             nonce: string;
             /** @description The call in question. */
             call: string;
@@ -1579,7 +1605,10 @@ export interface components {
             summary: string;
             /** @description The arguments, secrets masked; `null` for those who only look. */
             args: unknown;
-            /** @description The model's question with its options, when it asks one itself; answered with `answer` or `skip`. */
+            /**
+             * @description The model's question with its options, when it asks one itself; answered with `answer` or
+             *     `skip`.
+             */
             question?: unknown;
             /**
              * Format: int64
@@ -1591,7 +1620,10 @@ export interface components {
              * @description Milliseconds since 1970; `null` = it waits as long as it takes.
              */
             expires_at?: number | null;
-            /** @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`) and when (`decided_at`). */
+            /**
+             * @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
+             *     and when (`decided_at`).
+             */
             decision?: unknown;
         };
         /** @description A question with what helps to decide. */
@@ -1600,7 +1632,10 @@ export interface components {
             approval: string;
             /** @description `pending`, `decided` or `expired`. */
             state: string;
-            /** @description Hash of everything that is shown: a decision names it, so that nobody decides about what was not seen. */
+            /**
+             * @description Hash of everything that is shown: a decision names it, so that it applies to exactly what
+             *     its approver saw.
+             */
             nonce: string;
             /** @description The call in question. */
             call: string;
@@ -1636,7 +1671,10 @@ export interface components {
             summary: string;
             /** @description The arguments, secrets masked; `null` for those who only look. */
             args: unknown;
-            /** @description The model's question with its options, when it asks one itself; answered with `answer` or `skip`. */
+            /**
+             * @description The model's question with its options, when it asks one itself; answered with `answer` or
+             *     `skip`.
+             */
             question?: unknown;
             /**
              * Format: int64
@@ -1648,11 +1686,17 @@ export interface components {
              * @description Milliseconds since 1970; `null` = it waits as long as it takes.
              */
             expires_at?: number | null;
-            /** @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`) and when (`decided_at`). */
+            /**
+             * @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
+             *     and when (`decided_at`).
+             */
             decision?: unknown;
             /** @description Hash of the tool's definition. */
             definition_hash: string;
-            /** @description Who goes on after the decision: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is over). */
+            /**
+             * @description What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
+             *     `nobody` (its run is over).
+             */
             goes_on: string;
             /** @description What was decided about calls of this operation before, the newest first. */
             earlier: components["schemas"]["EarlierDecision"][];
@@ -1684,17 +1728,22 @@ export interface components {
         };
         /** @description What is decided. */
         DecideBody: {
-            /** @description What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are for questions of a model. */
+            /**
+             * @description What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
+             *     for questions of a model.
+             */
             decision: components["schemas"]["Kind"];
             /** @description The `nonce` of the question as it was seen. */
             nonce: string;
             /**
-             * @description Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or `always`.
+             * @description Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or
+             *     `always`.
              * @default null
              */
             scope: components["schemas"]["GrantScopeName"] | null;
             /**
-             * @description Of `approve` that is remembered: what arguments must look like for it to count, by name, a glob for each.
+             * @description Of `approve` that is remembered: what arguments must look like for it to count, by name, a
+             *     glob for each.
              * @default {}
              */
             only: {
@@ -1711,7 +1760,8 @@ export interface components {
              */
             note: string | null;
             /**
-             * @description Of `edit`: the arguments to run with. `***` stays what it stands for.
+             * @description Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may
+             *     read secrets (an owner without a limit to tools) or changes nothing else.
              * @default null
              */
             args: unknown;
@@ -1797,8 +1847,8 @@ export interface components {
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
             /**
-             * @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
-             *     have written.
+             * @description Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
+             *     text is unknown.
              */
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
@@ -1809,6 +1859,11 @@ export interface components {
             neutralised?: string[];
             /** @description What the caller should know of its arguments: repairs and unknown parameters. */
             notes?: string[];
+            /**
+             * @description What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
+             *     how it ended, the rest is as a model reads it.
+             */
+            unrecorded?: unknown;
             /** @description The question that a person has to decide. */
             approval?: components["schemas"]["PendingApproval"] | null;
             /**
@@ -1883,12 +1938,18 @@ export interface components {
             seq: number;
             /** @description The hash over this record and the hash of the one before. */
             hash: string;
-            /** @description What is recorded (docs/audit.md). For those who see no arguments, without what may repeat them. */
+            /**
+             * @description What is recorded (docs/audit.md). For those who see no arguments, without what may repeat
+             *     them.
+             */
             record: unknown;
         };
         /** @description What was found. */
         Verified: {
-            /** @description Whether nothing was found. A key that lies on this machine proves nothing to others: they verify an export with a key that they hold. */
+            /**
+             * @description Whether nothing was found. A key that lies on this machine proves nothing to others: they
+             *     verify an export with a key that they hold.
+             */
             sound: boolean;
             /** @description Each chain with its findings. */
             chains: unknown;
@@ -1902,10 +1963,17 @@ export interface components {
         /** @description What is to be verified. */
         VerifyBody: {
             /**
-             * @description Whether calls, questions, grants and switches are held against their records too: slower, every row is read.
+             * @description Whether calls, questions, grants and switches are held against their records too: slower,
+             *     every row is read.
              * @default false
              */
             rows: boolean;
+            /**
+             * @description Public keys that are trusted besides those in the state folder of this daemon, 64
+             *     hexadecimal digits each: those of the other machines that share the database.
+             * @default []
+             */
+            keys: string[];
         };
         /** @description How far the chain had grown when it was signed. */
         Checkpointed: {
@@ -1923,8 +1991,9 @@ export interface components {
             arguments: unknown;
             /**
              * Format: uint64
-             * @description Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it takes. A call that is given a time is stored
-             *     before it begins, and goes on after a restart of the daemon.
+             * @description Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
+             *     takes. A call that is given a time is stored before it begins, and goes on after a restart
+             *     of the daemon.
              */
             wait_ms?: number | null;
         };
@@ -2032,7 +2101,10 @@ export interface components {
             /** @description Who approved. */
             approved_by?: string | null;
         };
-        /** @description Everything that is known of a call. A token that only looks is not shown arguments, results and words. */
+        /**
+         * @description Everything that is known of a call. A token that only looks is not shown arguments, results and
+         *     words.
+         */
         Explained: {
             /** @description Where it stands, and what came of it. */
             call: components["schemas"]["CallDocument"];
@@ -2044,7 +2116,7 @@ export interface components {
             ruling?: unknown;
             /** @description What its run had read before. */
             labels?: unknown;
-            /** @description Who runs it, of one that has not ended: `process 4711`; absent = nobody does. */
+            /** @description Who runs it, of one that has not ended: `process 4711`; absent = no process. */
             worker?: string | null;
             /** @description Attempts before this one that a crash cut off. */
             earlier: unknown[];
@@ -2072,7 +2144,7 @@ export interface components {
             problem?: string | null;
             /** @description The folder that has it: `own`, `workspace`, or one that was named. */
             folder: string;
-            /** @description Whether a person is asked before it runs, because anybody may have written it. */
+            /** @description Whether a person is asked before it runs, because its author is unknown. */
             asked_about: boolean;
         };
         /** @description A script, whole. */
@@ -2085,14 +2157,18 @@ export interface components {
             problem?: string | null;
             /** @description The folder that has it: `own`, `workspace`, or one that was named. */
             folder: string;
-            /** @description Whether a person is asked before it runs, because anybody may have written it. */
+            /** @description Whether a person is asked before it runs, because its author is unknown. */
             asked_about: boolean;
             /** @description Its text. */
             code: string;
         };
         /** @description A script to keep. */
         ChainText: {
-            /** @description Its text. Its first lines say what it does (`# description: ...`), what it takes (`# parameters: {...}`, `# required: [...]`) and where it runs (`# level: expression|full|auto`). */
+            /**
+             * @description Its text. Its first lines say what it does (`# description: ...`), what it takes (`#
+             *     parameters: {...}`, `# required: [...]`) and where it runs (`# level:
+             *     expression|full|auto`).
+             */
             code: string;
         };
         /** @description A part of a list. */
@@ -2144,12 +2220,13 @@ export interface components {
         UndoBody: {
             /**
              * Format: uint64
-             * @description Number of the newest change, as it was listed: if there is a newer one, nothing is taken back.
+             * @description Number of the newest change, as it was listed: if there is a newer one, nothing is taken
+             *     back.
              */
             newest: number;
             /**
              * Format: uint
-             * @description How many changes, from the newest on, 1 to 50; 1 when nobody says.
+             * @description How many changes, from the newest on, 1 to 50; default 1.
              */
             count?: number | null;
             /**
@@ -2202,7 +2279,10 @@ export interface components {
             seq: number;
             /** @description The run that wrote it. */
             run?: string | null;
-            /** @description The message: `role` is `user` or `model`; a model's has its `turn` and the `answers` of its calls. */
+            /**
+             * @description The message: `role` is `user` or `model`; a model's has its `turn` and the `answers` of its
+             *     calls.
+             */
             body: unknown;
             /**
              * Format: int64
@@ -2226,7 +2306,10 @@ export interface components {
             hosted: components["schemas"]["HostedDocument"][];
             /** @description What was odd about the answer. */
             notes: string[];
-            /** @description Whether the answer arrived whole; when not, none of its calls was run, and each result says so. */
+            /**
+             * @description Whether the answer arrived whole; when not, none of its calls was run, and each result says
+             *     so.
+             */
             complete: boolean;
         };
         /** @description One call of an answer. */
@@ -2254,8 +2337,8 @@ export interface components {
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
             /**
-             * @description Whose words the result is: `tool`, `workspace` or `external`. What is `external` anybody may
-             *     have written.
+             * @description Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
+             *     text is unknown.
              */
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
@@ -2266,6 +2349,11 @@ export interface components {
             neutralised?: string[];
             /** @description What the caller should know of its arguments: repairs and unknown parameters. */
             notes?: string[];
+            /**
+             * @description What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
+             *     how it ended, the rest is as a model reads it.
+             */
+            unrecorded?: unknown;
             /** @description The question that a person has to decide. */
             approval?: components["schemas"]["PendingApproval"] | null;
             /**
@@ -2292,7 +2380,10 @@ export interface components {
             path: string;
             /** @description Its text. */
             text: string;
-            /** @description What of it was made harmless, in words: then this is not letter for letter the file. Known secrets are masked in it all the same. */
+            /**
+             * @description What of it was made harmless, in words: then this is not letter for letter the file. Known
+             *     secrets are masked in it all the same.
+             */
             neutralised: string[];
             /** @description The call that read it. */
             call: string;
@@ -2456,7 +2547,10 @@ export interface components {
              * @description Tools that it has here.
              */
             tools: number;
-            /** @description Tools that differ from what was reviewed, known while it is connected: nobody can call them before `toolcrib mcp review`. */
+            /**
+             * @description Tools that differ from what was reviewed, known while it is connected: they cannot be called
+             *     before `toolcrib mcp review`.
+             */
             held: components["schemas"]["McpHeldTool"][];
             /** @description Why it cannot be reached, without the values of secrets. */
             last_error?: string | null;
@@ -2508,11 +2602,14 @@ export interface components {
             expires?: string | null;
             /** @description That its author knows that it allows more than it seems to. */
             unsafe?: boolean;
-            /** @description Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that nobody has trusted). */
+            /**
+             * @description Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
+             *     trusted).
+             */
             layer: string;
             /** @description Where it is written: `PATH:LINE`. */
             origin: string;
-            /** @description Whether it has any say: what an untrusted workspace allows, it allows nobody. */
+            /** @description Whether it has any effect: allow rules of an untrusted workspace have none. */
             counts: boolean;
         };
         /** @description What a rule says. */
@@ -2568,7 +2665,7 @@ export interface components {
             /** @description Why the call would not run, as its caller would be told. */
             refused?: unknown;
         };
-        /** @description A call that nobody made. */
+        /** @description A hypothetical call. */
         ExplainBody: {
             /**
              * @description A command line; in place of a tool and its arguments.
@@ -2591,7 +2688,7 @@ export interface components {
              */
             agent: string;
             /**
-             * @description Channel of the call; `chat` when nobody says.
+             * @description Channel of the call; default `chat`.
              * @default null
              */
             channel: string | null;
@@ -2762,17 +2859,17 @@ export interface components {
             /** @description What is said, at least one word. */
             text: string;
             /**
-             * @description The agent; the configured one when nobody says.
+             * @description The agent; default the configured one.
              * @default null
              */
             agent: string | null;
             /**
-             * @description The model as `provider/model`; the agent's, else the configured one when nobody says.
+             * @description The model as `provider/model`; default the agent's, else the configured one.
              * @default null
              */
             model: string | null;
             /**
-             * @description The conversation to go on with; a new one when nobody says.
+             * @description The conversation to go on with; default a new one.
              * @default null
              */
             conversation: string | null;
@@ -2925,7 +3022,10 @@ export interface components {
              * @description When its token ends, in milliseconds since 1970; absent = when it is revoked.
              */
             expires_at?: number | null;
-            /** @description Of a session: what the page sends as `X-Toolcrib-Session` with everything that changes something. */
+            /**
+             * @description In the response that creates a session, and in no other: what the page sends as
+             *     `X-Toolcrib-Session` with requests that change something. The page keeps it.
+             */
             word?: string | null;
             /**
              * Format: uint64
@@ -2969,7 +3069,10 @@ export interface components {
         };
         /** @description A value for a key. */
         SettingBody: {
-            /** @description A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps what is there. */
+            /**
+             * @description A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps
+             *     what is there.
+             */
             value: unknown;
         };
         /** @description A part of a list. */
@@ -3016,7 +3119,7 @@ export interface components {
             license?: string | null;
             /** @description What it needs of its surroundings. */
             compatibility?: string | null;
-            /** @description Whatever else its author states. */
+            /** @description Further metadata of the author. */
             metadata: unknown;
             /** @description The instructions. */
             instructions: string;
@@ -3102,6 +3205,8 @@ export interface components {
              * @description Questions of this owner that a person has to decide.
              */
             approvals_pending: number;
+            /** @description The daemons that share the store, the oldest first; absent = the store is not shared. */
+            daemons?: components["schemas"]["DaemonRow"][];
         };
         /** @description Calls in numbers. */
         CallCounts: {
@@ -3136,6 +3241,33 @@ export interface components {
              */
             received: number;
         };
+        /** @description A daemon that shares the store. Times are by the clock of the database. */
+        DaemonRow: {
+            /** @description Name of its machine. */
+            host: string;
+            /**
+             * Format: uint64
+             * @description Its process on that machine.
+             */
+            pid: number;
+            /** @description Its version. */
+            version: string;
+            /**
+             * Format: int64
+             * @description When it opened the store, in milliseconds since 1970.
+             */
+            started_at: number;
+            /**
+             * Format: int64
+             * @description When it last renewed its lease, in milliseconds since 1970.
+             */
+            heartbeat_at: number;
+            /**
+             * @description Whether its lease still runs. Others take up the work of a daemon whose lease has run out;
+             *     it is listed for a day.
+             */
+            alive: boolean;
+        };
         /** @description A part of a list. */
         SwitchRowPage: {
             /** @description The rows. */
@@ -3147,7 +3279,7 @@ export interface components {
         SwitchRow: {
             /** @description Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`. */
             name: string;
-            /** @description What somebody set it to; absent = nobody has, and its default holds. */
+            /** @description Its stored state; absent = none, and its default holds. */
             state?: components["schemas"]["SwitchMode"] | null;
             /** @description Who set it. */
             by?: string | null;
@@ -3231,15 +3363,16 @@ export interface components {
         NewToken: {
             /** @description What it is called, for people: 1 to 60 characters in one line. */
             name: string;
-            /** @description What it may do; none of them beyond the roles of whoever makes it. */
+            /** @description What it may do; none of them beyond the roles of its creator. */
             roles: components["schemas"]["Role"][];
             /**
-             * @description Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs with `*`; absent = all in view.
+             * @description Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
+             *     with `*`; absent = all in view.
              * @default null
              */
             tools: string[] | null;
             /**
-             * @description Whose rows it sees and writes, if not those of whoever makes it.
+             * @description Whose rows it sees and writes, if not those of its creator.
              * @default null
              */
             owner: string | null;
@@ -3271,7 +3404,10 @@ export interface components {
             tier: string;
             /** @description Group it is listed and switched with. */
             group?: string | null;
-            /** @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or `error`. */
+            /**
+             * @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
+             *     `error`.
+             */
             status: string;
             /** @description Configuration that is missing. */
             missing: string[];
@@ -3281,7 +3417,7 @@ export interface components {
             enabled: boolean;
             /** @description What holds for calls of it now, with all that is above it. */
             state: components["schemas"]["SwitchMode"];
-            /** @description What its own switch says, whatever is above it. */
+            /** @description The state of its own switch, without the switches above it. */
             own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
@@ -3293,7 +3429,10 @@ export interface components {
             effect: string;
             /** @description What the host must have granted. */
             permissions: string[];
-            /** @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too). */
+            /**
+             * @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
+             *     `hosted` (a provider runs it too).
+             */
             kind: string;
             /**
              * Format: uint64
@@ -3302,7 +3441,8 @@ export interface components {
             tokens: number;
             /**
              * Format: float
-             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
+             *     fit and is not ready.
              */
             score?: number | null;
             /** @description How its calls went, when that was asked for and it was called. */
@@ -3372,7 +3512,10 @@ export interface components {
             tier: string;
             /** @description Group it is listed and switched with. */
             group?: string | null;
-            /** @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or `error`. */
+            /**
+             * @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
+             *     `error`.
+             */
             status: string;
             /** @description Configuration that is missing. */
             missing: string[];
@@ -3382,7 +3525,7 @@ export interface components {
             enabled: boolean;
             /** @description What holds for calls of it now, with all that is above it. */
             state: components["schemas"]["SwitchMode"];
-            /** @description What its own switch says, whatever is above it. */
+            /** @description The state of its own switch, without the switches above it. */
             own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
@@ -3394,7 +3537,10 @@ export interface components {
             effect: string;
             /** @description What the host must have granted. */
             permissions: string[];
-            /** @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or `hosted` (a provider runs it too). */
+            /**
+             * @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
+             *     `hosted` (a provider runs it too).
+             */
             kind: string;
             /**
              * Format: uint64
@@ -3403,7 +3549,8 @@ export interface components {
             tokens: number;
             /**
              * Format: float
-             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would fit and is not ready.
+             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
+             *     fit and is not ready.
              */
             score?: number | null;
             /** @description How its calls went, when that was asked for and it was called. */
@@ -3540,7 +3687,10 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A sum. What nobody reported is absent, which is not zero; where `unreported` or `unpriced` is more than 0, the sums are lower bounds. */
+        /**
+         * @description A sum. A figure that was not reported is absent, which is not zero; where `unreported` or
+         *     `unpriced` is more than 0, the sums are lower bounds.
+         */
         UsageDocument: {
             /** @description Model (`provider/model`), agent or tool. */
             name: string;
@@ -3841,7 +3991,7 @@ export interface operations {
             query?: {
                 /** @description `pending` (the inbox, oldest first; the default) or `all` (the history, newest first). */
                 state?: "pending" | "all";
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
@@ -3972,7 +4122,7 @@ export interface operations {
     get_artifacts: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
             };
             header?: never;
@@ -4057,7 +4207,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone, whatever still refers to it. */
+            /** @description It is removed, even if results still refer to it. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -4245,6 +4395,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_artifacts_ref_content: {
@@ -4307,7 +4467,10 @@ export interface operations {
     get_audit: {
         parameters: {
             query?: {
-                /** @description Most records, 1 to 500; 50 when nobody says. A page may have fewer and still name a next one: what fits the filter may lie further back. */
+                /**
+                 * @description Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what
+                 *     fits the filter may lie further back.
+                 */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
@@ -4478,6 +4641,42 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_audit_bundle: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The archive. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-tar": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_calls: {
         parameters: {
             query?: {
@@ -4491,13 +4690,16 @@ export interface operations {
                 conversation?: string;
                 /** @description Run. */
                 run?: string;
-                /** @description Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed by `GET /approvals`. */
+                /**
+                 * @description Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed
+                 *     by `GET /approvals`.
+                 */
                 status?: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
                 /** @description Received at or after, milliseconds since 1970. */
                 since?: number;
                 /** @description Received before, milliseconds since 1970. */
                 until?: number;
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
@@ -4696,6 +4898,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     post_calls_batch: {
@@ -4753,7 +4965,7 @@ export interface operations {
     get_calls_id: {
         parameters: {
             query?: {
-                /** @description Milliseconds to wait while this daemon has it at work, at most 600,000; 0 when nobody says. */
+                /** @description Milliseconds to wait while this daemon has it at work, at most 600,000; default 0. */
                 wait_ms?: number;
             };
             header?: never;
@@ -5566,6 +5778,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     put_files: {
@@ -5734,6 +5956,16 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     delete_files: {
@@ -5745,7 +5977,7 @@ export interface operations {
                 recursive?: boolean;
             };
             header?: {
-                /** @description The `ETag` that was read; none = whatever there is. */
+                /** @description The `ETag` that was read; none = any version. */
                 "if-match"?: string;
             };
             path?: never;
@@ -5898,12 +6130,22 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     get_files_list: {
         parameters: {
             query?: {
-                /** @description The path, relative to the workspace folder; the workspace folder itself when nobody says. */
+                /** @description The path, relative to the workspace folder; default the workspace folder itself. */
                 path?: string;
             };
             header?: never;
@@ -6049,6 +6291,16 @@ export interface operations {
             };
             /** @description It has no result; `error_type` says why. */
             504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            507: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6699,7 +6951,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of the file as it was read; without one the rules are added to whatever is there. */
+                /** @description The `ETag` of the file as it was read; without one the rules are added to the current file. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -6864,7 +7116,7 @@ export interface operations {
             query?: {
                 /** @description Only those that stand here: `running`, `paused` or `ended`. */
                 state?: "running" | "paused" | "ended";
-                /** @description Most rows, 1 to 500; 50 when nobody says. */
+                /** @description Most rows, 1 to 500; default 50. */
                 limit?: number;
                 /** @description The `next` of the page before. */
                 cursor?: string;
@@ -7415,7 +7667,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The cookie counts for nothing. */
+            /** @description The cookie is no longer valid. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8166,11 +8418,14 @@ export interface operations {
             query?: {
                 /** @description Whether `metrics` are told too; they are added up each time. */
                 metrics?: boolean;
-                /** @description Only calls received at or after count for them, milliseconds since 1970; all of them when nobody says. */
+                /** @description Only calls received at or after count for them, milliseconds since 1970; default all. */
                 since?: number;
-                /** @description What somebody needs, in plain words: only the tools that do it, best first, then those that would and are not ready. */
+                /**
+                 * @description A need in plain words: only the tools that serve it, best first, then those that would and
+                 *     are not ready.
+                 */
                 find?: string;
-                /** @description Most tools that are found, 1 to 100; 5 when nobody says. */
+                /** @description Most tools that are found, 1 to 100; default 5. */
                 limit?: number;
             };
             header?: {
@@ -8267,7 +8522,7 @@ export interface operations {
     get_tools_name_metrics: {
         parameters: {
             query?: {
-                /** @description Only calls received at or after, milliseconds since 1970; all of them when nobody says. */
+                /** @description Only calls received at or after, milliseconds since 1970; default all. */
                 since?: number;
             };
             header?: never;
@@ -8308,9 +8563,12 @@ export interface operations {
     get_tools_name_why: {
         parameters: {
             query?: {
-                /** @description Name of an agent; none = whoever asks, with this token. */
+                /** @description Name of an agent; none = the caller, with this token. */
                 agent?: string;
-                /** @description Provider of the model, such as `anthropic`: some tools are offered to the models of one provider only. */
+                /**
+                 * @description Provider of the model, such as `anthropic`: some tools are offered to the models of one
+                 *     provider only.
+                 */
                 provider?: string;
             };
             header?: never;
@@ -8475,7 +8733,7 @@ export interface operations {
     get_usage: {
         parameters: {
             query?: {
-                /** @description `model`, `agent` or `tool`; `model` when nobody says. */
+                /** @description `model`, `agent` or `tool`; default `model`. */
                 by?: "model" | "agent" | "tool";
                 /** @description At or after, milliseconds since 1970. */
                 since?: number;
