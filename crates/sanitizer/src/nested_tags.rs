@@ -91,7 +91,7 @@ fn container(inside: &str) -> Option<Edge> {
                 known == written.to_ascii_lowercase() || (known == b'_' && written == b'-')
             })
     };
-    CALL_CONTAINERS.iter().any(|known| same(known)).then_some(edge)
+    CALL_CONTAINERS.iter().any(same).then_some(edge)
 }
 
 /// Whether a tag goes on like this after its `<`.

@@ -126,7 +126,7 @@ impl Places {
                 None => return,
             },
         };
-        let target = self.from_home(&target);
+        let target = self.expand_home(&target);
         for i in 0..self.bases.len() {
             let Some(folder) = self.bases.get(i).map(|base| normalise(&base.join(&*target))) else {
                 return;
@@ -182,7 +182,7 @@ impl Places {
     }
 
     /// A path with the home folder in place of `~`.
-    fn from_home<'p>(&self, path: &'p str) -> Cow<'p, Path> {
+    fn expand_home<'p>(&self, path: &'p str) -> Cow<'p, Path> {
         let Some(rest) = path.strip_prefix('~') else { return Path::new(path).into() };
         let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
         let below = below.trim_start_matches('/');
@@ -199,7 +199,7 @@ impl Places {
         if path.is_empty() || path.split('/').all(is_wild) {
             return Some(if path.starts_with('/') { Place::Disk } else { Place::Here });
         }
-        let path = normalise(&self.from_home(path));
+        let path = normalise(&self.expand_home(path));
         if path.is_absolute() {
             return self.of_absolute(&path);
         }
