@@ -432,7 +432,7 @@ mod tests {
 
     fn place(word: &Word) -> Option<Place> {
         let home = Some(PathBuf::from("/home/ann"));
-        Places::of_folders(vec![PathBuf::from("/srv/site")], home).of(word)
+        Places::of_folders(vec![PathBuf::from("/projects/site")], home).of(word)
     }
 
     #[test]
@@ -455,11 +455,11 @@ mod tests {
             ("build/..", Some(Place::Here)),
             ("../x/..", Some(Place::Here)),
             ("../site", Some(Place::Workspace)),
-            ("../../srv/site/.git", Some(Place::History)),
+            ("../../projects/site/.git", Some(Place::History)),
             ("/proc/self/cwd/", Some(Place::Here)),
             ("~/../bob", Some(Place::Home)),
-            ("/srv/site", Some(Place::Workspace)),
-            ("/work", Some(Place::Workspace)),
+            ("/projects/site", Some(Place::Workspace)),
+            ("/projects", Some(Place::Workspace)),
             (".git", Some(Place::History)),
             ("./.git/", Some(Place::History)),
             ("build", None),
@@ -468,7 +468,7 @@ mod tests {
             ("/tmp", None),
             ("/tmp/x", None),
             ("/etc/x", None),
-            ("/srv/site/build", None),
+            ("/projects/site/build", None),
             ("../other", None),
             ("sub/.git/x", None),
         ] {
@@ -491,7 +491,7 @@ mod tests {
             ("*/..", Some(Place::Here)),
             (".g*", Some(Place::History)),
             ("/[eu]*", Some(Place::Disk)),
-            ("/wor?", Some(Place::Workspace)),
+            ("/project?", Some(Place::Workspace)),
             ("../s*", Some(Place::Workspace)),
             ("$PWD/build/..", Some(Place::Here)),
             ("`pwd`/.git", Some(Place::History)),
