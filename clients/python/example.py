@@ -20,7 +20,10 @@ def main() -> None:
 
     run = client.run("Keep my shopping list")
     while run["state"] == "paused":
+        # Only what this very run waits for: the inbox holds the questions of every run.
         for asked in client.inbox():
+            if asked.get("run") != run["run"]:
+                continue
             question = asked.get("question")
             if question:
                 print("asked:", question["question"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 import urllib.error
 import urllib.request
 import uuid
@@ -26,12 +27,20 @@ class ToolcribError(Exception):
         self.problem = problem
 
 
+def _setting(name: str, example: str) -> str:
+    """A variable that has to be there; the error says how to set it."""
+    value = os.environ.get(name)
+    if not value:
+        raise SystemExit(f"{name} is not set. Type: export {name}={example}")
+    return value
+
+
 class Toolcrib:
     """Talks to one daemon."""
 
     def __init__(self, url: str | None = None, token: str | None = None) -> None:
-        self._url = (url or os.environ["TOOLCRIB_URL"]).rstrip("/")
-        self._token = token or os.environ["TOOLCRIB_TOKEN"]
+        self._url = (url or _setting("TOOLCRIB_URL", "http://127.0.0.1:8717, as `toolcrib serve` prints it")).rstrip("/")
+        self._token = token or _setting("TOOLCRIB_TOKEN", "$(toolcrib token show)")
 
     def tools(self) -> list[ToolRow]:
         """All tools, switched on or not."""
@@ -41,6 +50,17 @@ class Toolcrib:
         """Runs one tool through the door. What came of it is in `status`; a call that did not succeed is an answer, too."""
         body = {"tool": tool, "arguments": arguments}
         return cast(CallDocument, self._json("POST", "/calls", body, outcomes=True))
+
+    def wait(self, call: str, patience_s: float = 600.0) -> CallDocument:
+        """Waits for the end of a call that runs or waits for a person; after `patience_s` it is returned as it is then."""
+        deadline = time.monotonic() + patience_s
+        while True:
+            left_ms = max(0, int((deadline - time.monotonic()) * 1000))
+            found = cast(CallDocument, self._json("GET", f"/calls/{call}?wait_ms={min(left_ms, 30_000)}", outcomes=True))
+            if found["status"] not in ("running", "waiting") or left_ms == 0:
+                return found
+            # A call that waits for a person may be answered at once.
+            time.sleep(min(1.0, left_ms / 1000))
 
     def run(self, text: str) -> RunSnapshot:
         """Lets an agent work until it is done or waits for a person."""

@@ -20,7 +20,9 @@ try {
 
 let run = await client.run("Keep my shopping list");
 while (run.state === "paused") {
+  // Only what this very run waits for: the inbox holds the questions of every run.
   for (const asked of await client.inbox()) {
+    if (asked.run !== run.run) continue;
     if (asked.question) {
       console.log("asked:", asked.question);
       await client.decide(asked, "answer", { text: "Saturday" });

@@ -11,7 +11,7 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{CallId, Clock as _, KillSwitch, SystemClock};
+use toolcrib_core::{CallId, Clock as _, KillSwitch, SystemClock, display_text};
 
 /// File name in the state folder.
 const FILE: &str = "STOP";
@@ -129,6 +129,29 @@ impl KillSwitchFile {
 impl KillSwitch for KillSwitchFile {
     fn is_engaged(&self) -> bool {
         self.is_engaged()
+    }
+
+    fn reason(&self) -> Option<String> {
+        self.read().map(|state| state.sentence())
+    }
+}
+
+/// Characters of the reason in the answer to a stopped call.
+const REASON_CHARS: usize = 200;
+
+impl KillSwitchState {
+    /// Who stopped the tools, why, and how they start again, as one sentence.
+    #[must_use]
+    pub fn sentence(&self) -> String {
+        let line = |text: &str| -> String {
+            display_text::escape_to_line(text).chars().take(REASON_CHARS).collect()
+        };
+        let by = if self.by.is_empty() { "a person".to_owned() } else { line(&self.by) };
+        let why =
+            if self.why.is_empty() { String::new() } else { format!(" ({})", line(&self.why)) };
+        format!(
+            "Every tool was stopped by {by}{why}; a person starts them again with `toolcrib start-tools`."
+        )
     }
 }
 

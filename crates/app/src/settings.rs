@@ -151,6 +151,9 @@ pub enum SetupError {
     /// A folder cannot be used as a root.
     #[error("{0}")]
     Root(String),
+    /// The state folder cannot be used.
+    #[error("{0}")]
+    State(String),
     /// An entry of the network allowlist is invalid.
     #[error("{0}")]
     Net(String),

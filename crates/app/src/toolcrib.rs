@@ -685,7 +685,7 @@ fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     }
     let roots = roots(settings)?;
     let journal = Journal::open(journal_folder(settings, &roots))
-        .map_err(|error| SetupError::Root(error.to_string()))?;
+        .map_err(|error| SetupError::State(error.to_string()))?;
     Ok(Some(Workspace::new(roots, journal)))
 }
 

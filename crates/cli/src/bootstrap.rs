@@ -353,7 +353,7 @@ pub(crate) fn settings(world: &WorkspaceArgs, config: &Config) -> Result<Setting
 fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Settings, Failure> {
     let mut settings = Settings::new(PathBuf::new(), state_folder()?);
     settings.roots.clone_from(&world.root);
-    settings.allow_net.clone_from(&world.allow_net);
+    settings.allow_net = config.allow_net.iter().chain(&world.allow_net).cloned().collect();
     settings.engine.preset = config.effective_preset(world.policy).unwrap_or_default();
     settings.engine.tools = config.tool_settings();
     settings.vault = Some(open_vault()?);

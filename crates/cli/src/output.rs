@@ -48,8 +48,14 @@ impl From<io::Error> for Failure {
 
 impl From<SetupError> for Failure {
     fn from(error: SetupError) -> Self {
-        let flag = if matches!(error, SetupError::Root(_)) { " (--root DIR)" } else { "" };
-        Self::configuration(format!("{error}{flag}"))
+        let remedy = match &error {
+            SetupError::Root(_) => " (--root DIR)",
+            SetupError::State(_) => {
+                "; make the folder writable, or set TOOLCRIB_HOME to a folder that you may write"
+            }
+            _ => "",
+        };
+        Self::configuration(format!("{error}{remedy}"))
     }
 }
 

@@ -7,4 +7,10 @@ pub trait KillSwitch: Send + Sync {
     /// Whether the kill switch is on, so that nothing may run. Return `true` if the state cannot be
     /// read.
     fn is_engaged(&self) -> bool;
+
+    /// Who stopped the tools, why, and how they start again, as one sentence for people and models;
+    /// `None` if that is not known. Asked only about a call that was stopped.
+    fn reason(&self) -> Option<String> {
+        None
+    }
 }

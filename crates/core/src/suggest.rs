@@ -31,8 +31,10 @@ fn closest<'a>(
     }
     let asked = asked.to_lowercase();
     let mut near: Vec<(usize, &str)> = names
-        .map(|name| (strsim::damerau_levenshtein(&asked, name), name))
-        .filter(|(distance, name)| is_close(*distance, &asked, name) || is_like(&asked, name))
+        .map(|name| (name.to_lowercase(), name))
+        .map(|(lower, name)| (strsim::damerau_levenshtein(&asked, &lower), lower, name))
+        .filter(|(distance, lower, _)| is_close(*distance, &asked, lower) || is_like(&asked, lower))
+        .map(|(distance, _, name)| (distance, name))
         .collect();
     near.sort_unstable();
     near.dedup();
@@ -56,6 +58,7 @@ mod tests {
         assert_eq!(similar_names("file", names.into_iter()).len(), 3);
         assert_eq!(likely_typos("file", names.into_iter()), Vec::<&str>::new());
         assert!(similar_names("weather", names.into_iter()).is_empty());
+        assert_eq!(likely_typos("Raed", ["Read", "Bash"].into_iter()), ["Read"]);
         assert!(similar_names(&"x".repeat(1_000_000), names.into_iter()).is_empty());
     }
 }

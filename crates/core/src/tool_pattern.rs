@@ -27,10 +27,37 @@ pub fn matches(item: &str, tool: &ToolIdentity<'_>) -> bool {
         return tool.source == server;
     }
     if item.contains('*') {
-        return glob_matches(item, tool.name);
+        // Other programs put `mcp__` before the name of a server.
+        return glob_matches(item.strip_prefix("mcp__").unwrap_or(item), tool.name);
+    }
+    if is_mcp_spelling(item, tool.name) {
+        return true;
     }
     let is_named = |alias: &String| alias == item || is_action_of(alias, item);
     item == tool.name || item == tool.source || tool.aliases.iter().any(is_named)
+}
+
+/// Whether an item is another spelling of the tool `server__tool` of an MCP server:
+/// `mcp__server__tool` and `mcp__server` (Claude Code), `mcp_server_tool` (VS Code),
+/// `mcp:server.tool`.
+fn is_mcp_spelling(item: &str, name: &str) -> bool {
+    let Some((server, tool)) = name.split_once("__") else { return false };
+    if let Some(rest) = item.strip_prefix("mcp__") {
+        return rest == name || rest == server;
+    }
+    if let Some(rest) = item.strip_prefix("mcp:") {
+        return rest.split_once('.') == Some((server, tool)) || rest == server;
+    }
+    let rest = item.strip_prefix("mcp_").and_then(|rest| rest.strip_prefix(server));
+    rest.and_then(|rest| rest.strip_prefix('_')) == Some(tool)
+}
+
+/// Whether a list item can only mean a tool of an MCP server, so that it matches nothing while the
+/// server is away.
+#[must_use]
+pub fn names_a_server(item: &str) -> bool {
+    let begins = ["server:", "mcp__", "mcp_", "mcp:"];
+    begins.iter().any(|begin| item.starts_with(begin)) || item.contains("__")
 }
 
 /// Whether an alias is an action of this tool: `file_manager.read` of `file_manager`.
@@ -59,6 +86,31 @@ pub fn glob_matches(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{ToolIdentity, glob_matches, matches};
+
+    #[test]
+    fn spellings_of_tools_of_servers_are_read() {
+        let tool = ToolIdentity {
+            name: "git_hub__list_issues",
+            aliases: &[],
+            group: None,
+            source: "git_hub",
+        };
+        for (item, expected) in [
+            ("git_hub__list_issues", true),
+            ("mcp__git_hub__list_issues", true),
+            ("mcp_git_hub_list_issues", true),
+            ("mcp:git_hub.list_issues", true),
+            ("mcp__git_hub", true),
+            ("mcp__git_hub__*", true),
+            ("mcp_git_hub_list", false),
+            ("mcp:git_hub.list", false),
+            ("mcp__other__list_issues", false),
+        ] {
+            assert_eq!(matches(item, &tool), expected, "{item}");
+        }
+        let own = ToolIdentity { name: "read_file", aliases: &[], group: None, source: "builtin" };
+        assert!(!matches("mcp__read_file", &own) && !matches("mcp_read_file", &own));
+    }
 
     #[test]
     fn a_name_with_actions_stands_for_all_of_them() {

@@ -169,6 +169,14 @@ impl EngineInner {
             && !self.kill_switch.as_ref().is_some_and(|brake| brake.is_engaged())
     }
 
+    /// The error message of a call that came while every tool was stopped.
+    pub(crate) fn tools_disabled_message(&self) -> String {
+        match self.kill_switch.as_ref().and_then(|brake| brake.reason()) {
+            Some(reason) => format!("Tools are disabled. {reason} Answer without calling tools."),
+            None => "Tools are disabled. Answer without calling tools.".to_owned(),
+        }
+    }
+
     /// Reads the stored switches, where what is known of them is too old to start a call on.
     pub(crate) async fn refresh_stale_switches(&self) -> Result<(), StoreError> {
         match &self.switch_cache {

@@ -7,12 +7,21 @@ use crate::error::{OpError, Resource};
 /// Near ids in an error.
 const SUGGESTION_LIMIT: usize = 3;
 
-/// The one id that begins like `text`; its prefix (`call_`, `run_`, ...) may be left out.
+/// The beginning of an id as a person typed or copied it: the ellipsis after a shortened id is no
+/// part of it.
+#[must_use]
+pub fn typed_prefix(text: &str) -> String {
+    let text = text.trim();
+    text.trim_end_matches('…').trim_end_matches("...").to_ascii_lowercase()
+}
+
+/// The one id that begins like `text`; its prefix (`call_`, `run_`, ...) may be left out, and an
+/// ellipsis may follow it.
 ///
 /// # Errors
 /// [`OpError::Ambiguous`], or [`OpError::NotFound`] with the nearest ids.
 pub fn resolve<T: Copy + Display>(what: Resource, text: &str, known: &[T]) -> Result<T, OpError> {
-    let begin = text.trim().to_ascii_lowercase();
+    let begin = typed_prefix(text);
     let fits = |id: &T| {
         let id = id.to_string();
         !begin.is_empty() && (id.starts_with(&begin) || without_prefix(&id).starts_with(&begin))
@@ -65,6 +74,8 @@ mod tests {
         assert_eq!(resolve("appr_0193b").unwrap(), KNOWN[2]);
         assert_eq!(resolve("0193B").unwrap(), KNOWN[2]);
         assert_eq!(resolve("appr_0193aa00ff02").unwrap(), KNOWN[1]);
+        assert_eq!(resolve("appr_0193b…").unwrap(), KNOWN[2]);
+        assert_eq!(resolve("appr_0193b...").unwrap(), KNOWN[2]);
         let several = resolve("appr_0193a").unwrap_err();
         assert!(matches!(several, OpError::Ambiguous { ids, .. } if ids.len() == 2));
         assert!(matches!(resolve("").unwrap_err(), OpError::NotFound { .. }));

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, BatchSubscriber, Call, CallId, DecisionRecord, Outcome,
-    OutcomeKind, Progress, Report,
+    OutcomeKind, Progress, Report, Stage,
 };
 use toolcrib_providers::conversation::{CallAnswer, Message};
 
@@ -84,7 +84,8 @@ impl CallEvents {
     pub(super) fn emit_outcome(&self, outcome: &Outcome) {
         if let Some(open) = self.close(|open| open.id == outcome.call) {
             let answer = CallAnswer::from_outcome(outcome);
-            let state = final_state(&answer, self.elapsed_ms());
+            let elapsed = self.elapsed_ms().saturating_sub(waited_for_person_ms(outcome));
+            let state = final_state(&answer, elapsed);
             self.done.lock().unwrap_or_else(PoisonError::into_inner).push((open.index, answer));
             self.say(open, state, Some(Arc::new(outcome.report.clone())));
         }
@@ -179,6 +180,13 @@ impl BatchSubscriber for CallEvents {
             self.emit_outcome(outcome);
         }
     }
+}
+
+/// Milliseconds that a call waited for the decision of a person. They say how long the person
+/// thought, not how long the tool took.
+fn waited_for_person_ms(outcome: &Outcome) -> u64 {
+    let approvals = outcome.report.stages.iter().filter(|record| record.stage == Stage::Approve);
+    approvals.map(|record| record.nanos / 1_000_000).sum()
 }
 
 /// The final state for a result.

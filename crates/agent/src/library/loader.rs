@@ -12,8 +12,9 @@ use super::kit::{self, Kit};
 use super::location::{Folder, Folders, Location, Problem, Scope};
 use super::skill::{self, FILE, Skill};
 use super::suggest::{did_you_mean, quote_name, similar_names};
-use super::tool_lists::{KnownTools, expand_tool_list};
+use super::tool_lists::{KnownTools, UnknownEntry, expand_tool_list};
 use super::{bounded_file, built_in};
+use toolcrib_core::tool_pattern::names_a_server;
 
 /// The library has no item with this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -317,11 +318,26 @@ fn agents(
             .and_then(|text| parse_agent(&path, &text, place))
             .and_then(|agent| check_references(agent, skills, tools));
         match read {
-            Ok(agent) => all.push(agent),
+            Ok((agent, warning)) => {
+                all.push(agent);
+                problems.extend(warning.map(|warning| Problem::new(&path, warning)));
+            }
             Err(fault) => problems.push(Problem::new(path, fault)),
         }
     }
     all
+}
+
+/// What people are told of entries whose server is not there; `None` = there are none.
+fn away_warning(away: &[UnknownEntry]) -> Option<String> {
+    let names: Vec<String> =
+        away.iter().map(|unknown| format!("\"{}\"", quote_name(&unknown.entry))).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "tools: {} matches no tool now: its MCP server is gone, off, or was never connected (`toolcrib mcp list`); the agent works without it",
+            names.join(", ")
+        )
+    })
 }
 
 fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String> {
@@ -335,15 +351,24 @@ fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String
     agent::read(&stem, text, if toml { FileFormat::Toml } else { FileFormat::Markdown }, place)
 }
 
-/// Checks that the tools and skills of an agent exist.
+/// Checks that the tools and skills of an agent exist. A server that is away takes its tools with
+/// it, not the agent: that is a warning, which the second value is.
 fn check_references(
     agent: Agent,
     skills: &[Skill],
     tools: &KnownTools<'_>,
-) -> Result<Agent, String> {
-    if let Some(complaint) = expand_tool_list(agent.tools.as_deref(), tools.names).complaint() {
+) -> Result<(Agent, Option<String>), String> {
+    let mut expansion = expand_tool_list(agent.tools.as_deref(), tools.names);
+    let (away, unknown): (Vec<_>, Vec<_>) = expansion.unknown.into_iter().partition(|unknown| {
+        // Nearly the name of a server that is there: a slip of the pen.
+        let is_slip = unknown.entry.starts_with("server:") && !unknown.near.is_empty();
+        names_a_server(&unknown.entry) && !is_slip
+    });
+    expansion.unknown = unknown;
+    if let Some(complaint) = expansion.complaint() {
         return Err(complaint);
     }
+    let warning = away_warning(&away);
     for wanted in &agent.skills {
         if !skills.iter().any(|skill| skill.name == *wanted) {
             let near = similar_names(wanted, skills.iter().map(|skill| skill.name.as_str()));
@@ -351,7 +376,7 @@ fn check_references(
             return Err(format!("skills: unknown skill \"{}\"{near}", quote_name(wanted)));
         }
     }
-    Ok(agent)
+    Ok((agent, warning))
 }
 
 fn skills(folders: &[Folder], problems: &mut Vec<Problem>) -> Vec<Skill> {

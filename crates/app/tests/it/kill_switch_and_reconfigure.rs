@@ -88,6 +88,10 @@ async fn the_file_stops_every_process_of_its_state_folder_at_its_next_call() {
         let (kind, words) = read(toolcrib).await;
         assert_eq!(kind, OutcomeKind::Denied);
         assert!(words.starts_with("tools_disabled: Tools are disabled."), "{words}");
+        assert!(
+            words.contains("stopped by ann;") && words.contains("toolcrib start-tools"),
+            "{words}"
+        );
     }
     assert!(other.kill_switch().release().unwrap());
     assert_eq!(read(&one).await.0, OutcomeKind::Succeeded);

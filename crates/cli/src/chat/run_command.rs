@@ -1,5 +1,6 @@
 //! What the commands do. Their words are for a terminal and a pipe alike, and safe to be shown.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -64,7 +65,10 @@ impl Chat {
 
     /// Commands and skills.
     pub(super) fn names(&self) -> Vec<String> {
-        COMMANDS.iter().map(|(name, ..)| (*name).to_owned()).chain(self.skills()).collect()
+        // A skill may have the name of a command, which then is the command.
+        let commands = COMMANDS.iter().map(|(name, ..)| (*name).to_owned());
+        let names: BTreeSet<String> = commands.chain(self.skills()).collect();
+        names.into_iter().collect()
     }
 
     /// What stands above the first prompt.

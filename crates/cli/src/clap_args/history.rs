@@ -19,6 +19,7 @@ Exit codes: 0 also when nothing fits, 2 usage, 4 there is no such tool, agent, c
 pub(super) const EXPLAIN_HELP: &str = "\
 Examples:
   toolcrib explain call_019d2f3c
+  toolcrib explain run_019d2f3c          # its calls, and how it goes on
   toolcrib explain call_019d2f3c --json | jq .outcome.result
 
 The id may be cut as long as no other call begins like it.
@@ -73,7 +74,7 @@ pub(crate) struct History {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The call; `toolcrib history` shows them. Its id may be cut.
+    /// The call (`call_…`) or the run (`run_…`); `toolcrib history` shows them. Its id may be cut.
     pub(crate) call: String,
 }
 

@@ -4,6 +4,7 @@ mod approve;
 mod artifact;
 mod audit;
 mod backup;
+pub(crate) mod command_groups;
 mod config;
 mod conversation;
 mod daemon;
@@ -12,6 +13,7 @@ mod deprecated;
 mod doctor;
 mod grant;
 mod history;
+mod init;
 mod kill_switch;
 mod log_options;
 mod mcp;
@@ -23,15 +25,18 @@ mod secret;
 mod serve;
 mod service;
 mod switches;
+pub(crate) mod tool_arguments;
 mod tool_search;
 mod tool_why;
 mod userland;
+mod variable_error;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, FromArgMatches as _, Parser, Subcommand};
 use toolcrib_app::Preset;
 use toolcrib_app::core::{CallId, ConversationId};
 use toolcrib_app::net::AddressPolicy;
@@ -56,6 +61,7 @@ pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
+pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
 pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
@@ -127,6 +133,8 @@ Without a decision it asks at the terminal. Exit codes are those of `toolcrib ru
 
 const CALL_HELP: &str = "\
 Examples:
+  toolcrib tool call read_file path=notes.md
+  toolcrib tool call search_files query=milk paths:='[\"notes\"]'
   toolcrib tool call read_file --args '{\"path\": \"notes.md\"}'
   toolcrib tool call write_file --args - < arguments.json
 
@@ -146,7 +154,7 @@ general-assistant`.";
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
     after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
-6 approval needed or expired, 7 budget exceeded, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
+6 approval needed or expired, 7 budget exceeded, 8 no daemon runs or it cannot be reached, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
 )]
 pub(crate) struct Cli {
     /// Print for machines: one JSON document, or JSON lines, instead of text.
@@ -169,15 +177,34 @@ impl Cli {
         match args.get(1..3) {
             Some([one, two]) if one == "sandbox" && two == "exec" => {
                 let exec = SandboxExec::parse_fast_path(args.get(3..).unwrap_or_default());
-                exec.unwrap_or_else(|| Self::parse_from(&args))
+                exec.unwrap_or_else(|| Self::parse_all(&args))
             }
-            _ => Self::parse_from(&args),
+            _ => Self::parse_all(&args),
         }
+    }
+
+    /// Parses with the grouped help; a wrong command line ends the process with exit code 2.
+    fn parse_all(args: &[OsString]) -> Self {
+        let mut command = command_groups::command();
+        let parsed = command.try_get_matches_from_mut(args).and_then(|mut found| {
+            Self::from_arg_matches_mut(&mut found).map_err(|error| error.format(&mut command))
+        });
+        parsed.unwrap_or_else(|error| {
+            if let Some(message) = variable_error::describe(&command, args, &error) {
+                let failure = output::Failure::configuration(message);
+                output::print_failure(&failure, args.iter().any(|arg| arg == "--json"));
+                std::process::exit(i32::from(failure.code));
+            }
+            error.exit()
+        })
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Choose the model that answers, try it, and write that into the configuration.
+    #[command(after_help = init::INIT_HELP)]
+    Init(Init),
     /// Give a model a task and its tools, and run until the answer is there.
     #[command(after_help = RUN_HELP)]
     Run(Run),
@@ -276,7 +303,7 @@ pub(crate) enum Command {
     Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.
     #[command(
-        after_help = "Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way."
+        after_help = "More than one change is shown first, and undone after a yes.\n\nExit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way; 2 several changes without a terminal and without --yes; 5 the answer was no."
     )]
     Undo(Undo),
     /// Look at conversations, and delete them.
@@ -285,8 +312,8 @@ pub(crate) enum Command {
     /// Look back at calls, the newest first.
     #[command(after_help = history::HISTORY_HELP)]
     History(History),
-    /// Explain one call: who asked, who decided, what every stage said, how it ended, and what to
-    /// do now.
+    /// Explain one call or one run: who asked, who decided, what every stage said, how it ended, and
+    /// what to do now.
     #[command(after_help = history::EXPLAIN_HELP)]
     Explain(Explain),
     /// Show how the calls of each tool went: success, times, the last error.
@@ -324,9 +351,13 @@ pub(crate) enum Command {
         shell: clap_complete::Shell,
     },
     /// Print the manual page, or write one page per command into a folder.
+    #[command(after_help = "Examples:\n  toolcrib man\n  toolcrib man ./man")]
     Man {
-        /// Folder for the pages.
-        #[arg(long)]
+        /// Folder for the pages. Default: print the page of `toolcrib` itself.
+        #[arg(value_name = "FOLDER", conflicts_with = "dir")]
+        folder: Option<PathBuf>,
+        /// The same as FOLDER.
+        #[arg(long, hide = true)]
         dir: Option<PathBuf>,
     },
 }
@@ -339,7 +370,7 @@ pub(crate) struct WorkspaceArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,
     /// What runs without asking: auto, ask-risky (default), ask-all or locked.
-    #[arg(long, value_name = "PRESET", env = "TOOLCRIB_POLICY")]
+    #[arg(long, value_name = "PRESET", value_parser = preset_parser(), hide_possible_values = true, env = "TOOLCRIB_POLICY")]
     pub(crate) policy: Option<Preset>,
     /// Target that HTTP tools may reach although it is not public: HOST:PORT, ADDRESS:PORT or
     /// NETWORK/BITS; may be repeated.
@@ -390,6 +421,11 @@ pub(crate) struct ModelArgs {
     /// Money by estimate, in US dollars, where the price of the model is known (default: no limit).
     #[arg(long, value_name = "USD", value_parser = duration_and_money::parse_micro_usd)]
     pub(crate) max_cost: Option<u64>,
+}
+
+/// The presets by name, so that shells complete them and a wrong one is answered with the list.
+fn preset_parser() -> impl TypedValueParser<Value = Preset> {
+    PossibleValuesParser::new(Preset::ALL.map(Preset::as_str)).try_map(|name| name.parse())
 }
 
 /// Checked here, so that a slip of the pen is a usage error wherever a target is taken.
@@ -543,7 +579,7 @@ pub(crate) struct LibraryArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolNew {
-    /// Its name: letters, digits, `_` and `-`.
+    /// Its name: letters, digits and `_`.
     pub(crate) name: String,
     /// Folder of tools to put it into. Default: the one in the configuration folder, whose tools
     /// are there everywhere.
@@ -652,7 +688,11 @@ pub(crate) struct ToolCall {
     /// The tool; left out with --lines.
     #[arg(required_unless_present = "lines")]
     pub(crate) name: Option<String>,
-    /// Its arguments as JSON; `-` reads them from standard input. Default: none.
+    /// Its arguments: KEY=VALUE for a text (a number or a choice, too, where the tool wants one),
+    /// KEY:=JSON for a list or an object.
+    #[arg(value_name = "KEY=VALUE", value_parser = tool_arguments::parse_pair, conflicts_with_all = ["args", "lines"])]
+    pub(crate) pairs: Vec<(String, serde_json::Value)>,
+    /// Its arguments as one JSON object; `-` reads them from standard input. Default: none.
     #[arg(long, default_value = "", hide_default_value = true, allow_hyphen_values = true)]
     pub(crate) args: String,
     #[command(flatten)]
@@ -756,6 +796,9 @@ pub(crate) struct Undo {
     /// Undo even what was changed again since.
     #[arg(long)]
     pub(crate) force: bool,
+    /// Do not ask before more than one change is undone; needed where no terminal is.
+    #[arg(long)]
+    pub(crate) yes: bool,
     /// Folder of the workspace. Default: the current folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) root: Vec<PathBuf>,

@@ -6,12 +6,12 @@ use std::path::Path;
 use clap::CommandFactory as _;
 use clap_complete::Shell;
 
-use crate::clap_args::Cli;
+use crate::clap_args::{Cli, command_groups};
 use crate::output::{self, Failure};
 
 pub(crate) fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "toolcrib", &mut script);
+    clap_complete::generate(shell, &mut command_groups::command(), "toolcrib", &mut script);
     output::print_raw(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }

@@ -4,11 +4,12 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::audit::decision_name;
 use toolcrib_app::core::{
-    AuditRow, CallRow, Clock as _, Decision, ErrorType, Outcome, OutcomeKind, SystemClock,
+    AuditRow, CallRow, Clock as _, Decision, Outcome, OutcomeKind, SystemClock,
 };
 use toolcrib_ops::calls::{self, AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest};
 
 use super::approve::{ResumeTarget, may_run};
+use super::explain_run;
 use super::lookup;
 use super::policy_advice;
 use crate::clap_args::Explain;
@@ -44,6 +45,9 @@ enum CallPhase {
 pub(crate) fn run(command: &Explain, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;
+        if command.call.trim().starts_with(explain_run::RUN_PREFIX) {
+            return explain_run::run(&stores, &command.call, json).await;
+        }
         let details = load_details(&stores, &command.call).await?;
         if json {
             output::print_json(&details.to_json(), true)?;
@@ -132,23 +136,7 @@ impl CallDetails {
         if !matches!(kind, OutcomeKind::Denied | OutcomeKind::Expired | OutcomeKind::Failed) {
             return None;
         }
-        let outcome = self.outcome()?;
-        let error = outcome.error_type()?;
-        let tool = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
-        let operation = outcome.report.operation.as_deref().unwrap_or(tool);
-        let ruling = outcome.report.ruling.as_ref().filter(|_| {
-            matches!(
-                error,
-                ErrorType::PolicyDenied
-                    | ErrorType::PermissionDenied
-                    | ErrorType::ApprovalDenied
-                    | ErrorType::ApprovalExpired
-            )
-        });
-        match ruling {
-            Some(ruling) => policy_advice::ruling_advice(ruling, tool, operation),
-            None => policy_advice::error_advice(error, tool),
-        }
+        policy_advice::outcome_advice(self.outcome()?)
     }
 
     /// A person decided, and nothing came of it yet.

@@ -13,7 +13,7 @@ const DISPLAY_LIMIT: usize = 12;
 const HASH_DIGITS: usize = 12;
 
 /// Every call that this grant answers for, in one sentence.
-pub(super) fn grant_text(grant: &Grant) -> String {
+pub(crate) fn grant_text(grant: &Grant) -> String {
     let line = |text: &str| terminal::escape_to_line(text);
     let mut words = format!("every call of {}", line(&grant.operation));
     let args: Vec<String> = grant

@@ -10,6 +10,15 @@ use crate::clap_args::StopTools;
 use crate::output::{self, Failure};
 use crate::{bootstrap, os_user};
 
+/// Says that every tool is stopped, by whom and why, where a list would look as if all were well.
+pub(super) fn warn_if_engaged(json: bool) -> Result<(), Failure> {
+    let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
+    if let Some(state) = file.read() {
+        output::warn(&state.sentence(), json);
+    }
+    Ok(())
+}
+
 /// Stops every tool. The file comes first: it needs nothing that could be broken.
 pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);

@@ -17,9 +17,11 @@ mod doctor;
 mod dry_run;
 mod exec;
 mod explain;
+mod explain_run;
 mod grant;
-mod grant_preview;
+pub(crate) mod grant_preview;
 mod history;
+mod init;
 mod kill_switch;
 mod kit;
 mod library_snapshot;
@@ -63,6 +65,7 @@ use crate::output::{self, Failure};
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let json = cli.json;
     match cli.command {
+        Command::Init(command) => init::run(&command, json),
         Command::Run(command) => run::run(&command, json),
         Command::Serve(command) => serve::run(&command, json),
         Command::Status => daemon::status(json),
@@ -138,7 +141,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Restore(command) => backup::restore(&command, json),
         Command::Errors => errors(json),
         Command::Completions { shell } => completions_and_man::completions(shell),
-        Command::Man { dir } => completions_and_man::man(dir.as_deref()),
+        Command::Man { folder, dir } => completions_and_man::man(folder.or(dir).as_deref()),
     }
 }
 

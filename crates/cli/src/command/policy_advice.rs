@@ -1,7 +1,7 @@
 //! What policy said of a call, in words for people, and what they can do about it.
 
 use toolcrib_app::Preset;
-use toolcrib_app::core::{Decider, ErrorType, Ruling, Verdict};
+use toolcrib_app::core::{Decider, ErrorType, Outcome, Ruling, Verdict};
 
 /// Which part of policy, in one word.
 pub(super) fn decider_word(by: Decider) -> &'static str {
@@ -19,6 +19,42 @@ pub(super) fn decider_word(by: Decider) -> &'static str {
 /// A ruling in one line: `deny, by a rule: …`.
 pub(super) fn ruling_line(ruling: &Ruling) -> String {
     format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
+}
+
+/// What to do about a call that did not run, or that was refused as it ran; `None` = nothing can be
+/// said.
+pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
+    let error = outcome.result.as_ref().err()?;
+    let tool = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
+    let operation = outcome.report.operation.as_deref().unwrap_or(tool);
+    if let Some(target) = refused_target(&error.message) {
+        return Some(format!(
+            "If that address is yours to open: `--allow-net {target}`, or `toolcrib config set allow_net '[\"{target}\"]'` for always."
+        ));
+    }
+    let ruling = outcome.report.ruling.as_ref().filter(|ruling| {
+        let is_decided = matches!(
+            error.error_type,
+            ErrorType::PolicyDenied
+                | ErrorType::PermissionDenied
+                | ErrorType::ApprovalDenied
+                | ErrorType::ApprovalExpired
+        );
+        is_decided && ruling.verdict != Verdict::Allow
+    });
+    match ruling {
+        Some(ruling) => ruling_advice(ruling, tool, operation),
+        None => error_advice(error.error_type, tool),
+    }
+}
+
+/// `ADDRESS:PORT` of a message of the network policy about an address that the owner may open.
+fn refused_target(message: &str) -> Option<&str> {
+    let (before, rule) = message.split_once(" refused by address.")?;
+    let is_openable = ["private", "loopback", "cgnat", "unique_local", "link_local"]
+        .iter()
+        .any(|name| rule.starts_with(name));
+    is_openable.then(|| before.rsplit(' ').next()).flatten()
 }
 
 /// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or

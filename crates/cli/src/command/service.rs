@@ -53,6 +53,7 @@ fn install(manager: ServiceManager, command: &ServiceInstall, json: bool) -> Res
             path.display()
         )));
     }
+    manager.check_reachable()?;
     let unwritable = |error: std::io::Error| Failure::run(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(unwritable)?;

@@ -9,12 +9,13 @@ use toolcrib_app::core::{
 use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_ops::tools;
 
-use super::{dry_run, remote};
-use crate::clap_args::{ToolCall, ToolList, WorkspaceArgs};
+use super::{dry_run, kill_switch, policy_advice, remote};
+use crate::clap_args::{ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
 use crate::{bootstrap, jsonl, stage_trace, terminal};
 
 pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
+    kill_switch::warn_if_engaged(json)?;
     let toolcrib = bootstrap::block_on(bootstrap::inspect_as_agent(&command.workspace_args, json))?;
     if command.all {
         return list_all(&toolcrib, json);
@@ -212,6 +213,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
     let name = command.name.as_deref().unwrap_or_default();
     let args = match command.args.as_str() {
+        _ if !command.pairs.is_empty() => tool_arguments::to_json(&command.pairs)?,
         "-" => String::from_utf8(output::read_stdin()?).map_err(|error| {
             Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error()))
         })?,
@@ -330,7 +332,12 @@ fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     if let Some(end) = &outcome.unrecorded {
         print_result(&end.result)?;
     }
-    print_result(&outcome.result)
+    print_result(&outcome.result)?;
+    // What the call itself says is for models; a person is told what can be changed.
+    if let Some(advice) = policy_advice::outcome_advice(outcome) {
+        output::eprint_line(&format!("toolcrib: {advice}"));
+    }
+    Ok(())
 }
 
 fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> {
@@ -350,7 +357,8 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
             }
         }
         Err(error) => {
-            output::eprint_line(&format!("toolcrib: {} ({})", error.message, error.error_type));
+            let message = message_for_person(&error.message);
+            output::eprint_line(&format!("toolcrib: {message} ({})", error.error_type));
             // Those words are for models.
             if error.error_type == ErrorType::ToolNotFound {
                 output::eprint_line("toolcrib: `toolcrib tool list` shows what there is");
@@ -358,6 +366,26 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
         }
     }
     Ok(())
+}
+
+/// Sentences of error messages that tell a model what to do next. A person who called the tool by
+/// hand does not need them.
+const MODEL_SENTENCES: [&str; 7] = [
+    "Use only the tools that were declared to you.",
+    "Do not call it again; use the tools that were declared to you.",
+    "Do not call it again until then.",
+    "Do not retry it; say what you would have done.",
+    "Correct this and call the tool again.",
+    "Answer without calling tools.",
+    "Use a public address, or ask the person to allow this one.",
+];
+
+/// The message of an error without what it tells a model.
+fn message_for_person(message: &str) -> String {
+    let plain = MODEL_SENTENCES.iter().fold(message.to_owned(), |text, sentence| {
+        text.replace(&format!(" {sentence}"), "").replace(sentence, "")
+    });
+    plain.trim_end().to_owned()
 }
 
 /// `{outcome, error_type?, result}` and what else is known: the form of `--json` and of `--lines`.

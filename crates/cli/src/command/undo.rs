@@ -3,6 +3,7 @@
 //! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way. Places in the list
 //! are what `undo COUNT` counts.
 
+use std::io::{self, IsTerminal as _};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
@@ -10,6 +11,7 @@ use serde_json::json;
 use crate::bootstrap;
 use crate::clap_args::{Undo, WorkspaceArgs};
 use crate::output::{self, Failure};
+use crate::terminal;
 
 pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
     let world = WorkspaceArgs { root: command.root.clone(), ..WorkspaceArgs::default() };
@@ -35,6 +37,16 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
             output::warn("there is nothing to undo", false);
         }
         return Ok(0);
+    }
+    if command.count > 1 && !command.yes {
+        let changes = toolcrib.changes().map_err(|error| failed(&error))?;
+        let meant = changes.len().min(usize::from(command.count));
+        let lines: Vec<String> =
+            changes.iter().take(meant).map(|change| secrets.mask(change.summary.clone())).collect();
+        if !is_confirmed(&lines)? {
+            let message = "nothing was undone".to_owned();
+            return Err(Failure { code: 5, message });
+        }
     }
     let report =
         toolcrib.undo(usize::from(command.count), command.force).map_err(|error| failed(&error))?;
@@ -68,6 +80,28 @@ pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
         ))),
         None => Ok(0),
     }
+}
+
+/// Shows several changes and asks whether to undo them all. One or none needs no question.
+///
+/// # Errors
+/// Exit code 2 where no person can be asked.
+fn is_confirmed(changes: &[String]) -> Result<bool, Failure> {
+    let count = changes.len();
+    if count < 2 {
+        return Ok(true);
+    }
+    output::eprint_line(&format!("toolcrib: these {count} changes would be undone, newest first:"));
+    for (place, summary) in (1..).zip(changes) {
+        output::eprint_line(&format!("{place:>5}  {}", terminal::escape_to_line(summary)));
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::usage("nothing was undone: --yes undoes several changes unasked"));
+    }
+    output::eprint_prompt(&format!("Undo these {count} changes? [y/N] "));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 /// How long ago a moment in milliseconds since 1970 was, in the largest unit that fits.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
+use toolcrib_app::net::AddressPolicy;
 use toolcrib_app::providers::quirks::Quirks;
 
 use crate::config::duration_and_money;
@@ -31,6 +32,12 @@ pub(super) fn duration<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Duratio
 pub(super) fn micro_usd<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     let what = "an amount such as \"$0.50\" or 0.5 (USD)";
     d.deserialize_any(TextVisitor { what, read: duration_and_money::parse_micro_usd }).map(Some)
+}
+
+/// Targets of HTTP tools that are not public, as `--allow-net` takes them.
+pub(super) fn net_targets<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
+    let targets = Vec::<String>::deserialize(d)?;
+    AddressPolicy::with_allowed(&targets).map(|_| targets).map_err(Error::custom)
 }
 
 /// Quirks by name, all of which exist and have a value that fits.

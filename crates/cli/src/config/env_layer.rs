@@ -103,6 +103,6 @@ pub(super) fn check(key: &KeyPath, value: &Value) -> Result<(), String> {
     for part in key.0.iter().rev() {
         whole = Value::Table([(part.clone(), whole)].into_iter().collect());
     }
-    let read = whole.try_into::<Config>().map(|_| ());
-    read.map_err(|error| plain_message(error.message()))
+    let read = serde_path_to_error::deserialize::<_, Config>(whole).map(|_| ());
+    read.map_err(|error| plain_message(error.inner().message()))
 }

@@ -152,8 +152,21 @@ fn parse_source(layer: Layer, path: &Path, text: &str) -> Result<Source, Failure
         let place = line_location(path, text, start);
         Failure::configuration(format!("{place}: {}", plain_message(error.message())))
     };
-    toml::from_str::<Config>(text).map_err(|error| wrong(&error))?;
+    let parsed = toml::Deserializer::parse(text).map_err(|error| wrong(&error))?;
+    serde_path_to_error::deserialize::<_, Config>(parsed).map_err(|error| {
+        let Failure { code, message } = wrong(error.inner());
+        Failure { code, message: in_key(message, &error.path().to_string()) }
+    })?;
     Source::from_text(layer, path, text).map_err(|error| wrong(&error))
+}
+
+/// The message of a value of the wrong type, with its key: the line may hold several. Other
+/// messages name what is wrong themselves.
+fn in_key(message: String, key: &str) -> String {
+    match message.split_once(": expected ") {
+        Some((place, what)) => format!("{place}: `{key}`: expected {what}"),
+        None => message,
+    }
 }
 
 /// Reads the text of a person's file as if there were no other.
@@ -182,6 +195,10 @@ pub(crate) fn parse_project(path: &Path, text: &str, own: &Config) -> Result<(),
 
 /// The parser's words without the values in them, and with the name that was probably meant.
 pub(super) fn plain_message(said: &str) -> String {
+    // What serde says of a choice that is no text.
+    if said == "wanted string or table" {
+        return "expected a text in quotes".to_owned();
+    }
     for (begin, what) in [("unknown field ", "key"), ("unknown variant ", "word")] {
         if let Some(names) = said.strip_prefix(begin) {
             return unknown_name(what, names);
@@ -193,7 +210,27 @@ pub(super) fn plain_message(said: &str) -> String {
     // The value stands between its kind and the last "expected".
     let kind = wrong.split(['"', '`', ',']).next().unwrap_or_default().trim();
     let expected = wrong.rsplit_once(", expected ").map_or("another value", |(_, what)| what);
-    format!("expected {expected}, got {kind}")
+    format!("expected {}, got {}", words_of_type(expected), words_of_type(kind))
+}
+
+/// The name of a type of Rust in the words of a file.
+fn words_of_type(name: &str) -> &str {
+    match name {
+        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
+        "f32" | "f64" => "a number",
+        "a sequence" => "a list such as [\"one\", \"two\"]",
+        "a boolean" => "true or false",
+        "a string" => "a text in quotes",
+        "socket address" => "an address and a port such as \"127.0.0.1:8717\"",
+        "string" => "text",
+        "integer" => "a whole number",
+        "floating point" => "a number",
+        "boolean" => "true or false",
+        "sequence" => "a list",
+        "map" => "a table",
+        name if name.starts_with("struct ") || name == "a map" => "a table of keys",
+        name => name,
+    }
 }
 
 /// "`wrong`, expected one of `a`, `b`" in words for people.

@@ -53,5 +53,6 @@ pub(crate) use loader::{
 pub(crate) use model_chain::{ModelChain, ModelChoice, ModelFlags, resolve_model_chain};
 pub(crate) use on_ask::OnAsk;
 pub(crate) use provider_key::{key_warnings, known_keys};
+pub(crate) use providers::list_providers;
 pub(crate) use schema::Config;
 pub(crate) use server::{DEFAULT_LISTEN, ServerSection};

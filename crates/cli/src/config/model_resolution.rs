@@ -12,11 +12,10 @@ use crate::config::providers::{ProviderEntry, list_providers};
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What is said when there is nothing to ask: three ways to something.
+/// What is said when there is nothing to ask: the command that changes that, and the ways around it.
 const NO_MODEL_HELP: &str = "\
-no model is set up. Set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY) and name a model: --model anthropic/MODEL
-or use a server on this machine: --provider ollama --model MODEL
-or try it without any model, with a script: --model scripted:FILE";
+no model is set up. Type: toolcrib init
+It finds a key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY) or Ollama on this machine; `--model PROVIDER/MODEL` names one, and `--model scripted:FILE` replays a file.";
 
 /// What is named.
 #[derive(Debug)]

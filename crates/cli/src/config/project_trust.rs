@@ -33,6 +33,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["server", ..] => Some(
                 "where a daemon listens and whom it answers is the person's; put it into your own file",
             ),
+            ["allow_net"] => Some(
+                "which addresses of your network tools may reach is the person's; put it into your own file",
+            ),
             ["sandbox" | "shell", ..] => {
                 Some("what programs may touch is the person's; put it into your own file")
             }

@@ -53,6 +53,10 @@ pub(crate) struct Config {
     pub(crate) on_ask: Option<OnAsk>,
     /// What runs without asking.
     pub(crate) policy: Option<Preset>,
+    /// Targets that HTTP tools may reach although they are not public, beside those of
+    /// `--allow-net`.
+    #[serde(deserialize_with = "deserialize::net_targets")]
+    pub(crate) allow_net: Vec<String>,
     /// What the host grants, asks about and refuses.
     pub(super) permissions: PermissionsSection,
     /// Programs that are asked before calls, or told of them.

@@ -154,7 +154,7 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
         ("[model]\ndefalt = \"a/b\"", "2: unknown key `defalt`, did you mean `default`?"),
         ("\n[modle]", "2: unknown key `modle`, did you mean `model`?"),
         ("[model]\nzzzzzz = 1", "2: unknown key `zzzzzz`; known are default, fallback, stream"),
-        ("[model]\nstream = \"yes\"", "2: expected a boolean, got string"),
+        ("[model]\nstream = \"yes\"", "2: `model.stream`: expected true or false, got text"),
         (
             "[limits]\ntime = \"soon\"",
             "2: `soon` is no duration; write 90s, 5m or 1h, at most a year",
@@ -181,7 +181,7 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
         ),
         (
             "[providers.anthropic]\nkey = [5]",
-            "2: expected a text, a number, true or false, or { secret = \"NAME\" }, got sequence",
+            "2: `providers.anthropic.key`: expected a text, a number, true or false, or { secret = \"NAME\" }, got a list",
         ),
         (
             "[providers.\"My Server\"]\nkind = \"ollama\"",
@@ -198,7 +198,7 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
         ("[models.\"a*\"]\ninput_price = 1", "1: `input_price` and `output_price` go together"),
         (
             "[tools.a.config]\nb = [1]",
-            "2: expected a text, a number, true or false, or { secret = \"NAME\" }, got sequence",
+            "2: `tools.a.config.b`: expected a text, a number, true or false, or { secret = \"NAME\" }, got a list",
         ),
     ];
     for (text, message) in cases {
@@ -310,10 +310,9 @@ type Case = (
 fn what_stands_in_the_way_of_a_model_is_said() {
     let two = "[providers.ollama]\n[providers.local]\nkind = \"openai-compatible\"";
     let nothing = "\
-no model is set up. Set a key (OPENAI_API_KEY, ANTHROPIC_API_KEY, GEMINI_API_KEY or DEEPSEEK_API_KEY) and name a model: --model anthropic/MODEL
-or use a server on this machine: --provider ollama --model MODEL
-or try it without any model, with a script: --model scripted:FILE";
-    assert_eq!(nothing.lines().count(), 3);
+no model is set up. Type: toolcrib init
+It finds a key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY) or Ollama on this machine; `--model PROVIDER/MODEL` names one, and `--model scripted:FILE` replays a file.";
+    assert_eq!(nothing.lines().count(), 2);
     let cases: [Case; 17] = [
         (&[], "", &[], 3, nothing),
         (&["--model", "gpt-x"], "", &[], 3, nothing),

@@ -8,7 +8,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use toolcrib_app::runner::DeferApproval;
 use toolcrib_app::sandbox::release_code_pages;
-use toolcrib_app::store::ExclusiveLock;
+use toolcrib_app::store::{ExclusiveLock, OpenError};
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings, Listen, StartError};
 
@@ -87,7 +87,13 @@ fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
         return Ok(None);
     }
     let lock = ExclusiveLock::acquire(&bootstrap::database_path()?);
-    lock.map(Some).map_err(|error| Failure::run(format!("{error}; `toolcrib status` asks it")))
+    lock.map(Some).map_err(|error| {
+        let remedy = match error {
+            OpenError::InUse { .. } => "; `toolcrib status` asks it",
+            _ => "; if it is on a read-only disk, set TOOLCRIB_HOME to a folder that you may write",
+        };
+        Failure::run(format!("{error}{remedy}"))
+    })
 }
 
 /// Settings of the tools and their policy, for a daemon: questions wait in the inbox without a time

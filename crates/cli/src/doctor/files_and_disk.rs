@@ -5,6 +5,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::StatVfsMountFlags;
+
 use super::Finding;
 use crate::bootstrap;
 use crate::output::Failure;
@@ -22,6 +24,8 @@ pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
     let mut found = Vec::new();
     if !state.exists() {
         found.push(missing(&state, fix));
+    } else if let Some(unwritable) = unwritable(&state) {
+        found.push(unwritable);
     }
     let config = bootstrap::config_folder();
     // The configuration may be read by others, as long as no other user writes it: the keys in it
@@ -55,6 +59,12 @@ fn private_paths(state: &Path) -> Vec<PathBuf> {
 
 fn missing(state: &Path, fix: bool) -> Finding {
     let shown = state.display();
+    // The folder that it is going to be made in.
+    if let Some(above) = state.ancestors().find(|path| path.exists())
+        && let Some(unwritable) = unwritable(above)
+    {
+        return unwritable;
+    }
     if !fix {
         return Finding::ok(
             NAME,
@@ -63,9 +73,25 @@ fn missing(state: &Path, fix: bool) -> Finding {
     }
     match DirBuilder::new().recursive(true).mode(0o700).create(state) {
         Ok(()) => Finding::fixed(NAME, format!("{shown} was made")),
-        Err(error) => Finding::fail(NAME, format!("{shown} cannot be made: {error}"))
-            .with_fix("set TOOLCRIB_HOME to a folder that you may write"),
+        Err(error) => {
+            Finding::fail(NAME, format!("{shown} cannot be made: {error}")).with_fix(WRITABLE_HOME)
+        }
     }
+}
+
+/// What to do where the state folder cannot be written.
+const WRITABLE_HOME: &str =
+    "make it writable, or set TOOLCRIB_HOME to a folder that you may write; no data is lost";
+
+/// A folder on a read-only file system, or of which this user has no right to change anything.
+fn unwritable(folder: &Path) -> Option<Finding> {
+    let why = match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
+        Err(error) => error.to_string(),
+        Ok(()) if holds_no_files(folder) => "its file system takes no files".to_owned(),
+        Ok(()) => return None,
+    };
+    let words = format!("{} cannot be written: {why}", folder.display());
+    Some(Finding::fail(NAME, words).with_fix(WRITABLE_HOME))
 }
 
 /// What is wrong with a file's owner or mode.
@@ -110,6 +136,13 @@ fn restrict_mode(path: &Path, metadata: &Metadata, wanted: u32, words: &str) -> 
     }
 }
 
+/// A file system that is read-only, or without blocks for files, such as sysfs: root's right to
+/// write says nothing there.
+fn holds_no_files(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder)
+        .is_ok_and(|found| found.f_blocks == 0 || found.f_flag.contains(StatVfsMountFlags::RDONLY))
+}
+
 /// Room on the disk of the state.
 fn disk_space(state: &Path) -> Finding {
     let there = state.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
@@ -117,6 +150,10 @@ fn disk_space(state: &Path) -> Finding {
         Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
         Err(error) => return Finding::warn(DISK, format!("its room is not known: {error}")),
     };
+    if holds_no_files(there) {
+        let words = format!("{} is on a file system that cannot be written", state.display());
+        return Finding::fail(DISK, words).with_fix(WRITABLE_HOME);
+    }
     let words = format!("{} MB are free where {} is", free / 1_000_000, state.display());
     match free {
         0..DISK_FAIL_BYTES => Finding::fail(DISK, words)

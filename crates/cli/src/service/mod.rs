@@ -55,6 +55,17 @@ impl ServiceManager {
         }
     }
 
+    /// Whether what starts services can be talked with; launchd always runs.
+    ///
+    /// # Errors
+    /// Why not, and what to do.
+    pub(crate) fn check_reachable(self) -> Result<(), Failure> {
+        match self {
+            Self::Systemd => systemd::check_reachable(),
+            Self::Launchd => Ok(()),
+        }
+    }
+
     /// Lets it be started with the user's session, and now.
     pub(crate) fn install(self) -> Result<(), Failure> {
         match self {

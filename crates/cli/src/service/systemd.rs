@@ -96,6 +96,24 @@ fn quoted_text(text: &str) -> String {
     if is_plain { escaped } else { format!("\"{escaped}\"") }
 }
 
+/// Whether the manager of this user's units answers.
+///
+/// # Errors
+/// Why it does not, and what to do: without a session of the user there is none to talk to.
+pub(super) fn check_reachable() -> Result<(), Failure> {
+    run_checked(PROGRAM, &["--user", "show-environment"]).map_err(|failure| {
+        if failure.message.contains("is not here") {
+            return failure;
+        }
+        let user = Env::from_process().path("USER");
+        let user = user.map_or_else(|| "$USER".to_owned(), |user| user.display().to_string());
+        Failure::run(format!(
+            "the systemd of your user cannot be reached, so nothing was written: {}\n  Log in as this user itself (not with su or sudo), or let it run without a session: sudo loginctl enable-linger {user}\n  `toolcrib serve` runs in the foreground, and `toolcrib service install --print` prints the unit.",
+            failure.message
+        ))
+    })
+}
+
 pub(super) fn install() -> Result<(), Failure> {
     run_checked(PROGRAM, &["--user", "daemon-reload"])?;
     run_checked(PROGRAM, &["--user", "enable", "--now", UNIT])

@@ -17,9 +17,19 @@ pub(crate) async fn ask_question(
     let mut desk = console.open_modal()?;
     desk.write(&render_question(question, desk.paint()))?;
     let prompt = "Your answer (a number, free text, or nothing to skip): ";
-    let answer = desk.read_line(prompt, String::new(), None).await?.unwrap_or_default();
-    desk.finish();
-    Ok(parse_answer(question, answer.trim()))
+    loop {
+        let answer = desk.read_line(prompt, String::new(), None).await?.unwrap_or_default();
+        match parse_answer(question, answer.trim()) {
+            Ok(answer) => {
+                desk.finish();
+                return Ok(answer);
+            }
+            Err(count) => desk.write(&format!(
+                "  There is no option {}: type a number from 1 to {count}, or other words.\n",
+                answer.trim()
+            ))?,
+        }
+    }
 }
 
 fn render_question(question: &Question, paint: Styler) -> String {
@@ -35,13 +45,25 @@ fn render_question(question: &Question, paint: Styler) -> String {
     card
 }
 
-fn parse_answer(question: &Question, answer: &str) -> QuestionAnswer {
+/// The answer that was typed; an error is the number of options, of which none has the typed
+/// number. Without options a number is an answer like any other, and so is one that is itself the
+/// text of an option.
+fn parse_answer(question: &Question, answer: &str) -> Result<QuestionAnswer, usize> {
     if answer.is_empty() {
-        return QuestionAnswer::Skipped;
+        return Ok(QuestionAnswer::Skipped);
     }
-    let place = answer.parse::<usize>().ok().and_then(|at| at.checked_sub(1));
-    let option = place.and_then(|at| question.options.get(at));
-    QuestionAnswer::Answered { text: option.cloned().unwrap_or_else(|| answer.to_owned()) }
+    let options = &question.options;
+    let text = match answer.parse::<usize>() {
+        Ok(number) => match number.checked_sub(1).and_then(|at| options.get(at)) {
+            Some(option) => option.clone(),
+            None if options.is_empty() || options.iter().any(|option| option == answer) => {
+                answer.to_owned()
+            }
+            None => return Err(options.len()),
+        },
+        Err(_) => answer.to_owned(),
+    };
+    Ok(QuestionAnswer::Answered { text })
 }
 
 #[cfg(test)]
@@ -58,14 +80,21 @@ mod tests {
         let check = |answer: &str, text: &str| {
             assert_eq!(
                 parse_answer(&question, answer),
-                QuestionAnswer::Answered { text: text.into() }
+                Ok(QuestionAnswer::Answered { text: text.into() })
             );
         };
         check("2", "blue");
-        check("3", "3");
-        check("0", "0");
         check("green", "green");
-        assert_eq!(parse_answer(&question, ""), QuestionAnswer::Skipped);
+        check("3 of them", "3 of them");
+        assert_eq!(parse_answer(&question, ""), Ok(QuestionAnswer::Skipped));
+        for number in ["3", "7", "0"] {
+            assert_eq!(parse_answer(&question, number), Err(2), "no option has {number}");
+        }
+        let open = Question { options: Vec::new(), ..question.clone() };
+        let seven = QuestionAnswer::Answered { text: "7".into() };
+        assert_eq!(parse_answer(&open, "7"), Ok(seven.clone()), "how many?");
+        let years = Question { options: vec!["5".into(), "7".into()], ..question.clone() };
+        assert_eq!(parse_answer(&years, "7"), Ok(seven), "the text of an option");
         let card = render_question(&question, Styler { colour: false });
         assert!(
             !card.contains('\u{1b}') && card.contains("  1) red 2) none\n  2) blue\n"),

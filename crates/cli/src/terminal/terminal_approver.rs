@@ -5,17 +5,26 @@ use std::io;
 use serde_json::Value;
 use toolcrib_app::core::approval::PromptPermit;
 use toolcrib_app::core::{
-    ApprovalRequest, Approver, ApproverReply, BoxFuture, Decision, GrantScope,
+    ApprovalRequest, Approver, ApproverReply, BoxFuture, Clock as _, Decision, DecisionRecord,
+    GrantScope, SystemClock,
 };
+use toolcrib_app::grant_from_decision;
 
 use super::approval_prompt::render_approval;
 use super::args_editor::{self, ArgsDraft};
 use super::console::Console;
 use super::key_decoder::Key;
 use super::modal::Modal;
+use crate::command::grant_preview::grant_text;
 use crate::os_user;
 
-const MENU: &str = "Run it? [y]es once, [r]: yes for this run, [n]o, [s]kip, [e]dit, [v]iew all: ";
+/// The keys of a card. What a call does not belong to is not offered.
+fn menu(request: &ApprovalRequest) -> String {
+    let run = if request.run.is_some() { " [r]: yes for this run," } else { "" };
+    let has_conversation = !request.context.conversation.is_empty();
+    let conversation = if has_conversation { " [c]: for this conversation," } else { "" };
+    format!("Run it? [y]es once,{run}{conversation} [a]lways…, [n]o, [s]kip, [e]dit, [v]iew all: ")
+}
 
 /// Asks at this terminal, one question at a time.
 #[derive(Clone, Default)]
@@ -67,13 +76,16 @@ pub(crate) async fn ask_decision(
 }
 
 async fn ask(desk: &mut Modal, request: &ApprovalRequest) -> io::Result<Decision> {
-    desk.write(MENU)?;
+    let menu = menu(request);
+    desk.write(&menu)?;
     loop {
         let Key::Char(c) = desk.read_key().await? else { continue };
         let c = c.to_ascii_lowercase();
         let word = match c {
             'y' => "yes, once",
-            'r' => "yes, for this run",
+            'r' if request.run.is_some() => "yes, for this run",
+            'c' if !request.context.conversation.is_empty() => "yes, for this conversation",
+            'a' => "always",
             'n' => "no",
             's' => "skipped",
             'e' => "edit",
@@ -84,6 +96,12 @@ async fn ask(desk: &mut Modal, request: &ApprovalRequest) -> io::Result<Decision
         match c {
             'y' => return Ok(Decision::approve()),
             'r' => return Ok(Decision::approve_for(GrantScope::Run)),
+            'c' => return Ok(Decision::approve_for(GrantScope::Conversation)),
+            'a' => {
+                if let Some(decision) = confirm_always(desk, request).await? {
+                    return Ok(decision);
+                }
+            }
             's' => return Ok(Decision::Skip),
             'n' => {
                 let note =
@@ -101,7 +119,42 @@ async fn ask(desk: &mut Modal, request: &ApprovalRequest) -> io::Result<Decision
                 desk.write(&card)?;
             }
         }
-        desk.write(MENU)?;
+        desk.write(&menu)?;
+    }
+}
+
+/// Shows what an approval for always would answer for, and asks again; `None` = not that.
+async fn confirm_always(
+    desk: &mut Modal,
+    request: &ApprovalRequest,
+) -> io::Result<Option<Decision>> {
+    let decision = Decision::approve_for(GrantScope::Always);
+    let record = DecisionRecord {
+        decision: decision.clone(),
+        decided_by: os_user::current_user(),
+        decided_at: SystemClock.now_ms(),
+    };
+    let Some(grant) = grant_from_decision(request, &record) else {
+        desk.write("  No remembered approval answers this question: such calls always ask.\n")?;
+        return Ok(None);
+    };
+    desk.write(&format!(
+        "  This will match {}.\n  `toolcrib approve always` limits it by arguments, and `toolcrib grant` takes it back.\nAlways? [y]es, [n]o: ",
+        grant_text(&grant)
+    ))?;
+    loop {
+        let Key::Char(c) = desk.read_key().await? else { continue };
+        match c.to_ascii_lowercase() {
+            'y' => {
+                desk.write("yes\n")?;
+                return Ok(Some(decision));
+            }
+            'n' => {
+                desk.write("no\n")?;
+                return Ok(None);
+            }
+            _ => {}
+        }
     }
 }
 

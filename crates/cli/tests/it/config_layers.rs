@@ -250,15 +250,18 @@ fn broken_files_stop_everything_with_their_line() {
     let cases = [
         ("polcy = \"auto\"", "1: unknown key `polcy`, did you mean `policy`?"),
         ("[limits]\ncals = 5", "2: unknown key `cals`, did you mean `calls`?"),
-        ("policy = 5", "1: wanted string or table"),
+        ("policy = 5", "1: `policy`: expected a text in quotes"),
         ("policy = \"auto\"\npolicy = \"locked\"", "2: duplicate key"),
         (
             "[permissions]\nnetwrok = \"denied\"",
             "2: unknown permission `netwrok`, did you mean `network`?",
         ),
         ("[permissions]\nnetwork = \"maybe\"", "2: a permission is granted, ask, denied or never"),
-        ("[permissions.agents.a]\nnetwork = 1", "2: expected a string, got integer"),
-        ("[tools.a]\nenabled = \"no\"", "2: expected a boolean, got string"),
+        (
+            "[permissions.agents.a]\nnetwork = 1",
+            "2: `permissions.agents.a.network`: expected a text in quotes, got a whole number",
+        ),
+        ("[tools.a]\nenabled = \"no\"", "2: `tools.a.enabled`: expected true or false, got text"),
         ("[flags]\ndeny_x = true", "2: a flag is allow_TOOL"),
         (
             "[[hooks]]\nevent = \"before\"\ncommand = \"x\"",
@@ -320,7 +323,7 @@ fn broken_variables_are_named_without_their_value() {
             "there is no section `limts`, did you mean `limits`?",
         ),
         ("TOOLCRIB_LIMITS__CALS", "5", "unknown key `cals`, did you mean `calls`?"),
-        ("TOOLCRIB_LIMITS__CALLS", "secret-many", "expected u64, got string"),
+        ("TOOLCRIB_LIMITS__CALLS", "secret-many", "expected a whole number, got text"),
         ("TOOLCRIB_LIMITS____CALLS", "5", "it is no key"),
         ("TOOLCRIB_HOOKS__X", "5", "there is no section `hooks`"),
         ("TOOLCRIB_ON_ASK", "perhaps", "is none of deny, fail, wait:DURATION"),

@@ -50,7 +50,7 @@ fn what_is_wrong_is_not_written() {
     };
     check(&["set", "policy", "atuo"], 2, "did you mean `auto`?");
     check(&["set", "limits.cals", "5"], 2, "unknown key `cals`, did you mean `calls`?");
-    check(&["set", "limits.calls", "many"], 2, "expected u64, got string");
+    check(&["set", "limits.calls", "many"], 2, "limits.calls: expected a whole number, got text");
     check(&["set", "limits", "5"], 2, "limits: ");
     check(&["set", "a b", "5"], 2, "`a b` is no key");
     check(&["set", "providers.acme.base_url", "http://h/v1"], 3, "needs `kind`");

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{self, DaemonProcess, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv, end};
 
 const NOTES: &str = r#"{"path": "notes.md"}"#;
 
@@ -43,6 +43,28 @@ fn a_fresh_home_and_a_used_one_are_sound() {
     let text = env.run(&["doctor"]).code(0).stdout;
     assert!(text.contains("looked at, ") && text.contains("every page is sound"), "{text}");
     daemon.stop(&env).0.code(0);
+}
+
+#[test]
+fn a_state_folder_that_cannot_be_written_is_told_what_to_do_about_that() {
+    let env = TestEnv::new();
+    let run = |args: &[&str]| {
+        let mut command = env.command(args);
+        // Not even root makes a folder there.
+        command.env("TOOLCRIB_HOME", "/sys/toolcrib");
+        end(command, b"")
+    };
+    let doctor = run(&["doctor"]);
+    assert!(
+        doctor.stdout.contains("set TOOLCRIB_HOME to a folder that you may write"),
+        "{doctor:?}"
+    );
+    for other in ["--root DIR", "free some", "restore FILE", "made when it is needed"] {
+        assert!(!doctor.stdout.contains(other), "{other}: {doctor:?}");
+    }
+    let serve = run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert!(serve.code != 0 && serve.stderr.contains("TOOLCRIB_HOME"), "{serve:?}");
+    assert!(!serve.stderr.contains("toolcrib status"), "{serve:?}");
 }
 
 #[test]

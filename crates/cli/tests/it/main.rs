@@ -36,6 +36,7 @@ mod document_tools;
 mod exec;
 mod executed_files;
 mod file_tools;
+mod first_try;
 mod format_detection;
 mod help_and_completions;
 mod help_snapshots;

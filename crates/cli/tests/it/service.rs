@@ -32,6 +32,24 @@ fn the_unit_is_one_that_systemd_reads() {
 }
 
 #[test]
+fn without_a_user_bus_nothing_is_written_and_the_way_out_is_said() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let env = TestEnv::new();
+    let program = env.outside().join("systemctl");
+    fs::write(
+        &program,
+        "#!/bin/sh\necho 'Failed to connect to bus: No medium found' >&2\nexit 1\n",
+    )
+    .unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = env.command(&["service", "install"]);
+    command.env("PATH", env.outside()).env("USER", "ada");
+    let words = ["nothing was written", "No medium found", "enable-linger ada", "toolcrib serve"];
+    end(command, b"").code(1).says(&words);
+    assert!(!env.outside().join("nobody/.config/systemd/user/toolcrib.service").exists());
+}
+
+#[test]
 fn where_nobody_starts_services_that_is_said() {
     let env = TestEnv::new();
     let run = |args: &[&str]| {
@@ -49,9 +67,10 @@ fn where_nobody_starts_services_that_is_said() {
     }
     run(&["service", "uninstall"]).code(4).says(&["not installed"]);
     run(&["service", "install"]).code(1).says(&["is not here"]);
-    // Its file is written, and not written over without a word.
+    // Without anything that would start it no file is left, and none is written over.
     let unit = env.outside().join("nobody/.config/systemd/user/toolcrib.service");
-    assert!(fs::read_to_string(&unit).unwrap().contains("[Service]"));
+    assert!(!unit.exists());
+    fs::create_dir_all(unit.parent().unwrap()).unwrap();
     fs::write(&unit, "mine").unwrap();
     run(&["service", "install"]).code(2).says(&["--force"]);
     run(&["service", "install", "--workspace", "/"]).code(2);

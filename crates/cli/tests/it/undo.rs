@@ -43,12 +43,12 @@ fn step_by_step() {
 #[test]
 fn several_at_once() {
     let env = changed();
-    let reply = support::json(&env.run(&["undo", "3", "--json"]).code(0).stdout);
+    let reply = support::json(&env.run(&["undo", "3", "--yes", "--json"]).code(0).stdout);
     let undone: Vec<&Value> =
         reply["undone"].as_array().unwrap().iter().map(|u| &u["change"]).collect();
     assert_eq!(undone[0], "delete notes.md");
     assert_eq!((undone.len(), &reply["refused"]), (3, &Value::Null));
-    env.run(&["undo", "50"]).code(0);
+    env.run(&["undo", "50", "--yes"]).code(0);
     assert_eq!(
         (env.names(), env.read("notes.md").as_deref()),
         (vec!["notes.md".to_owned()], Some("buy oats\n"))
@@ -91,4 +91,19 @@ fn a_refused_call_leaves_nothing_to_undo() {
     let (_, code) = env.call("delete_file", &json!({"path": "notes.md"}), &[]);
     assert_eq!(code, 5);
     env.run(&["undo"]).code(0).says(&["nothing to undo"]);
+}
+
+#[test]
+fn several_changes_are_not_undone_unasked() {
+    let env = TestEnv::new();
+    for text in ["one", "two"] {
+        let args = serde_json::json!({"path": "notes.md", "content": text});
+        let (answer, _) = env.call("write_file", &args, &["--policy", "auto"]);
+        assert_eq!(answer["outcome"], "succeeded", "{answer}");
+    }
+    let ended = env.run(&["undo", "999"]).code(2);
+    let ended = ended.says(&["these 2 changes would be undone", "write notes.md", "--yes"]);
+    assert_eq!((ended.stdout.as_str(), env.read("notes.md").as_deref()), ("", Some("two")));
+    env.run(&["undo", "999", "--yes"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
 }

@@ -74,7 +74,7 @@ async fn may_start(call: &CallState) -> Result<(), StageExit> {
     if call.engine().tools_enabled() {
         return Ok(());
     }
-    fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.")
+    fail(ErrorType::ToolsDisabled, call.engine().tools_disabled_message())
 }
 
 /// Why a call without a record was not run.

@@ -9,7 +9,7 @@ use crate::call_state::CallState;
 pub(crate) fn run(call: &mut CallState, Received(()): Received) -> StageResult<Enabled> {
     if !call.engine().tools_enabled() {
         call.emit(EventKind::ToolsDisabled, |_| ());
-        return fail(ErrorType::ToolsDisabled, "Tools are disabled. Answer without calling tools.");
+        return fail(ErrorType::ToolsDisabled, call.engine().tools_disabled_message());
     }
     if let Some(what) = switched_off(call) {
         call.emit(EventKind::ToolsDisabled, |_| ());

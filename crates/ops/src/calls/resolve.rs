@@ -129,7 +129,7 @@ async fn nearest_calls(ctx: &StoreContext<'_>, prefix: &str) -> Result<Vec<CallI
 }
 
 fn with_call_prefix(asked: &str) -> String {
-    let asked = asked.trim().trim_end_matches('…').to_ascii_lowercase();
+    let asked = id_prefix::typed_prefix(asked);
     if CALL_ID_PREFIX.starts_with(&asked) || asked.starts_with(CALL_ID_PREFIX) {
         asked
     } else {

@@ -30,6 +30,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/readyz", Free("the daemon's health")),
     (Method::GET, "/openapi.json", Free("documentation")),
     (Method::GET, "/docs", Free("documentation")),
+    (Method::GET, "/", Free("documentation")),
     (Method::GET, "/status", Free("counters of the daemon")),
     (Method::GET, "/metrics", Free("counters of the daemon")),
     (Method::GET, "/usage", Free("sums without arguments and results")),

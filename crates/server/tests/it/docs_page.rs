@@ -22,7 +22,25 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
         policy.contains("default-src 'none'") && policy.contains("style-src 'sha256-"),
         "{policy}"
     );
+    // The commands go to the daemon that was asked, and the index names every operation.
+    let address = page.text.split("export TOOLCRIB=").nth(1).unwrap();
+    assert!(address.starts_with(&format!("http://{} ", daemon.address)), "{address:.60}");
+    let index = page.text.split("</nav>").next().unwrap();
+    assert!(
+        index.contains(">GET /<wbr>healthz</a>") && index.contains("/<wbr>runs</a>"),
+        "{index}"
+    );
     let tag = page.headers["etag"].to_str().unwrap();
     assert_eq!(daemon.anybody().with("if-none-match", tag).get("/docs").await.status, 304);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn the_address_of_the_daemon_shows_a_page_that_leads_on() {
+    let daemon = TestDaemon::start().await;
+    let page = daemon.anybody().get("/").await;
+    assert_eq!(page.status, 200);
+    assert!(page.text.contains("href=\"/docs\"") && page.text.contains("token show"));
+    assert!(page.headers["content-security-policy"].to_str().unwrap().contains("'none'"));
     daemon.stop().await;
 }

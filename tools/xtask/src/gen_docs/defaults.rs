@@ -55,7 +55,11 @@ fn rows(source: &str) -> Vec<Row<'_>> {
 
 /// Rust's spelling of a value in that of people.
 fn value(rust: &str) -> String {
-    let seconds = rust.strip_prefix("Duration::from_secs(").and_then(|rest| rest.strip_suffix(')'));
+    let inside = |call: &str| rust.strip_prefix(call).and_then(|rest| rest.strip_suffix(')'));
+    if let Some(millis) = inside("Duration::from_millis(") {
+        return format!("{} ms", millis.replace('_', ","));
+    }
+    let seconds = inside("Duration::from_secs(");
     match (seconds, rust.strip_suffix(" * 1024 * 1024"), rust.strip_suffix(" * 1024")) {
         (Some(seconds), ..) => match product(seconds) {
             Some(total) if total % 3600 == 0 => format!("{} h", total / 3600),
@@ -82,6 +86,8 @@ mod tests {
             ("Duration::from_secs(30)", "30 s"),
             ("Duration::from_secs(3600)", "1 h"),
             ("Duration::from_secs(24 * 3600)", "24 h"),
+            ("Duration::from_millis(100)", "100 ms"),
+            ("Duration::from_millis(1_500)", "1,500 ms"),
             ("256 * 1024 * 1024", "256 MB"),
             ("512 * 1024", "512 KB"),
             ("20_000", "20,000"),
@@ -100,6 +106,15 @@ mod tests {
             (rows[0].name, rows[0].value, rows[0].about.as_str()),
             ("A", "3", " One thing.")
         );
+    }
+
+    #[test]
+    fn no_value_is_written_as_rust() {
+        let page = page().unwrap();
+        let values = page.lines().filter_map(|line| line.split(" | ").nth(1));
+        for value in values {
+            assert!(!value.contains("::") && !value.contains('('), "{value}");
+        }
     }
 
     #[test]

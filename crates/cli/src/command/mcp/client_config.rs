@@ -15,10 +15,7 @@ pub(super) fn run(client: McpClient) -> Result<u8, Failure> {
     let servers = |key: &str| format!("{:#}", json!({ key: {"toolcrib": plain} }));
     let (place, text) = match client {
         McpClient::ClaudeDesktop => ("claude_desktop_config.json", servers("mcpServers")),
-        McpClient::ClaudeCode => (
-            "run this, or put the document into .mcp.json",
-            format!("claude mcp add toolcrib -- {program} mcp serve"),
-        ),
+        McpClient::ClaudeCode => (".mcp.json", servers("mcpServers")),
         McpClient::Cursor => (".cursor/mcp.json", servers("mcpServers")),
         McpClient::Gemini => (".gemini/settings.json", servers("mcpServers")),
         McpClient::Vscode => {
@@ -41,7 +38,12 @@ pub(super) fn run(client: McpClient) -> Result<u8, Failure> {
             ),
         ),
     };
-    output::eprint_line(&format!("toolcrib: for {place}"));
+    output::eprint_line(&format!("toolcrib: put this into {place}"));
+    if matches!(client, McpClient::ClaudeCode) {
+        output::eprint_line(&format!(
+            "toolcrib: or run: claude mcp add toolcrib -- {program} mcp serve"
+        ));
+    }
     output::print_line(&text)?;
     Ok(0)
 }

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::json;
 use toolcrib_app::core::Verdict;
+use toolcrib_app::core::suggest::likely_typos;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText};
+use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText, class_names};
 
 use super::{RulesContext, layer_word, path_text};
 use crate::clap_args::{RulesAdd, RulesRm, RulesWorkspaceArgs};
@@ -26,6 +27,12 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&RulesWorkspaceArgs { workspace })?;
     let place = here.file_to_edit(command.project)?;
     let rule = rule_from_args(command)?;
+    if let Some(near) = misspelled_class(&rule.rule) {
+        let (name, near) = (escape_to_line(&rule.rule), near);
+        return Err(Failure::configuration(format!(
+            "rules add: {name}: there is no tool of this name; did you mean {near}?"
+        )));
+    }
     // On its own first: what is wrong with it is then not lost among what is wrong with others.
     let alone =
         RuleSource { text: rule.clone(), layer: place.layer, origin: "rules add".to_owned() };
@@ -60,6 +67,17 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
         );
     }
     Ok(0)
+}
+
+/// The class of tools that was probably meant, where the name of a rule begins like one with a
+/// capital letter and is none.
+fn misspelled_class(rule: &str) -> Option<&'static str> {
+    let name = rule.split('(').next().unwrap_or(rule).trim();
+    let is_class_like = name.starts_with(char::is_uppercase) && !name.contains(['*', '_']);
+    if !is_class_like || class_names().any(|class| class.eq_ignore_ascii_case(name)) {
+        return None;
+    }
+    likely_typos(name, class_names()).first().copied()
 }
 
 fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {

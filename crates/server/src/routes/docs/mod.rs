@@ -28,6 +28,14 @@ pub(super) fn routes(api: &mut Api) {
         docs.tag("documents").returns_media("text/html; charset=utf-8", "The page.").etagged(),
         docs_page,
     );
+    let root = Operation::get("/", Role::Viewer, "Says what answers here, with links.");
+    api.add(
+        root.public()
+            .at_root()
+            .tag("documents")
+            .returns_media("text/html; charset=utf-8", "The page."),
+        start_page,
+    );
 }
 
 /// Nothing is loaded and nothing runs: the one style is known by its hash.
@@ -38,27 +46,51 @@ fn policy() -> String {
     )
 }
 
-/// The page is the same for everybody and for as long as the daemon lives.
-fn page(daemon: &DaemonState) -> &'static (String, String) {
-    static PAGE: OnceLock<(String, String)> = OnceLock::new();
-    PAGE.get_or_init(|| {
-        let page = page::render(&document(&operations(), &daemon.settings().version), STYLE);
-        let tag = etag(&page);
-        (page, tag)
-    })
+/// What a browser shows at the address that `toolcrib serve` prints.
+const START_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+    <meta name=\"color-scheme\" content=\"light dark\">\n<title>Toolcrib</title>\n</head>\n<body>\n\
+    <h1>Toolcrib</h1>\n<p>The daemon runs and answers programs at this address.</p>\n<ul>\n\
+    <li><a href=\"/docs\">/docs</a>: every operation, with commands to copy</li>\n\
+    <li><a href=\"/openapi.json\">/openapi.json</a>: the same for machines</li>\n\
+    <li><a href=\"/healthz\">/healthz</a>: whether the daemon is well</li>\n</ul>\n\
+    <p>Everything else needs a token: <code>toolcrib token show</code> prints that of this machine.</p>\n\
+    </body>\n</html>\n";
+
+async fn start_page() -> Response {
+    let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    let policy = (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
+    ([policy], axum::response::Html(START_PAGE)).into_response()
+}
+
+/// The address that the reader of the page used, for commands to copy: the middleware has compared
+/// the host with those that are this daemon's. Over the socket there is none.
+fn address_of_request(daemon: &DaemonState, headers: &HeaderMap) -> Option<String> {
+    let host = headers.get(header::HOST)?.to_str().ok()?;
+    let scheme = if daemon.settings().listen.tls.is_some() { "https" } else { "http" };
+    Some(format!("{scheme}://{host}"))
+}
+
+/// The page is the same for as long as the daemon lives, except for the address in it.
+fn page(daemon: &DaemonState) -> &'static str {
+    static PAGE: OnceLock<String> = OnceLock::new();
+    PAGE.get_or_init(|| page::render(&document(&operations(), &daemon.settings().version), STYLE))
 }
 
 async fn docs_page(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
-    let (page, tag) = page(&daemon);
+    let address = address_of_request(&daemon, &headers);
+    let page =
+        page::with_address(page(&daemon), address.as_deref().unwrap_or(page::DEFAULT_ADDRESS));
+    let tag = etag(&page);
     let policy = HeaderValue::from_str(&policy());
     let policy = policy.unwrap_or(HeaderValue::from_static("default-src 'none'"));
     let common = [
-        (header::ETAG, HeaderValue::from_static(tag)),
+        (header::ETAG, HeaderValue::from_str(&tag).unwrap_or(HeaderValue::from_static("\"\""))),
         (header::CONTENT_SECURITY_POLICY, policy),
         (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
     ];
-    if etag_matches(headers.get(header::IF_NONE_MATCH), tag) {
+    if etag_matches(headers.get(header::IF_NONE_MATCH), &tag) {
         return (StatusCode::NOT_MODIFIED, common).into_response();
     }
-    (common, axum::response::Html(page.as_str())).into_response()
+    (common, axum::response::Html(page)).into_response()
 }

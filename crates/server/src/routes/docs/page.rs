@@ -40,8 +40,10 @@ pub(super) fn render(document: &Value, style: &str) -> String {
     );
     page += BEGIN;
     page += "</header>\n<nav aria-label=\"Groups\">\n<ul>\n";
-    for tag in groups.keys() {
-        page += &format!("<li><a href=\"#{0}\">{0}</a></li>\n", escape(tag));
+    for (tag, shown) in &groups {
+        page += &format!("<li><a href=\"#{0}\">{0}</a>\n<ul>\n", escape(tag));
+        shown.iter().for_each(|one| page += &index_entry(one));
+        page += "</ul>\n</li>\n";
     }
     page += "</ul>\n</nav>\n<main>\n";
     for (tag, shown) in &groups {
@@ -54,8 +56,25 @@ pub(super) fn render(document: &Value, style: &str) -> String {
     page
 }
 
+/// A line of the index.
+fn index_entry(shown: &OperationView<'_>) -> String {
+    let (id, method) = (escape(shown.text("operationId")), shown.method.to_uppercase());
+    format!("<li><a href=\"#{id}\">{method} {}</a></li>\n", breakable(shown.path))
+}
+
+/// Stands in a rendered page for the address of the daemon.
+const ADDRESS: &str = "{address}";
+
+/// The address in the page for a reader whose request names none.
+pub(super) const DEFAULT_ADDRESS: &str = "http://127.0.0.1:8717";
+
+/// The page for a reader who asked under this address.
+pub(super) fn with_address(page: &str, address: &str) -> String {
+    page.replacen(ADDRESS, &escape(address), 1)
+}
+
 const BEGIN: &str = "<p>Everything but health and this page needs a token. The lines below work in a shell after these two:</p>\n\
-    <pre><code>export TOOLCRIB=http://127.0.0.1:8717   # what `toolcrib serve` prints\nexport TOKEN=$(toolcrib token show)</code></pre>\n\
+    <pre><code>export TOOLCRIB={address}   # what `toolcrib serve` prints\nexport TOKEN=$(toolcrib token show)</code></pre>\n\
     <p>On this machine the socket works too, without a token: <code>curl --unix-socket PATH http://localhost/…</code></p>\n";
 
 fn groups(document: &Value) -> BTreeMap<&str, Vec<OperationView<'_>>> {

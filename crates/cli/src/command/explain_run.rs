@@ -1,0 +1,103 @@
+//! `toolcrib explain RUN`: where a run stands, its calls, and what to do now.
+
+use serde_json::{Value, json};
+use toolcrib_app::Stores;
+use toolcrib_app::core::{CallRow, RunId, RunStatus, StoredRun};
+use toolcrib_ops::calls::{self, HistoryRequest};
+
+use super::lookup;
+use crate::output::{self, Failure};
+use crate::{op_context, session, terminal, time_format};
+
+/// Calls of a run that are listed.
+const CALL_LIMIT: usize = 200;
+
+/// How ids of runs begin.
+pub(super) const RUN_PREFIX: &str = "run_";
+
+pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, Failure> {
+    let ctx = op_context::for_stores(stores);
+    // The calls of one response belong to a run that is stored nowhere else.
+    let id: RunId = match text.trim().parse() {
+        Ok(id) => id,
+        Err(_) => calls::resolve_run(&ctx, text).await?,
+    };
+    let stored = stores.runs.run(id).await.map_err(lookup::store_failure)?;
+    let request = HistoryRequest { run: Some(id), limit: CALL_LIMIT, ..HistoryRequest::default() };
+    let mut rows = calls::history(&ctx, request).await?.calls;
+    rows.reverse();
+    if stored.is_none() && rows.is_empty() {
+        return Err(Failure::not_found(format!(
+            "there is no run {id}; `toolcrib history` shows the calls of runs"
+        )));
+    }
+    let is_alive = match &stored {
+        Some(run) => session::has_live_worker(run, stores).await.unwrap_or_default(),
+        None => false,
+    };
+    let advice = stored.as_ref().and_then(|run| advice(run, is_alive));
+    if json {
+        let calls: Vec<Value> = rows.iter().map(lookup::call_json).collect();
+        output::print_json(&to_json(id, stored.as_ref(), calls, advice.as_deref()), true)?;
+    } else {
+        output::print_line(&to_text(id, stored.as_ref(), &rows, advice.as_deref()))?;
+    }
+    Ok(0)
+}
+
+/// What to do now; `None` = nothing.
+fn advice(run: &StoredRun, is_alive: bool) -> Option<String> {
+    let id = run.id;
+    match run.status {
+        RunStatus::Paused => Some(format!(
+            "It waits for a person: `toolcrib approve list` shows for what, and `toolcrib resume {id}` goes on with it."
+        )),
+        RunStatus::Running if !is_alive => Some(format!(
+            "The process that worked on it is gone: `toolcrib resume {id}` goes on with it."
+        )),
+        RunStatus::Running | RunStatus::Ended => None,
+    }
+}
+
+fn to_json(id: RunId, run: Option<&StoredRun>, calls: Vec<Value>, advice: Option<&str>) -> Value {
+    json!({
+        "run": id,
+        "status": run.map(|run| run.status.as_str()),
+        "conversation": run.map(|run| run.conversation),
+        "agent": run.and_then(|run| lookup::non_empty(&run.context.agent)),
+        "created_at": run.map(|run| run.created_at),
+        "updated_at": run.map(|run| run.updated_at),
+        "calls": calls,
+        "advice": advice,
+    })
+}
+
+fn to_text(id: RunId, run: Option<&StoredRun>, rows: &[CallRow], advice: Option<&str>) -> String {
+    let mut text = format!("run           {id}\n");
+    if let Some(run) = run {
+        let began = time_format::format_local(run.created_at);
+        let changed = time_format::format_local(run.updated_at);
+        text += &format!("status        {}, since {changed}\n", run.status.as_str());
+        text += &format!("began         {began}\nconversation  {}\n", run.conversation);
+        if let Some(agent) = lookup::non_empty(&run.context.agent) {
+            text += &format!("agent         {}\n", terminal::escape_to_line(agent));
+        }
+    }
+    text += &format!("calls         {}\n", rows.len());
+    for row in rows {
+        text += &format!(
+            "  {:<10} {}  {}  {}\n",
+            lookup::status_word(lookup::call_status(row)),
+            lookup::tool_name(row),
+            row.facts.call,
+            lookup::arguments_summary(row)
+        );
+    }
+    if let Some(advice) = advice {
+        text += &format!("\n{advice}\n");
+    }
+    if !rows.is_empty() {
+        text += "\n`toolcrib explain CALL` says more of one.\n";
+    }
+    text
+}

@@ -1,0 +1,139 @@
+//! Models that could answer here: those of providers whose key the environment holds, and those of
+//! Ollama on this machine.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_app::providers::http_provider::ProviderKind;
+
+use crate::clap_args::Init;
+use crate::config::{Config, Env, KeyPath, list_providers};
+use crate::output::Failure;
+
+/// What is said where nothing can answer.
+pub(super) const NOTHING_FOUND: &str = "\
+no model can be found here. Either set the key of a provider and start again:
+  export ANTHROPIC_API_KEY=…    (or OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY)
+or install Ollama (https://ollama.com) and a model that takes tools:
+  ollama pull qwen3 && toolcrib init
+To look around without a model: toolcrib tool list, or toolcrib run --model scripted:FILE (docs/scripted.md)";
+
+/// A server on this machine answers at once, or is not there.
+const OLLAMA_TIMEOUT: Duration = Duration::from_secs(3);
+/// Models of Ollama that are offered.
+const OLLAMA_MODELS: usize = 5;
+
+/// A model that can be written into the configuration.
+pub(super) struct Candidate {
+    provider: String,
+    model: String,
+    /// Why it is offered, for people.
+    pub(super) origin: String,
+}
+
+impl Candidate {
+    /// `PROVIDER/MODEL`.
+    pub(super) fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+
+    /// The values to write, each at its key. A key of a provider is never among them, only the name
+    /// of the secret that holds it.
+    pub(super) fn keys(&self, command: &Init) -> Vec<(KeyPath, String)> {
+        let key = |parts: &[&str]| KeyPath(parts.iter().map(|part| (*part).to_owned()).collect());
+        let mut keys = Vec::new();
+        if let Some(url) = &command.base_url {
+            keys.push((key(&["providers", &self.provider, "base_url"]), url.clone()));
+        }
+        if let Some(secret) = &command.key_secret {
+            keys.push((key(&["providers", &self.provider, "key", "secret"]), secret.clone()));
+        }
+        keys.push((key(&["model", "default"]), self.name()));
+        keys
+    }
+}
+
+/// The model that the options name; `None` = it is to be found.
+pub(super) fn named(command: &Init) -> Result<Option<Candidate>, Failure> {
+    let origin = "named by you".to_owned();
+    let (provider, model) = match (&command.provider, &command.model) {
+        (Some(provider), Some(model)) => (provider.clone(), model.clone()),
+        (None, Some(model)) => match model.split_once('/') {
+            Some((provider, model)) => (provider.to_owned(), model.to_owned()),
+            None => {
+                return Err(Failure::usage(format!(
+                    "whose model is {model}? Write --model PROVIDER/{model}"
+                )));
+            }
+        },
+        (Some(provider), None) => match provider.parse().ok().and_then(suggested_model) {
+            Some(model) => (provider.clone(), model.to_owned()),
+            // Which models it has is asked.
+            None if provider == ProviderKind::Ollama.as_str() => return Ok(None),
+            None => {
+                return Err(Failure::usage(format!(
+                    "which model of {provider}? Add --model MODEL"
+                )));
+            }
+        },
+        (None, None) => return Ok(None),
+    };
+    Ok(Some(Candidate { provider, model, origin }))
+}
+
+/// All that can be found, the first of which is taken where no person is asked.
+pub(super) async fn find(
+    command: &Init,
+    config: &Config,
+    env: &Env,
+) -> Result<Vec<Candidate>, Failure> {
+    let mut found = Vec::new();
+    if command.provider.is_none() {
+        for entry in list_providers(config, env)? {
+            let Some(model) = suggested_model(entry.kind) else { continue };
+            let origin = entry.kind.key_variable().map_or_else(
+                || "in your configuration".to_owned(),
+                |variable| format!("{variable} is set"),
+            );
+            found.push(Candidate { provider: entry.id, model: model.to_owned(), origin });
+        }
+    }
+    let url = command.base_url.as_deref().or(ProviderKind::Ollama.default_base_url());
+    let models = ollama_models(url.unwrap_or_default()).await;
+    found.extend(models.into_iter().map(|model| Candidate {
+        provider: ProviderKind::Ollama.as_str().to_owned(),
+        model,
+        origin: "Ollama on this machine".to_owned(),
+    }));
+    Ok(found)
+}
+
+/// A model to begin with, where a provider has one that is known to use tools well.
+fn suggested_model(kind: ProviderKind) -> Option<&'static str> {
+    match kind {
+        ProviderKind::Anthropic => Some("claude-sonnet-5"),
+        ProviderKind::OpenAiChat | ProviderKind::OpenAiResponses => Some("gpt-5.2"),
+        ProviderKind::Gemini => Some("gemini-3.8-flash"),
+        ProviderKind::DeepSeek => Some("deepseek-v4-pro"),
+        ProviderKind::Ollama | ProviderKind::OpenAiCompatible => None,
+    }
+}
+
+/// The models that a server of Ollama has, the newest first; none if no server answers.
+async fn ollama_models(base_url: &str) -> Vec<String> {
+    let target = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
+    let Ok(policy) = AddressPolicy::with_allowed([target.trim_end_matches('/')]) else {
+        return Vec::new();
+    };
+    let url = format!("{}/api/tags", base_url.trim_end_matches('/'));
+    let request = Request { follow: Follow::Never, ..Request::get(url) };
+    let limits = Limits { total: OLLAMA_TIMEOUT, ..Limits::default() };
+    let Ok(response) = HttpClient::new(policy).fetch(&request, &limits).await else {
+        return Vec::new();
+    };
+    let document: Value = serde_json::from_slice(&response.body).unwrap_or_default();
+    let models = document.get("models").and_then(Value::as_array).into_iter().flatten();
+    let names = models.filter_map(|model| model.get("name").and_then(Value::as_str));
+    names.take(OLLAMA_MODELS).map(str::to_owned).collect()
+}
