@@ -209,6 +209,7 @@ impl Registry {
         }
         let schema = Schema::check_shared(Arc::clone(&spec.input_schema))
             .map_err(|error| format!("input schema: {error}"))?
+            .with_name(spec.name.to_string())
             .with_aliases(spec.parameter_aliases.clone());
         let output_schema = spec
             .output_schema
