@@ -277,7 +277,7 @@ pub enum ToolState {
     OutputAvailable {
         /// The result that the model reads.
         output: Value,
-        /// Milliseconds since the call began, without waiting for people.
+        /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
     },
     /// The call failed, timed out, was stopped, or its outcome is unknown.
@@ -288,7 +288,7 @@ pub enum ToolState {
         error_type: Option<ErrorType>,
         /// The result that the model reads.
         output: Value,
-        /// Milliseconds since the call began, without waiting for people.
+        /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
     },
     /// Policy, a switch, a budget, a guard or a person refused the call, or it was not decided in
@@ -300,7 +300,7 @@ pub enum ToolState {
         error_type: Option<ErrorType>,
         /// The result that the model reads.
         output: Value,
-        /// Milliseconds since the call began, without waiting for people.
+        /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
     },
 }

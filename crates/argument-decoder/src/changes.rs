@@ -36,10 +36,36 @@ pub enum ChangeKind {
     NullArguments,
     /// A comma before a closing bracket was removed.
     TrailingComma,
+    /// A comma before the first entry, after another comma or after the object was removed.
+    ExtraComma,
+    /// A comma between two complete entries was missing and was added.
+    MissingComma,
+    /// A colon between a key and its value was missing and was added.
+    MissingColon,
+    /// A closing brace after the object was removed.
+    ExtraBrace,
+    /// Words around the object were removed.
+    SurroundingText,
+    /// The object stood in an array of its own.
+    ArrayOfOne,
+    /// The same object stood twice.
+    RepeatedObject,
+    /// Every quote of the object was escaped.
+    EscapedQuotes,
     /// `True`, `False` or `None` was read as `true`, `false` or `null`.
     PythonLiteral,
+    /// `undefined` was read as the absence of the parameter.
+    UndefinedRemoved,
+    /// `dict(name=value)` was read as an object.
+    PythonDict,
     /// A single-quoted string was read as a string.
     SingleQuotes,
+    /// A string between typographic quotes was read as a string.
+    TypographicQuotes,
+    /// A template literal of JavaScript was read as a string.
+    TemplateLiteral,
+    /// A raw string of Python was read as a string.
+    RawString,
     /// An identifier without quotes was read as a key.
     UnquotedKey,
     /// A comment was removed.
@@ -48,9 +74,15 @@ pub enum ChangeKind {
     ControlCharacter,
     /// A backslash before a character that JSON cannot escape was kept as a backslash.
     InvalidEscape,
+    /// An escape with two hexadecimal digits was read as its character.
+    HexEscape,
+    /// A number with a plus sign, digit separators or no digit before its point was read.
+    NumberSyntax,
+    /// A number that is too small for a 64-bit float was read as zero.
+    Underflow,
     /// A key stood twice with equal values.
     DuplicateKey,
-    /// The last closing brace was missing and was added.
+    /// The first or the last brace was missing and was added.
     MissingBrace,
     /// A string of digits became a number, or a whole float became an integer.
     ToNumber,
@@ -99,6 +131,17 @@ impl Changes {
     /// How many there are, to see later whether some were added.
     pub(super) fn mark(&self) -> (usize, usize) {
         (self.list.len(), self.unlisted)
+    }
+
+    /// Removes what was added since a mark.
+    pub(super) fn restore(&mut self, (listed, unlisted): (usize, usize)) {
+        self.list.truncate(listed);
+        self.unlisted = unlisted;
+    }
+
+    /// Whether a change of this kind is among them.
+    pub(super) fn has(&self, kind: ChangeKind) -> bool {
+        self.list.iter().any(|change| change.kind == kind)
     }
 
     pub(super) fn append(&mut self, other: Self) {

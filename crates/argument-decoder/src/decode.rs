@@ -16,6 +16,9 @@ use super::value_size::{depth_of, value_size};
 /// Outer names that models and gateways put around the parameters.
 const WRAPPERS: [&str; 4] = ["arguments", "parameters", "input", "args"];
 
+/// Names under which they put the name of the tool beside them.
+const CALL_NAMES: [&str; 4] = ["name", "tool", "tool_name", "function"];
+
 /// Bounds of one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -108,6 +111,7 @@ pub fn decode(raw: impl AsRef<[u8]>, schema: &Schema, limits: &Limits) -> Decode
     match unwrap_text::unwrap_text(raw, &limits, &mut changes) {
         Err(message) => Decoded::ParseError { message },
         Ok(Content::Other(value)) => not_an_object(&value),
+        Ok(Content::OutOfRange(message)) => Decoded::ValidationError { message },
         Ok(Content::Object(map, depth)) => check(map, depth, raw.len(), schema, &limits, changes),
     }
 }
@@ -240,20 +244,14 @@ fn rename(
     Ok(())
 }
 
-/// Takes `{"arguments": {...}}` apart if that outer name is not a parameter and the inner ones all
-/// are.
+/// Takes `{"arguments": {...}}` apart, also with the tool's own name beside it or as the outer name,
+/// if that is not a parameter and the inner ones all are.
 fn unwrap(
     mut map: Map<String, Value>,
     schema: &Schema,
     changes: &mut Changes,
 ) -> Map<String, Value> {
-    if map.len() != 1 {
-        return map;
-    }
-    let Some(outer) = map.keys().next().filter(|key| WRAPPERS.contains(&key.as_str())).cloned()
-    else {
-        return map;
-    };
+    let Some(outer) = outer_name(&map, schema) else { return map };
     let plan = schema.plan();
     if !plan.names_any(ROOT) || plan.knows(ROOT, &outer) || plan.takes_others(ROOT) {
         return map;
@@ -275,4 +273,26 @@ fn unwrap(
         Some(Value::Object(inner)) => inner,
         _ => map,
     }
+}
+
+/// The name around the parameters, if the object has nothing else but the name of this tool.
+fn outer_name(map: &Map<String, Value>, schema: &Schema) -> Option<String> {
+    let is_tool = |name: &str| schema.name().is_some_and(|own| own == name);
+    let mut outer = None;
+    for (key, value) in map {
+        let names_tool = CALL_NAMES.contains(&key.as_str());
+        if names_tool && value.as_str().is_some_and(is_tool) {
+            continue;
+        }
+        // `{"type": "function", ...}`
+        if key == "type" && map.len() > 2 && matches!(value.as_str(), Some("function" | "tool_use"))
+        {
+            continue;
+        }
+        let is_outer = WRAPPERS.contains(&key.as_str()) || (map.len() == 1 && is_tool(key));
+        if !is_outer || outer.replace(key.clone()).is_some() {
+            return None;
+        }
+    }
+    outer
 }

@@ -3,7 +3,8 @@
 //!
 //! # Structure
 //!
-//! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `parser` (strict JSON and
+//! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `surroundings` (words, lost
+//! braces around what is no JSON), `parser` (strict JSON and
 //! the repairs) and `coerce` (conversions, defaults); `jsonschema` validates before and after, and
 //! `error_message` explains a failure. [`Schema`] is checked once by `schema_check` and
 //! `schema_cost`, and compiled at its first use.
@@ -32,6 +33,7 @@ mod schema_plan;
 mod schema_references;
 mod string_parser;
 mod suggest;
+mod surroundings;
 mod type_set;
 mod unwrap_text;
 mod value_preview;

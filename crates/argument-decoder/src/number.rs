@@ -6,22 +6,77 @@ use serde_json::Number;
 /// Largest magnitude up to which every whole `f64` is exactly one integer (2^53).
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Reads one number token by RFC 8259 §6. The error says what to send instead.
-pub(super) fn parse(token: &str) -> Result<Number, &'static str> {
-    if !is_json_number(token) {
-        return Err(advice(token));
+/// What a number token stands for.
+#[derive(Debug)]
+pub(super) enum NumberToken {
+    /// A number as JSON writes it.
+    Strict(Number),
+    /// A number that other languages write so, in one reading.
+    Foreign(Number),
+    /// Zero, for a number that is too small for a 64-bit float: every JSON parser reads it so.
+    Underflow(Number),
+    /// A number that no 64-bit integer or float holds.
+    OutOfRange(&'static str),
+}
+
+/// Reads one number token: by RFC 8259 §6, or with a plus sign, digit separators or no digit before
+/// its point. The error says what to send instead.
+pub(super) fn parse(token: &str) -> Result<NumberToken, &'static str> {
+    if is_json_number(token) {
+        return parse_strict(token);
     }
+    let foreign =
+        plain_number(token).filter(|plain| is_json_number(plain)).ok_or_else(|| advice(token))?;
+    Ok(match parse_strict(&foreign)? {
+        NumberToken::Strict(number) => NumberToken::Foreign(number),
+        other => other,
+    })
+}
+
+fn parse_strict(token: &str) -> Result<NumberToken, &'static str> {
     if token.bytes().any(|b| matches!(b, b'.' | b'e' | b'E')) {
-        return parse_float(token).ok_or(
-            "The number is too large or too small for a 64-bit float. Send it as a string if the tool takes strings.",
-        );
+        return match parse_float(token) {
+            Some(number) => Ok(NumberToken::Strict(number)),
+            None => Ok(Number::from_f64(0.0).filter(|_| vanishes(token)).map_or(
+                NumberToken::OutOfRange("is too large for a 64-bit float"),
+                NumberToken::Underflow,
+            )),
+        };
     }
     if token == "-0" {
-        return Number::from_f64(-0.0).ok_or("Send 0.");
+        return Number::from_f64(-0.0).map(NumberToken::Strict).ok_or("Send 0.");
     }
-    parse_integer(token).ok_or(
-        "The integer does not fit into 64 bits and would be changed. Send it as a string if the tool takes strings.",
-    )
+    Ok(parse_integer(token)
+        .map_or(NumberToken::OutOfRange("does not fit into 64 bits"), NumberToken::Strict))
+}
+
+/// The token as JSON writes it: `+1`, `1_000`, `.5`.
+fn plain_number(token: &str) -> Option<String> {
+    let (sign, rest) = match token.strip_prefix('-') {
+        Some(rest) => ("-", rest),
+        None => ("", token.strip_prefix('+').unwrap_or(token)),
+    };
+    let mut plain = sign.to_owned();
+    if rest.starts_with('.') {
+        plain.push('0');
+    }
+    // A separator stands between digits.
+    let bytes = rest.as_bytes();
+    for (at, &b) in bytes.iter().enumerate() {
+        let is_digit =
+            |at: Option<usize>| at.and_then(|at| bytes.get(at)).is_some_and(u8::is_ascii_digit);
+        match b {
+            b'_' if is_digit(at.checked_sub(1)) && is_digit(at.checked_add(1)) => {}
+            b'_' => return None,
+            b => plain.push(char::from(b)),
+        }
+    }
+    Some(plain)
+}
+
+/// Whether a number is too small for a float.
+fn vanishes(token: &str) -> bool {
+    token.parse::<f64>().is_ok_and(|float| float == 0.0)
 }
 
 /// The number whose canonical decimal text this is: no sign but `-`, no leading zero, no exponent,

@@ -10,11 +10,12 @@ use serde_json::{Map, Value, map::Entry};
 
 use super::argument_error::ArgumentError;
 use super::changes::{ChangeKind, Changes, push_index, push_key};
-use super::number;
+use super::number::{self, NumberToken};
 use super::value_preview::{preview, shorten};
 
 pub(super) const CUT: &str = "The text ends before the arguments are complete. Send the whole object again, and less text in it if it was cut for length.";
 const NOT_JSON: &str = "Send only one JSON object, with all names and texts in double quotes.";
+const UNDEFINED: &str = "undefined";
 const COMMA: &str =
     "Put a comma between the entries, and write a double quote inside a string as \\\" .";
 
@@ -23,6 +24,8 @@ const COMMA: &str =
 pub(super) struct Parsed {
     pub(super) value: Value,
     pub(super) depth: usize,
+    /// What is to be said of the first number that no 64-bit number holds; zero stands in its place.
+    pub(super) out_of_range: Option<String>,
 }
 
 /// Parses one JSON value that must fill `text`.
@@ -31,15 +34,14 @@ pub(super) fn parse(
     max_depth: usize,
     changes: &mut Changes,
 ) -> Result<Parsed, ArgumentError> {
-    let mut parser =
-        Parser { text, pos: 0, depth: 0, deepest: 0, max_depth, path: Vec::new(), changes };
+    let mut parser = Parser::new(text, max_depth, changes);
     parser.skip_space()?;
     let value = parser.value()?;
     parser.skip_space()?;
     if parser.pos < text.len() {
-        return Err(parser.trailing());
+        parser.rest(&value)?;
     }
-    Ok(Parsed { value, depth: parser.deepest })
+    Ok(Parsed { value, depth: parser.deepest, out_of_range: parser.out_of_range })
 }
 
 /// Parses strict JSON without any repair; `None` if `text` is not one JSON value.
@@ -54,7 +56,17 @@ pub(super) fn parse(
 pub fn parse_strict(text: &str, max_depth: usize) -> Option<Value> {
     let mut changes = Changes::default();
     let parsed = parse(text, max_depth, &mut changes).ok()?;
-    changes.is_empty().then_some(parsed.value)
+    (changes.is_empty() && parsed.out_of_range.is_none()).then_some(parsed.value)
+}
+
+/// The strict JSON value that fills `text`. Unlike [`parse_strict`] it looks at nothing behind it,
+/// so that a text of many objects is read once.
+fn strict_end(text: &str, max_depth: usize) -> Option<Value> {
+    let mut changes = Changes::default();
+    let mut parser = Parser::new(text, max_depth, &mut changes);
+    let value = parser.value().ok()?;
+    let is_whole = parser.pos == text.len() && parser.out_of_range.is_none();
+    (is_whole && changes.is_empty()).then_some(value)
 }
 
 /// A step of the path to the value being read: where its key is in the text, or its index. Rendered
@@ -72,10 +84,16 @@ pub(super) struct Parser<'t, 'c> {
     deepest: usize,
     max_depth: usize,
     path: Vec<Step>,
+    out_of_range: Option<String>,
     changes: &'c mut Changes,
 }
 
-impl<'t> Parser<'t, '_> {
+impl<'t, 'c> Parser<'t, 'c> {
+    fn new(text: &'t str, max_depth: usize, changes: &'c mut Changes) -> Self {
+        let (pos, depth, deepest, path) = (0, 0, 0, Vec::new());
+        Self { text, pos, depth, deepest, max_depth, path, out_of_range: None, changes }
+    }
+
     pub(super) fn peek(&self) -> Option<u8> {
         self.text.as_bytes().get(self.pos).copied()
     }
@@ -97,11 +115,40 @@ impl<'t> Parser<'t, '_> {
         }
     }
 
-    fn unexpected(&self, fix: &'static str) -> ArgumentError {
+    pub(super) fn unexpected(&self, fix: &'static str) -> ArgumentError {
         match self.peek() {
             None => ArgumentError::new(self.pos, "the end of the text", CUT),
             Some(_) => ArgumentError::new(self.pos, self.found(), fix),
         }
+    }
+
+    /// Reads what follows the whole value, if it says nothing more: a comma, one brace, the same
+    /// object again, or words.
+    fn rest(&mut self, value: &Value) -> Result<(), ArgumentError> {
+        let rest = self.text.get(self.pos..).unwrap_or_default().trim_end();
+        if !value.as_object().is_some_and(|map| !map.is_empty())
+            || self.changes.has(ChangeKind::MissingBrace)
+        {
+            return Err(self.trailing());
+        }
+        let (kind, note) = if rest == "," {
+            (ChangeKind::ExtraComma, "a comma after the object was removed".to_owned())
+        } else if rest == "}" {
+            (ChangeKind::ExtraBrace, "a second brace at the end was removed".to_owned())
+        } else if !rest.contains(['{', '}', '[', ']', '"']) && !rest.starts_with([',', ':']) {
+            (
+                ChangeKind::SurroundingText,
+                format!("the text {:?} after the object was removed", shorten(rest, 40)),
+            )
+        } else if strict_end(rest.trim_start_matches([',', '\n', ' ']), self.max_depth).as_ref()
+            == Some(value)
+        {
+            (ChangeKind::RepeatedObject, "the same object stood twice; one was kept".to_owned())
+        } else {
+            return Err(self.trailing());
+        };
+        self.report(kind, || note);
+        Ok(())
     }
 
     fn trailing(&self) -> ArgumentError {
@@ -125,7 +172,7 @@ impl<'t> Parser<'t, '_> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.pos += 1,
-                Some(b'/') => self.comment()?,
+                Some(b'/' | b'#') => self.comment()?,
                 _ => return Ok(()),
             }
         }
@@ -133,7 +180,7 @@ impl<'t> Parser<'t, '_> {
 
     fn comment(&mut self) -> Result<(), ArgumentError> {
         let rest = self.text.get(self.pos..).unwrap_or_default();
-        let length = if rest.starts_with("//") {
+        let length = if rest.starts_with("//") || rest.starts_with('#') {
             rest.find('\n').unwrap_or(rest.len())
         } else if let Some(body) = rest.strip_prefix("/*") {
             let end = body.find("*/").ok_or_else(|| {
@@ -161,10 +208,24 @@ impl<'t> Parser<'t, '_> {
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
-            Some(quote @ (b'"' | b'\'')) => self.string(quote).map(Value::String),
+            Some(quote @ (b'"' | b'\'' | b'`')) => self.string(quote).map(Value::String),
             Some(b'-' | b'+' | b'.' | b'0'..=b'9') => self.number(),
+            Some(b'r' | b'R')
+                if matches!(self.text.as_bytes().get(self.pos + 1), Some(b'"' | b'\'')) =>
+            {
+                let quote = self.text.as_bytes().get(self.pos + 1).copied().map_or('"', char::from);
+                self.raw_string(quote).map(Value::String)
+            }
+            Some(b'd')
+                if self.text.get(self.pos..).is_some_and(|rest| rest.starts_with("dict(")) =>
+            {
+                self.python_dict()
+            }
             Some(b) if b.is_ascii_alphabetic() || b == b'_' || b == b'$' => self.word(),
-            _ => Err(self.unexpected(NOT_JSON)),
+            _ => match self.typographic_string()? {
+                Some(text) => Ok(Value::String(text)),
+                None => Err(self.unexpected(NOT_JSON)),
+            },
         }
     }
 
@@ -186,6 +247,7 @@ impl<'t> Parser<'t, '_> {
         self.enter()?;
         let mut map = Map::new();
         self.skip_space()?;
+        self.extra_commas()?;
         if self.peek() != Some(b'}') {
             loop {
                 let closable = self.member(&mut map)?;
@@ -206,17 +268,95 @@ impl<'t> Parser<'t, '_> {
         let key = self.key()?;
         let end = self.pos;
         self.skip_space()?;
-        if self.peek() != Some(b':') {
-            return Err(self.unexpected("Put a colon between the name and its value."));
-        }
-        self.pos += 1;
-        self.skip_space()?;
         self.path.push(Step::Key(start, end));
+        self.colon(start, end)?;
+        if self.is_undefined() {
+            self.pos += UNDEFINED.len();
+            self.report(ChangeKind::UndefinedRemoved, || {
+                "undefined was read as the absence of the parameter".to_owned()
+            });
+            self.path.pop();
+            return Ok(self.depth == 1);
+        }
         let value = self.value()?;
         let closable = self.depth == 1 && !value.is_number();
         self.insert(map, key, value, start)?;
         self.path.pop();
         Ok(closable)
+    }
+
+    /// Reads the colon after a key. One that is missing is added between a key in quotes and a value
+    /// that begins like one.
+    fn colon(&mut self, start: usize, end: usize) -> Result<(), ArgumentError> {
+        if self.peek() == Some(b':') {
+            self.pos += 1;
+            return self.skip_space();
+        }
+        let is_quoted = self.text.get(start..end).is_some_and(|key| key.ends_with('"'));
+        let begins_value = matches!(self.peek(), Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'));
+        if !(is_quoted && begins_value && self.pos > end) {
+            return Err(self.unexpected("Put a colon between the name and its value."));
+        }
+        self.report(ChangeKind::MissingColon, || "the missing colon was added".to_owned());
+        Ok(())
+    }
+
+    /// Whether the value at the position is `undefined`.
+    fn is_undefined(&self) -> bool {
+        let rest = self.text.get(self.pos..).and_then(|rest| rest.strip_prefix(UNDEFINED));
+        rest.is_some_and(|rest| {
+            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_$".contains(c))
+        })
+    }
+
+    /// Removes commas before the first or another member of an object. In an array they could stand
+    /// for a missing value.
+    fn extra_commas(&mut self) -> Result<(), ArgumentError> {
+        while self.peek() == Some(b',') {
+            self.pos += 1;
+            self.skip_space()?;
+            self.report(ChangeKind::ExtraComma, || "a comma too many was removed".to_owned());
+        }
+        Ok(())
+    }
+
+    /// `dict(name=value, ...)`
+    fn python_dict(&mut self) -> Result<Value, ArgumentError> {
+        const FIX: &str = "Send a JSON object with all names and texts in double quotes.";
+        let start = self.pos;
+        self.pos += "dict".len();
+        self.enter()?;
+        let mut map = Map::new();
+        self.skip_space()?;
+        while self.peek() != Some(b')') {
+            let from = self.pos;
+            let name = self.identifier().to_owned();
+            let end = self.pos;
+            self.skip_space()?;
+            if name.is_empty() || self.peek() != Some(b'=') {
+                return Err(self.unexpected(FIX));
+            }
+            self.pos += 1;
+            self.skip_space()?;
+            self.path.push(Step::Key(from, end));
+            let value = self.value()?;
+            self.insert(&mut map, name, value, from)?;
+            self.path.pop();
+            self.skip_space()?;
+            match self.peek() {
+                Some(b',') => {
+                    self.pos += 1;
+                    self.skip_space()?;
+                }
+                Some(b')') => {}
+                _ => return Err(self.unexpected(FIX)),
+            }
+        }
+        self.pos += 1;
+        self.depth -= 1;
+        let found = shorten(self.text.get(start..self.pos).unwrap_or_default(), 40).into_owned();
+        self.report(ChangeKind::PythonDict, || format!("{found} was read as an object"));
+        Ok(Value::Object(map))
     }
 
     fn insert(
@@ -254,6 +394,11 @@ impl<'t> Parser<'t, '_> {
     fn key(&mut self) -> Result<String, ArgumentError> {
         match self.peek() {
             Some(quote @ (b'"' | b'\'')) => self.string(quote),
+            Some(0xe2) => {
+                let typographic = self.typographic_string()?;
+                typographic
+                    .ok_or_else(|| self.unexpected("Here a name in double quotes is needed."))
+            }
             Some(b) if b.is_ascii_alphabetic() || b == b'_' || b == b'$' => {
                 let key = self.identifier();
                 self.report(ChangeKind::UnquotedKey, || {
@@ -308,10 +453,17 @@ impl<'t> Parser<'t, '_> {
                 });
                 return Ok(false);
             }
+            Some(_) if self.begins_entry(close, after_value) => {
+                self.report(ChangeKind::MissingComma, || "the missing comma was added".to_owned());
+                return Ok(true);
+            }
             _ => return Err(self.unexpected(COMMA)),
         }
         self.pos += 1;
         self.skip_space()?;
+        if close == b'}' {
+            self.extra_commas()?;
+        }
         if self.peek() != Some(close) {
             return Ok(true);
         }
@@ -319,6 +471,26 @@ impl<'t> Parser<'t, '_> {
             "a comma before the closing bracket was removed".to_owned()
         });
         Ok(false)
+    }
+
+    /// Whether another entry certainly begins at the position, after a complete value that ended at
+    /// `after`: a key in quotes with its colon, or an object or array after another one. Two texts
+    /// in a row could be one, and a quote inside a text ends it too early.
+    fn begins_entry(&self, close: u8, after: usize) -> bool {
+        let bytes = self.text.as_bytes();
+        let last = after.checked_sub(1).and_then(|at| bytes.get(at)).copied();
+        let rest = self.text.get(self.pos..).unwrap_or_default();
+        if close == b']' {
+            return matches!(last, Some(b'}' | b']')) && rest.starts_with(['{', '[']);
+        }
+        let is_apart = self.pos > after || last != Some(b'"');
+        let key = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+        is_apart
+            && key.is_some_and(|(key, rest)| {
+                let is_name = !key.is_empty()
+                    && key.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-.$".contains(&b));
+                is_name && rest.trim_start().starts_with(':')
+            })
     }
 
     /// Whether nothing but whitespace follows: a comment at the end may itself be cut.
@@ -335,13 +507,39 @@ impl<'t> Parser<'t, '_> {
             .unwrap_or(rest.len());
         let token = rest.get(..length).unwrap_or_default();
         self.pos += length;
-        number::parse(token).map(Value::Number).map_err(|fix| {
+        let read = number::parse(token).map_err(|fix| {
             ArgumentError::new(
                 start,
                 format!("{:?} where a value is needed", shorten(token, 60)),
                 fix,
             )
-        })
+        })?;
+        Ok(Value::Number(match read {
+            NumberToken::Strict(number) => number,
+            NumberToken::Foreign(number) => {
+                self.report(ChangeKind::NumberSyntax, || {
+                    format!("{} was read as {number}", shorten(token, 60))
+                });
+                number
+            }
+            NumberToken::Underflow(zero) => {
+                self.report(ChangeKind::Underflow, || {
+                    format!(
+                        "{} is too small for a 64-bit float and was read as 0",
+                        shorten(token, 60)
+                    )
+                });
+                zero
+            }
+            NumberToken::OutOfRange(why) => {
+                let place = pointer(self.text, &self.path);
+                let token = shorten(token, 60);
+                self.out_of_range.get_or_insert_with(|| {
+                    format!("{place}: the number {token} {why} and would be changed. Send a smaller number, or the digits as a string if the tool takes strings.")
+                });
+                0.into()
+            }
+        }))
     }
 
     fn word(&mut self) -> Result<Value, ArgumentError> {

@@ -8,12 +8,12 @@ use super::number;
 use super::parser::parse_strict;
 use super::type_set::TypeSet;
 
-/// The number whose canonical text this is.
+/// The number whose canonical text this is, between blanks or not.
 pub(super) fn as_number(text: &str, wanted: TypeSet) -> Option<(ChangeKind, Value)> {
     if !wanted.covers(TypeSet::INTEGER) {
         return None;
     }
-    let number = number::canonical(text)?;
+    let number = number::canonical(text.trim_matches(' '))?;
     let fits = !number.is_f64() || wanted.covers(TypeSet::FRACTION);
     fits.then_some((ChangeKind::ToNumber, Value::Number(number)))
 }
@@ -40,11 +40,12 @@ pub(super) fn as_embedded(
     wanted.covers(TypeSet::of(&value)).then_some((ChangeKind::ParsedString, value))
 }
 
-/// The one allowed value that differs from the text in ASCII case only.
+/// The one allowed value that differs from the text in ASCII case, and in blanks around it, only.
 pub(super) fn enum_case<'v>(text: &str, allowed: &'v [Value]) -> Option<&'v str> {
     if allowed.iter().any(|value| value == text) {
         return None;
     }
+    let text = text.trim_matches(' ');
     let mut matching =
         allowed.iter().filter_map(Value::as_str).filter(|value| value.eq_ignore_ascii_case(text));
     let only = matching.next()?;

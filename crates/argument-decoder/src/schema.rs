@@ -77,6 +77,8 @@ pub enum SchemaError {
 /// validator is made by the first call that needs it and shared by all threads.
 pub struct Schema {
     source: Arc<Value>,
+    /// The tool's name.
+    name: Option<String>,
     /// Other names of top-level parameters: (alias, name).
     aliases: Vec<(String, String)>,
     max_depth: usize,
@@ -116,6 +118,7 @@ impl Schema {
         }
         Ok(Self {
             source,
+            name: None,
             aliases: Vec::new(),
             max_depth,
             plan,
@@ -129,6 +132,17 @@ impl Schema {
     pub fn with_aliases(mut self, aliases: Vec<(String, String)>) -> Self {
         self.aliases = aliases;
         self
+    }
+
+    /// The same, for the tool of this name: a model may send the name around the parameters.
+    #[must_use]
+    pub fn with_name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    pub(super) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     pub(super) fn aliases(&self) -> &[(String, String)] {

@@ -10,6 +10,62 @@ const BACKSLASH: &str =
     "Write every backslash in a string as two backslashes (\\\\), and a line break as \\n.";
 
 impl<'t> Parser<'t, '_> {
+    /// Reads a string between typographic quotes, if one opens at the position.
+    pub(super) fn typographic_string(&mut self) -> Result<Option<String>, ArgumentError> {
+        let rest = self.text.get(self.pos..).unwrap_or_default();
+        let Some((open, body)) = rest.chars().next().map(|c| (c, rest.get(c.len_utf8()..))) else {
+            return Ok(None);
+        };
+        let close = match open {
+            '\u{201c}' => '\u{201d}',
+            '\u{2018}' => '\u{2019}',
+            _ => return Ok(None),
+        };
+        let body = body.unwrap_or_default();
+        let Some((content, _)) = body.split_once(close) else {
+            return Err(ArgumentError::new(
+                self.pos,
+                format!("the typographic quote {open} without {close}"),
+                "Put names and texts into straight double quotes.",
+            ));
+        };
+        // A quote inside could begin the text anew, and a backslash could be meant either way.
+        if content.contains([open, '\\']) {
+            return Err(ArgumentError::new(
+                self.pos,
+                format!("the typographic quote {open} around a text that can be read in two ways"),
+                "Put names and texts into straight double quotes.",
+            ));
+        }
+        self.pos += open.len_utf8() + content.len() + close.len_utf8();
+        self.report(ChangeKind::TypographicQuotes, || {
+            format!(
+                "the text between typographic quotes, {:?}, was read as a string",
+                shorten(content, 40)
+            )
+        });
+        Ok(Some(content.to_owned()))
+    }
+
+    /// Reads a raw string of Python, whose prefix is at the position.
+    pub(super) fn raw_string(&mut self, quote: char) -> Result<String, ArgumentError> {
+        let body = self.text.get(self.pos + 2..).unwrap_or_default();
+        let content = body.split(quote).next().unwrap_or_default();
+        let is_complete = content.len() < body.len();
+        // A backslash before the quote keeps the string open in Python, and does not elsewhere; two
+        // quotes at the start may begin a string of several lines.
+        if !is_complete || content.is_empty() || content.ends_with('\\') || content.contains('\n') {
+            return Err(
+                self.unexpected("Put texts into double quotes, with every backslash doubled.")
+            );
+        }
+        self.pos += 2 + content.len() + 1;
+        self.report(ChangeKind::RawString, || {
+            format!("the raw string {:?} was read as a string", shorten(content, 40))
+        });
+        Ok(content.to_owned())
+    }
+
     /// Reads a string that opens with `quote` at the position.
     pub(super) fn string(&mut self, quote: u8) -> Result<String, ArgumentError> {
         let start = self.pos;
@@ -71,6 +127,24 @@ impl<'t> Parser<'t, '_> {
                 shorten(self.text.get(start..self.pos).unwrap_or_default(), 40).into_owned();
             self.report(ChangeKind::SingleQuotes, || format!("{found} was read as a string"));
         }
+        if quote == b'`' {
+            let found =
+                shorten(self.text.get(start..self.pos).unwrap_or_default(), 40).into_owned();
+            if self.text.get(start..self.pos).is_some_and(|text| text.contains("${")) {
+                return Err(ArgumentError::new(
+                    start,
+                    "a template literal with an expression in it",
+                    "Send the finished text as a string in double quotes.",
+                ));
+            }
+            self.report(ChangeKind::TemplateLiteral, || format!("{found} was read as a string"));
+            return Ok(());
+        }
+        if notes.hex {
+            self.report(ChangeKind::HexEscape, || {
+                "an escape with two hexadecimal digits was read as its character".to_owned()
+            });
+        }
         if notes.control {
             self.report(ChangeKind::ControlCharacter, || {
                 "a raw control character, such as a line break, inside the string was kept"
@@ -108,9 +182,22 @@ impl<'t> Parser<'t, '_> {
             'r' => '\r',
             't' => '\t',
             '\\' | '/' => escaped,
+            'x' => match self.hex_escape() {
+                Some(c) => {
+                    notes.hex = true;
+                    c
+                }
+                None => {
+                    return Err(ArgumentError::new(
+                        at,
+                        "the escape \\x, which JSON does not have",
+                        BACKSLASH,
+                    ));
+                }
+            },
             // A quote of the string's own kind can only be escaped, so this backslash says nothing
             // about how the others are meant.
-            '"' | '\'' if escaped == char::from(quote) => {
+            '"' | '\'' | '`' if escaped == char::from(quote) => {
                 text.push(escaped);
                 return Ok(());
             }
@@ -158,6 +245,16 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
+    /// The ASCII character of `\xHH` whose digits are next. Above it languages differ: a byte or a
+    /// character.
+    fn hex_escape(&mut self) -> Option<char> {
+        let digits = self.text.get(self.pos..self.pos + 2)?;
+        let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
+        let code = u8::from_str_radix(digits, 16).ok().filter(|code| is_hex && code.is_ascii())?;
+        self.pos += 2;
+        Some(char::from(code))
+    }
+
     fn hex(&mut self, at: usize) -> Result<u32, ArgumentError> {
         let digits = self
             .text
@@ -177,6 +274,8 @@ struct StringNotes {
     /// Whether some backslash changes the text around it.
     meaningful: bool,
     control: bool,
+    /// Whether an escape had two hexadecimal digits.
+    hex: bool,
 }
 
 /// Whether a backslash before `c` can only be meant as a backslash: characters of regular

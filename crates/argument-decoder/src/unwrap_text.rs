@@ -8,6 +8,7 @@ use super::argument_error::ArgumentError;
 use super::changes::{ChangeKind, Changes};
 use super::decode::Limits;
 use super::parser;
+use super::surroundings::{self, Inside};
 
 /// How many JSON strings around the object are opened (models and gateways encode twice; a fourth
 /// layer is data).
@@ -19,6 +20,8 @@ pub(super) enum Content {
     Object(Map<String, Value>, usize),
     /// Some other JSON value.
     Other(Value),
+    /// An object with a number that no 64-bit number holds; what is to be said of it.
+    OutOfRange(String),
 }
 
 /// Reads `raw`; the error is the text for the model.
@@ -48,11 +51,41 @@ fn read_layer(
     if inner.is_empty() && encodings == 0 {
         return Ok(Content::Object(Map::new(), 0));
     }
-    let parsed = parser::parse(inner, limits.max_depth, changes).map_err(|mut fault| {
-        fault.at += start;
-        fault.render(text, encodings)
-    })?;
+    let mark = changes.mark();
+    let parsed = match parser::parse(inner, limits.max_depth, changes) {
+        Ok(parsed) => parsed,
+        Err(mut fault) => {
+            changes.restore(mark);
+            match surroundings::read(inner, limits.max_depth, changes) {
+                Some(Inside::Parsed(parsed)) => parsed,
+                Some(Inside::Text(content)) if encodings < MAX_ENCODINGS => {
+                    return read_layer(&content, encodings + 1, limits, changes);
+                }
+                _ => {
+                    fault.at += start;
+                    return Err(fault.render(text, encodings));
+                }
+            }
+        }
+    };
+    if let Some(message) = parsed.out_of_range {
+        return Ok(Content::OutOfRange(message));
+    }
     match parsed.value {
+        Value::Array(mut items) if matches!(*items.as_slice(), [Value::Object(_)]) => {
+            changes.add(ChangeKind::ArrayOfOne, || {
+                (
+                    String::new(),
+                    "the object stood in an array of one and was taken out of it".to_owned(),
+                )
+            });
+            match items.pop() {
+                Some(Value::Object(map)) => {
+                    Ok(Content::Object(map, parsed.depth.saturating_sub(1)))
+                }
+                other => Ok(Content::Other(other.unwrap_or_default())),
+            }
+        }
         Value::Object(map) => Ok(Content::Object(map, parsed.depth)),
         Value::Null if encodings == 0 => {
             changes.add(ChangeKind::NullArguments, || {

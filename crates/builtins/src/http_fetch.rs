@@ -31,6 +31,14 @@ pub(crate) async fn fetch(
     }
 }
 
+/// Whether no answer came: nothing was sent, and no redirect named the address.
+fn reads_nothing(error: &HttpError) -> bool {
+    match error {
+        HttpError::Denied(denied) | HttpError::Dns(denied) => denied.redirected_from.is_none(),
+        _ => false,
+    }
+}
+
 fn to_tool_error(error: HttpError) -> ToolError {
     use ErrorType::{NetworkError, PolicyDenied, Timeout};
     let detail = error.to_string();
@@ -82,7 +90,8 @@ fn to_tool_error(error: HttpError) -> ToolError {
         HttpError::BadRequest(why) => {
             return ToolError::validation(format!(
                 "The request cannot be sent: {why}. Correct the arguments and call again."
-            ));
+            ))
+            .with_nothing_read();
         }
         HttpError::Protocol { host, .. } => (
             NetworkError,
@@ -97,7 +106,8 @@ fn to_tool_error(error: HttpError) -> ToolError {
             false,
         ),
     };
-    ToolError::new(kind, text).with_detail(detail).transient(transient)
+    let refused = ToolError::new(kind, text).with_detail(detail).transient(transient);
+    if reads_nothing(&error) { refused.with_nothing_read() } else { refused }
 }
 
 /// A response body in the form that a model can read.

@@ -24,10 +24,14 @@ pub const ERROR_CHARS: usize = 4_000;
 
 /// Attempts of a call that can be retried, including the first.
 pub const RETRY_ATTEMPTS: u32 = 3;
-/// Base of the wait before attempt n + 1, in seconds: `base^n`.
-pub const RETRY_BASE: f64 = 1.5;
-/// Upper bound of the random seconds added to each wait, uniformly distributed.
-pub const RETRY_JITTER: f64 = 0.5;
+/// Wait before the second attempt of a tool whose settings name no other.
+pub const RETRY_BACKOFF: Duration = Duration::from_millis(1_500);
+/// Each further wait is this many times as long as the one before.
+pub const RETRY_FACTOR: f64 = 1.5;
+/// Upper bound of the random share that is added to each wait, uniformly distributed.
+pub const RETRY_JITTER: f64 = 0.3;
+/// Most attempts that the settings of a tool may name.
+pub const MAX_RETRY_ATTEMPTS: u32 = 20;
 
 /// Minimum time between two progress reports of a call; earlier ones are dropped, because people
 /// read no faster.

@@ -130,12 +130,21 @@ pub struct ToolError {
     /// Whether a retry can help; `None` uses the table.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transient: Option<bool>,
+    /// Whether the tool refused before it read anything: its message then raises no taint label.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub read_nothing: bool,
 }
 
 impl ToolError {
     /// A failure with its message for the model.
     pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
-        Self { error_type, message: message.into(), detail: None, transient: None }
+        Self {
+            error_type,
+            message: message.into(),
+            detail: None,
+            transient: None,
+            read_nothing: false,
+        }
     }
 
     /// A failure without a more specific type.
@@ -152,6 +161,13 @@ impl ToolError {
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
+        self
+    }
+
+    /// Declares that nothing from outside was read before this failure.
+    #[must_use]
+    pub fn with_nothing_read(mut self) -> Self {
+        self.read_nothing = true;
         self
     }
 

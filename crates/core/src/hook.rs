@@ -86,6 +86,8 @@ pub struct Event {
     pub call: CallId,
     /// Run of the call.
     pub run: Option<RunId>,
+    /// Where the call comes from.
+    pub origin: Origin,
     /// Name of the tool.
     pub tool: String,
     /// Arguments, once they are known.

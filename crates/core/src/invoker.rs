@@ -126,6 +126,10 @@ pub trait Invoker: Send + Sync {
         watch: Arc<dyn BatchSubscriber>,
     ) -> BoxFuture<'_, Vec<Answer>>;
 
+    /// Answers calls with this error without running them, and records them like calls that a stage
+    /// refused: a call of a model has one outcome, also if its run ends before its turn.
+    fn refuse(&self, batch: Batch, error: ToolError) -> BoxFuture<'_, Vec<Answer>>;
+
     /// Decides about a suspended call and resumes it. `None` means that another task of this
     /// process waits for the decision and resumes the call. A second decision returns the first one
     /// as the error. The store sets the time of the decision.

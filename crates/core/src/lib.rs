@@ -96,7 +96,7 @@ pub use store::{
     WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
-pub use tokio_util::sync::CancellationToken;
+pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};
 pub use tool_name::{NameError, ToolName, remote_name};

@@ -213,6 +213,12 @@ pub struct ModelResult {
     pub structured: Option<Value>,
     /// Whether the tool itself reports a failure.
     pub is_error: bool,
+    /// The type of that failure; `None` means `execution_error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<ErrorType>,
+    /// Isolation level of the program that the tool ran, where the result does not say it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// The complete result, if the text is only a part of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<ArtifactRef>,
@@ -307,7 +313,7 @@ impl Outcome {
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {
         match &self.result {
-            Ok(result) => result.is_error.then_some(ErrorType::ExecutionError),
+            Ok(result) => result.failure_type(),
             Err(error) => Some(error.error_type),
         }
     }
@@ -322,7 +328,7 @@ impl Outcome {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.result {
-            Ok(result) => u8::from(result.is_error),
+            Ok(result) => result.failure_type().map_or(0, ErrorType::exit_code),
             Err(error) => error.error_type.exit_code(),
         }
     }
@@ -346,13 +352,21 @@ impl Outcome {
     }
 }
 
+impl ModelResult {
+    /// The type of the failure that the tool reports; `None` if it reports none.
+    #[must_use]
+    pub fn failure_type(&self) -> Option<ErrorType> {
+        self.is_error.then(|| self.error_type.unwrap_or(ErrorType::ExecutionError))
+    }
+}
+
 fn wire_result(result: &Result<ModelResult, ToolError>) -> Map<String, Value> {
     let mut wire = Map::new();
     let mut put = |key: &str, value: Value| wire.insert(key.to_owned(), value);
     match result {
         Ok(r) if r.is_error => {
             put("status", json!("error"));
-            put("error_type", json!(ErrorType::ExecutionError));
+            put("error_type", json!(r.failure_type()));
             put("message", json!(r.result));
         }
         Ok(r) => {
@@ -378,6 +392,9 @@ fn add_envelope(wire: &mut Map<String, Value>, result: &ModelResult) {
         if let Some(source) = &result.source {
             put("source", json!(source));
         }
+    }
+    if let Some(level) = &result.sandbox {
+        put("sandbox", json!(level));
     }
     if let Some(artifact) = &result.artifact {
         put("artifact", json!(artifact));
@@ -427,6 +444,8 @@ mod tests {
             resources: Vec::new(),
             structured: None,
             is_error: false,
+            error_type: None,
+            sandbox: None,
             artifact: None,
             trust: Trust::Tool,
             source: None,
@@ -446,6 +465,8 @@ mod tests {
             resources: Vec::new(),
             structured,
             is_error: false,
+            error_type: None,
+            sandbox: None,
             artifact: None,
             trust: Trust::External,
             source: Some("s".into()),

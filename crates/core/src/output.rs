@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
+use crate::error::ErrorType;
 
 /// Where the text of a result comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -89,12 +90,19 @@ pub struct ToolOutput {
     /// Whether the tool ran and reports a failure itself (`isError` of MCP).
     #[serde(default)]
     pub is_error: bool,
+    /// The type of that failure; `None` means `execution_error`. Without `is_error` it has no meaning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_type: Option<ErrorType>,
     /// Trust level of the text; `None` means the level that the tool's specification declares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     /// Source of the text: a path or an address. It becomes part of the result that models read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// Isolation level of the program that the tool ran, such as `namespaces` or `none`, where the
+    /// result itself does not say it; `None` if it ran none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
 }
 
 impl ToolOutput {
@@ -117,7 +125,15 @@ impl ToolOutput {
     /// Output of these blocks.
     #[must_use]
     pub fn from_blocks(content: Vec<Block>) -> Self {
-        Self { content, structured: None, is_error: false, trust: None, source: None }
+        Self {
+            content,
+            structured: None,
+            is_error: false,
+            error_type: None,
+            trust: None,
+            source: None,
+            sandbox: None,
+        }
     }
 
     /// Sets the trust level and the source of the text.
@@ -125,6 +141,22 @@ impl ToolOutput {
     pub fn with_origin(mut self, trust: Trust, source: impl Into<String>) -> Self {
         self.trust = Some(trust);
         self.source = Some(source.into());
+        self
+    }
+
+    /// Marks the output as that of a failure of this type: what the tool did until then stays
+    /// readable.
+    #[must_use]
+    pub fn failed_with(mut self, error_type: ErrorType) -> Self {
+        self.is_error = true;
+        self.error_type = Some(error_type);
+        self
+    }
+
+    /// Sets the isolation level of the program that the tool ran.
+    #[must_use]
+    pub fn with_sandbox(mut self, level: impl Into<String>) -> Self {
+        self.sandbox = Some(level.into());
         self
     }
 

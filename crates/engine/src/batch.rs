@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::FutureExt as _;
 use tokio::task::JoinSet;
 use toolcrib_core::{
-    Answer, Batch, BatchSubscriber, Call, ErrorType, RawArgs, StoreError, ToolError,
+    Answer, Batch, BatchSubscriber, Call, ErrorType, EventKind, RawArgs, StoreError, ToolError,
 };
 
 use crate::batch_scope::{BatchScope, ScopeOptions, ScopeOwner};
@@ -63,6 +63,29 @@ pub(crate) async fn run_new(
         authorized.push((call, budgeted));
     }
     run_concurrently(authorized).await
+}
+
+/// Answers calls that their caller does not make after all. Each goes as far as its name and its
+/// arguments are known, so that its record has them.
+pub(crate) async fn refuse(
+    engine: Arc<EngineInner>,
+    batch: Batch,
+    error: &ToolError,
+) -> Vec<Answer> {
+    let run = batch.run.and_then(|id| engine.runs.get(id));
+    let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
+    let options = ScopeOptions { subscriber: None, is_replay: false, parent: None };
+    let scope = BatchScope::new(&engine, owner, batch.calls.len(), options);
+    let mut answers = Vec::with_capacity(batch.calls.len());
+    for call in batch.calls {
+        let mut call = Box::new(CallState::new(Arc::clone(&scope), call, None));
+        let _ = pipeline::prepare(&mut call);
+        if error.error_type == ErrorType::BudgetExceeded {
+            call.emit(EventKind::BudgetExceeded, |event| event.error = Some(error.message.clone()));
+        }
+        answers.push(pipeline::finish(call, Err(StageExit::Fail(error.clone()))).await);
+    }
+    answers
 }
 
 /// Runs a call again from stage 0, with the decision about it.

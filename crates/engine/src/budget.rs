@@ -183,10 +183,10 @@ pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
             format!("the {} s of tool time of this run are used", limit.as_secs())
         }
     };
-    ToolError::new(
-        ErrorType::BudgetExceeded,
-        format!("The budget is exceeded: {what}. Answer with what you have."),
-    )
+    let fact = format!("The budget is exceeded: {what}.");
+    // People read the fact alone, in the end of the run.
+    ToolError::new(ErrorType::BudgetExceeded, format!("{fact} Answer with what you have."))
+        .with_detail(fact)
 }
 
 #[cfg(test)]

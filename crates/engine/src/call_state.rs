@@ -359,6 +359,7 @@ impl CallState {
                 kind,
                 call: self.id,
                 run: self.scope.run.as_ref().map(|run| run.id),
+                origin: self.scope.origin,
                 tool: self.tool_name().to_owned(),
                 args: self.args.display().map(|args| Arc::new(secrets.mask_json(args))),
                 context: Arc::clone(&self.scope.context),

@@ -389,6 +389,10 @@ impl Invoker for Engine {
         Box::pin(invoke::run(Arc::clone(&self.inner), batch, Some(watch), None))
     }
 
+    fn refuse(&self, batch: Batch, error: ToolError) -> BoxFuture<'_, Vec<Answer>> {
+        Box::pin(invoke::refuse(Arc::clone(&self.inner), batch, error))
+    }
+
     fn decide(
         &self,
         approval: ApprovalId,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{Answer, Batch, BatchSubscriber};
+use toolcrib_core::{Answer, Batch, BatchSubscriber, ToolError};
 
 use crate::batch;
 use crate::child_calls::parent::ParentContext;
@@ -29,4 +29,16 @@ pub(crate) async fn run(
         return replay::run(engine, batch, subscriber, parent).await;
     }
     batch::run_new(engine, batch, subscriber, parent).await
+}
+
+/// Answers and records the calls of a batch as refused, without running any.
+pub(crate) async fn refuse(
+    engine: Arc<EngineInner>,
+    batch: Batch,
+    error: ToolError,
+) -> Vec<Answer> {
+    if let Err(error) = engine.claim().await {
+        return batch.calls.into_iter().map(|call| batch::claim_failed(call, &error)).collect();
+    }
+    batch::refuse(engine, batch, &error).await
 }

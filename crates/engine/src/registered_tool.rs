@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use toolcrib_argument_decoder::Schema;
-use toolcrib_core::{Entry, ToolSpec};
+use toolcrib_core::{Entry, ToolSpec, defaults};
 
 use crate::secrets::Secrets;
 use crate::settings::EngineSettings;
@@ -20,6 +20,10 @@ pub(crate) struct RegisteredTool {
     pub(crate) schema: Arc<Schema>,
     pub(crate) output_schema: Option<Arc<Schema>>,
     pub(crate) timeout: Duration,
+    /// Attempts of a repeatable call, including the first.
+    pub(crate) attempts: u32,
+    /// Wait before the second attempt.
+    pub(crate) backoff: Duration,
     /// On or off by the owner's settings; a switch that a person sets later wins.
     pub(crate) enabled: Option<bool>,
     /// Whether no switch turns it on.
@@ -57,6 +61,8 @@ impl RegisteredTool {
             .map(|key| key.key.clone())
             .collect();
         self.timeout = own.timeout.unwrap_or(spec.timeout).min(MAX_TOOL_TIMEOUT);
+        self.attempts = own.attempts.unwrap_or(spec.attempts);
+        self.backoff = own.backoff.unwrap_or(defaults::RETRY_BACKOFF);
         self.enabled = own.enabled;
         self.off_for_good = own.off_for_good;
         self.ask = own.ask;
@@ -72,7 +78,7 @@ impl RegisteredTool {
     }
 }
 
-/// No attempt of any tool runs longer.
+/// No call of any tool runs longer.
 const MAX_TOOL_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
 /// Configured values that are masked everywhere: all but those of a key that the tool declares as

@@ -11,7 +11,7 @@ use toolcrib_argument_decoder::Schema;
 use toolcrib_core::spec::SPEC_VERSION;
 use toolcrib_core::{
     BoxFuture, Catalog, Entry, ErrorType, Source, Status, SwitchState, Tier, ToolError, ToolInfo,
-    ToolName, View, ViewRequest, remote_name,
+    ToolName, View, ViewRequest, defaults, remote_name,
 };
 
 use crate::policy::ActivePolicy;
@@ -209,6 +209,7 @@ impl Registry {
         }
         let schema = Schema::check_shared(Arc::clone(&spec.input_schema))
             .map_err(|error| format!("input schema: {error}"))?
+            .with_name(spec.name.to_string())
             .with_aliases(spec.parameter_aliases.clone());
         let output_schema = spec
             .output_schema
@@ -221,6 +222,8 @@ impl Registry {
             schema: Arc::new(schema),
             output_schema: output_schema.map(Arc::new),
             timeout: spec.timeout,
+            attempts: spec.attempts,
+            backoff: defaults::RETRY_BACKOFF,
             enabled: None,
             off_for_good: false,
             remote: remote || spec.tier == Tier::Interface,

@@ -12,8 +12,12 @@ use crate::gate::Preset;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// Time of one attempt, in place of the declared one.
+    /// Time of a call with all its attempts, in place of the declared one.
     pub timeout: Option<Duration>,
+    /// Attempts of a repeatable call, including the first, in place of the declared ones.
+    pub attempts: Option<u32>,
+    /// Wait before the second attempt; each further wait is half as long again.
+    pub backoff: Option<Duration>,
     /// On or off, in place of the declared default.
     pub enabled: Option<bool>,
     /// Off, and no switch turns it on: for the operator of the machine, not the user of the tool.
@@ -40,6 +44,8 @@ impl ToolSettings {
             }
         }
         self.timeout = least(self.timeout, other.timeout);
+        self.attempts = least(self.attempts, other.attempts);
+        self.backoff = self.backoff.max(other.backoff);
         self.enabled = least(self.enabled, other.enabled);
         self.off_for_good |= other.off_for_good;
         self.ask = self.ask.max(other.ask);

@@ -114,6 +114,9 @@ pub struct CallAnswer {
     pub wire: Value,
     /// Whether the result is marked as an error for the provider.
     pub is_error: bool,
+    /// Milliseconds that the tool ran, without waiting for people; `None` if it did not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elapsed_ms: Option<u64>,
     /// Images and audio beside the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Block>,
@@ -136,6 +139,8 @@ impl CallAnswer {
             kind: Some(outcome.kind),
             wire: outcome.to_wire(),
             is_error: outcome.is_error(),
+            elapsed_ms: Some(outcome.report.run_nanos / 1_000_000)
+                .filter(|_| outcome.report.attempts > 0),
             media,
             for_people,
         }
@@ -150,6 +155,7 @@ impl CallAnswer {
             kind: None,
             wire: serde_json::json!({"status": "not_run", "message": why}),
             is_error: true,
+            elapsed_ms: None,
             media: Vec::new(),
             for_people: Vec::new(),
         }

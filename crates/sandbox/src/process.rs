@@ -1,8 +1,8 @@
 //! Runs one program to its end, with limits but without isolation.
 //!
-//! On Linux the program gets a [supervisor](supervised) if this executable can be one, and every
-//! process that it starts ends with it. Elsewhere it leads a session and process group of its own,
-//! and processes that leave the group outlive it.
+//! On Linux the program gets a supervisor (`supervised.rs`) if this executable can be one, and
+//! every process that it starts ends with it. Elsewhere it leads a session and process group of its
+//! own, and processes that leave the group outlive it.
 
 mod error;
 mod find_program;

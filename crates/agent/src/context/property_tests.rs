@@ -34,6 +34,7 @@ fn model(format: Format, text: &str, results: &[Option<String>]) -> Arc<Message>
         let answer = CallAnswer {
             wire: json!({"status": "success", "result": result}),
             is_error: false,
+            elapsed_ms: None,
             ..CallAnswer::not_run(CallId::fresh(), "")
         };
         assert!(message.answer(place, answer));

@@ -257,6 +257,7 @@ mod tests {
             let answer = CallAnswer {
                 wire: json!({"status": "success", "result": text}),
                 is_error: false,
+                elapsed_ms: None,
                 ..CallAnswer::not_run(CallId::fresh(), "")
             };
             assert!(message.answer(at, answer));

@@ -30,7 +30,7 @@ impl RunDriver<'_> {
         let primary = first.info().clone();
         if ask == RequestMode::Open && self.time_left(machine.state().run) == Some(Duration::ZERO) {
             let messages = machine.history().len();
-            machine.no_time_left(self.time_used_up());
+            machine.budget_used_up(self.time_used_up());
             return self.emit_guard_messages(machine, messages);
         }
         machine.before_request();
@@ -205,18 +205,18 @@ impl RunDriver<'_> {
         self.read_inbox(machine);
         let guards = machine.history().len();
         machine.model_answered(reply.turn, &info.provider, &info.model, calls, cost);
-        self.emit_guard_messages(machine, guards);
         let tokens = usage.and_then(|usage| usage.total()).unwrap_or(self.last_estimate);
         let run = machine.state().run;
         if let Err(error) = self.driver.invoker.charge_tokens(run, tokens) {
-            machine.out_of_budget(error.message);
+            machine.budget_used_up(error.detail.unwrap_or(error.message));
         } else if let (Some(cap), Some(spent)) = (self.job.cost, machine.state().spent.cost)
             && spent > cap
         {
-            machine.out_of_budget(format!(
+            machine.budget_used_up(format!(
                 "The run has cost {spent} by estimate, more than its budget of {cap}."
             ));
         }
+        self.emit_guard_messages(machine, guards);
     }
 
     /// The model has read the results of hosted tools, whose origin is unknown: adds the label

@@ -1,11 +1,10 @@
 //! Events of the calls of one answer: each call is announced once and gets exactly one final state.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
 
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalRequest, BatchSubscriber, Call, CallId, DecisionRecord, Outcome,
-    OutcomeKind, Progress, Report, Stage,
+    OutcomeKind, Progress, Report,
 };
 use toolcrib_providers::conversation::{CallAnswer, Message};
 
@@ -17,7 +16,6 @@ use crate::machine::{Machine, Pending, PendingKind, user_question};
 pub(super) struct CallEvents {
     events: EventSink,
     round: u32,
-    begun: Instant,
     /// Calls without a final state, in order.
     open: Mutex<Vec<OpenCall>>,
     /// Results of the other calls, as far as the engine returned them.
@@ -31,6 +29,8 @@ struct OpenCall {
     id: CallId,
     index: usize,
     tool: String,
+    /// Whether the invoker has the call, and so records its one outcome.
+    is_sent: bool,
 }
 
 impl CallEvents {
@@ -40,6 +40,7 @@ impl CallEvents {
             id: call.id,
             index,
             tool: call.name.clone(),
+            is_sent: false,
         });
         let made = Self::new(events, round, open.collect());
         for call in calls {
@@ -57,19 +58,24 @@ impl CallEvents {
                 PendingKind::Approval(request) => request.tool.to_string(),
                 PendingKind::Answer(_) => ask_user::NAME.to_owned(),
             },
+            is_sent: true,
         });
         Self::new(events, round, open.collect())
     }
 
     fn new(events: &EventSink, round: u32, open: Vec<OpenCall>) -> Self {
-        let (events, begun) = (Arc::clone(events), Instant::now());
         let (done, asked) = (Mutex::default(), Mutex::default());
-        Self { events, round, begun, open: Mutex::new(open), done, asked }
+        Self { events: Arc::clone(events), round, open: Mutex::new(open), done, asked }
     }
 
     /// Whether this call has no final state yet.
     pub(super) fn has(&self, call: CallId) -> bool {
         self.open().iter().any(|open| open.id == call)
+    }
+
+    /// The invoker gets these calls.
+    pub(super) fn mark_sent(&self) {
+        self.open().iter_mut().for_each(|open| open.is_sent = true);
     }
 
     /// Emits the state of a call.
@@ -84,8 +90,7 @@ impl CallEvents {
     pub(super) fn emit_outcome(&self, outcome: &Outcome) {
         if let Some(open) = self.close(|open| open.id == outcome.call) {
             let answer = CallAnswer::from_outcome(outcome);
-            let elapsed = self.elapsed_ms().saturating_sub(waited_for_person_ms(outcome));
-            let state = final_state(&answer, elapsed);
+            let state = final_state(&answer);
             self.done.lock().unwrap_or_else(PoisonError::into_inner).push((open.index, answer));
             self.say(open, state, Some(Arc::new(outcome.report.clone())));
         }
@@ -106,23 +111,30 @@ impl CallEvents {
     }
 
     /// Emits the final state of calls that were answered without the engine: by a person, a guard,
-    /// or a stop.
-    pub(super) fn close_answered(&self, machine: &Machine) {
+    /// or a stop. Returns the calls that the invoker never got: nothing else records these.
+    pub(super) fn close_answered(&self, machine: &Machine) -> Vec<(Call, CallAnswer)> {
+        let mut unsent = Vec::new();
         if self.open().is_empty() {
-            return;
+            return unsent;
         }
         let newest = machine.history().iter().rev().find_map(|message| match &**message {
             Message::Model(message) => Some(message),
             Message::User(_) => None,
         });
-        let answers = newest.map_or(&[][..], |message| message.answers());
-        for (index, answer) in answers.iter().enumerate() {
+        let Some(newest) = newest else { return unsent };
+        for (index, (answer, asked)) in newest.answers().iter().zip(&newest.turn.calls).enumerate()
+        {
             if let Some(answer) = answer
                 && let Some(open) = self.close(|open| open.index == index)
             {
-                self.say(open, final_state(answer, self.elapsed_ms()), None);
+                if !open.is_sent {
+                    let (name, args) = (open.tool.clone(), asked.args.clone());
+                    unsent.push((Call { id: open.id, name, args }, answer.clone()));
+                }
+                self.say(open, final_state(answer), None);
             }
         }
+        unsent
     }
 
     fn close(&self, is_it: impl Fn(&OpenCall) -> bool) -> Option<OpenCall> {
@@ -132,7 +144,7 @@ impl CallEvents {
     }
 
     fn say(&self, open: OpenCall, state: ToolState, report: Option<Arc<Report>>) {
-        let OpenCall { id, index, tool } = open;
+        let OpenCall { id, index, tool, .. } = open;
         (self.events)(Event::Tool(ToolEvent {
             round: self.round,
             index,
@@ -145,10 +157,6 @@ impl CallEvents {
 
     fn open(&self) -> MutexGuard<'_, Vec<OpenCall>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn elapsed_ms(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }
 
@@ -182,16 +190,9 @@ impl BatchSubscriber for CallEvents {
     }
 }
 
-/// Milliseconds that a call waited for the decision of a person. They say how long the person
-/// thought, not how long the tool took.
-fn waited_for_person_ms(outcome: &Outcome) -> u64 {
-    let approvals = outcome.report.stages.iter().filter(|record| record.stage == Stage::Approve);
-    approvals.map(|record| record.nanos / 1_000_000).sum()
-}
-
 /// The final state for a result.
-fn final_state(answer: &CallAnswer, elapsed_ms: u64) -> ToolState {
-    let output = answer.wire.clone();
+fn final_state(answer: &CallAnswer) -> ToolState {
+    let (output, elapsed_ms) = (answer.wire.clone(), answer.elapsed_ms.unwrap_or(0));
     let error_type = output.get("error_type").cloned();
     let error_type = error_type.and_then(|name| serde_json::from_value(name).ok());
     match answer.kind {

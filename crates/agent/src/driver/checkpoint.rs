@@ -25,6 +25,8 @@ struct StoredState {
 struct StoredStateRef<'a> {
     state: &'a State,
     used: RunUsage,
+    /// Whether the first model only replays a file, for those who look at the run later.
+    scripted: bool,
     setup: &'a Value,
 }
 
@@ -97,6 +99,7 @@ impl RunDriver<'_> {
         let kept = StoredStateRef {
             state,
             used: self.driver.invoker.usage(state.run).unwrap_or(self.job.used),
+            scripted: self.job.models.first().is_some_and(|model| model.info().scripted),
             setup: &self.job.setup,
         };
         // Plain data always serializes; otherwise the run would continue, unstored.

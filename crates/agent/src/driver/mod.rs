@@ -291,9 +291,11 @@ impl<'a> RunDriver<'a> {
             self.read_inbox(machine);
             if control.is_stopped() {
                 self.withdraw(machine).await;
+                self.announce_open(machine);
                 machine.stop();
             }
-            self.calls.close_answered(machine);
+            let unsent = self.calls.close_answered(machine);
+            self.record_unsent(machine, unsent).await;
             if control.is_handing_over() && !matches!(machine.next(), NextStep::Done(_)) {
                 return Ok(None);
             }

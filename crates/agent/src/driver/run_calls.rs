@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_core::{Batch, Call, Origin, RunStatus};
+use toolcrib_core::{Batch, Call, ErrorType, Origin, OutcomeKind, RunStatus, ToolError};
+use toolcrib_providers::conversation::CallAnswer;
 
 use super::RunDriver;
 use super::call_events::CallEvents;
 use crate::events::Event;
-use crate::machine::{Machine, NextStep};
+use crate::machine::{Machine, NextStep, RequestMode, RunEnd};
 
 /// How long a stopped run waits for the outcomes of its calls; later ones are recorded as stopped,
 /// so that a stop takes effect promptly.
@@ -21,12 +22,40 @@ impl RunDriver<'_> {
             Arc::new(CallEvents::for_new_calls(&self.driver.events, machine.state().rounds, calls));
     }
 
+    /// Announces calls that another process left behind, or that a stop overtakes.
+    pub(super) fn announce_open(&mut self, machine: &Machine) {
+        let NextStep::CallTools(calls) = machine.next() else { return };
+        if !calls.iter().any(|call| self.calls.has(call.id)) {
+            self.announce(machine, calls);
+        }
+    }
+
+    /// Records calls that the loop answered by itself. A record that exists already stays.
+    pub(super) async fn record_unsent(
+        &mut self,
+        machine: &Machine,
+        unsent: Vec<(Call, CallAnswer)>,
+    ) {
+        for (call, answer) in unsent {
+            let batch = Batch {
+                run: Some(machine.state().run),
+                origin: Origin::Model,
+                context: Arc::clone(&self.job.context),
+                view: self.view_request(machine),
+                calls: vec![call],
+                is_replay: false,
+                environment: String::new(),
+                parent_call: None,
+            };
+            let error = refusal(machine, &answer);
+            let _ = self.driver.invoker.refuse(batch, error).await;
+        }
+    }
+
     pub(super) async fn run_tools(&mut self, machine: &mut Machine) {
+        self.announce_open(machine);
         let NextStep::CallTools(calls) = machine.next() else { return };
         let calls = calls.to_vec();
-        if !calls.iter().any(|call| self.calls.has(call.id)) {
-            self.announce(machine, &calls);
-        }
         // After a crash the calls must be found under their ids, or the model would be asked again
         // and repeat them.
         if let Err(error) = self.save(machine, RunStatus::Running).await {
@@ -47,6 +76,7 @@ impl RunDriver<'_> {
             environment: String::new(),
             parent_call: None,
         };
+        self.calls.mark_sent();
         let mut running =
             self.driver.invoker.invoke_with_subscriber(batch, Arc::clone(&self.calls) as _);
         let answers = tokio::select! {
@@ -81,4 +111,19 @@ impl RunDriver<'_> {
         }
         self.emit_guard_messages(machine, messages);
     }
+}
+
+/// Why the loop did not make a call, in the terms of the table of errors.
+fn refusal(machine: &Machine, answer: &CallAnswer) -> ToolError {
+    let error_type = match (answer.kind, machine.next()) {
+        (Some(OutcomeKind::Cancelled), _) => ErrorType::Cancelled,
+        (
+            _,
+            NextStep::Done(RunEnd::Repeated | RunEnd::Stalled)
+            | NextStep::CallModel(RequestMode::Last { end: RunEnd::Repeated | RunEnd::Stalled }),
+        ) => ErrorType::RepeatedCall,
+        _ => ErrorType::BudgetExceeded,
+    };
+    let message = answer.wire.get("message").and_then(serde_json::Value::as_str);
+    ToolError::new(error_type, message.unwrap_or_default())
 }

@@ -115,6 +115,7 @@ impl Machine {
     /// Ends a round: the model is asked again, without tools if a guard demands it.
     pub(super) fn next_round(&mut self) {
         self.state.rounds += 1;
+        self.state.empty_answers = 0;
         let end = self.state.progress_end();
         let (text, end) = match end {
             Some(end) => end,

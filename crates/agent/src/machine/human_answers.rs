@@ -141,6 +141,7 @@ fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswe
         kind: Some(OutcomeKind::Succeeded),
         wire: json!({"status": "success", "result": result}),
         is_error: false,
+        elapsed_ms: None,
         media: Vec::new(),
         for_people: Vec::new(),
     }

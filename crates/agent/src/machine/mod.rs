@@ -83,6 +83,7 @@ impl Machine {
             said: Vec::new(),
             skills: Vec::new(),
             progress: StallProgress::default(),
+            closing_text: String::new(),
             spent: UsageTotals::default(),
             labels: Labels::default(),
             injected,
@@ -134,9 +135,13 @@ impl Machine {
         &self.history
     }
 
-    /// Text of the newest message of the model; empty if there is none in this run yet.
+    /// Text of the newest message of the model, or of the loop if a guard ended the run before the
+    /// model wrote one; empty if there is none in this run yet.
     #[must_use]
     pub fn answer(&self) -> &str {
+        if !self.state.closing_text.is_empty() {
+            return &self.state.closing_text;
+        }
         self.newest().map_or("", |message| &message.turn.text)
     }
 
@@ -205,12 +210,6 @@ impl Machine {
         self.end(RunEnd::Stopped);
     }
 
-    /// Ends the run at any step because a budget is used up; the text so far stays. A run that has
-    /// ended keeps its end.
-    pub fn out_of_budget(&mut self, message: String) {
-        self.end(RunEnd::Budget { message });
-    }
-
     /// Ends the run: open calls get a result, and queued messages are kept. A run that has ended
     /// keeps its end.
     fn end(&mut self, end: RunEnd) {
@@ -219,6 +218,9 @@ impl Machine {
         }
         close_open_calls(&mut self.history, &self.state.phase.open_calls());
         self.inject_queued();
+        if self.newest().is_none_or(|message| message.turn.text.trim().is_empty()) {
+            self.state.closing_text = end.text_without_answer().unwrap_or_default();
+        }
         self.state.phase = Phase::Ended { end };
     }
 

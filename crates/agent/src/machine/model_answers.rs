@@ -34,7 +34,7 @@ impl Machine {
         match ask {
             RequestMode::Last { end } => {
                 self.refuse_calls(&calls);
-                self.end(end);
+                self.last_answer(end, is_empty);
             }
             RequestMode::Open if has_calls => {
                 self.state.empty_answers = 0;
@@ -55,10 +55,21 @@ impl Machine {
         self.end(end);
     }
 
-    /// The run's time ended before a request: the model is asked for its best answer without tools.
-    pub fn no_time_left(&mut self, message: String) {
-        if self.state.phase != (Phase::Model { ask: RequestMode::Open }) {
-            return;
+    /// A budget is used up: the calls that wait for their turn are not run, and the model is asked
+    /// for its best answer without tools. A run that has ended keeps its end, and one that already
+    /// asks for the last answer ends.
+    pub fn budget_used_up(&mut self, message: String) {
+        match &self.state.phase {
+            Phase::Ended { .. } => return,
+            Phase::Model { ask: RequestMode::Last { .. } } | Phase::Person { .. } => {
+                return self.end(RunEnd::Budget { message });
+            }
+            Phase::Tools { calls } => {
+                let calls = calls.clone();
+                self.refuse_calls(&calls);
+                self.state.rounds += 1;
+            }
+            Phase::Model { ask: RequestMode::Open } => {}
         }
         self.push_user_message(model_messages::budget(&message), UserKind::Guard);
         self.state.phase =
@@ -69,7 +80,7 @@ impl Machine {
     pub fn out_of_time(&mut self, error: &ModelError, message: String) {
         self.keep_partial(error);
         self.inject_queued();
-        self.out_of_budget(message);
+        self.end(RunEnd::Budget { message });
     }
 
     fn keep_partial(&mut self, error: &ModelError) {
@@ -86,6 +97,18 @@ impl Machine {
         for (index, call) in calls.iter().enumerate() {
             message.answer(index, CallAnswer::not_run(call.id, model_messages::NO_MORE_TOOLS));
         }
+    }
+
+    /// The answer that was requested without tools: one without text is requested once more, unless
+    /// a budget forbids another request.
+    fn last_answer(&mut self, end: RunEnd, is_empty: bool) {
+        let may_ask = self.state.empty_answers == 0 && !matches!(end, RunEnd::Budget { .. });
+        if !is_empty || !may_ask {
+            return self.end(end);
+        }
+        self.state.empty_answers = 1;
+        self.push_user_message(model_messages::EMPTY_LAST, UserKind::Guard);
+        self.state.phase = Phase::Model { ask: RequestMode::Last { end } };
     }
 
     /// An answer without calls ends the run, unless it is empty or a message is queued.

@@ -10,6 +10,8 @@ pub(crate) const STALLED: &str = "Your last tool calls brought nothing new. No m
 pub(crate) const STALL_HINT: &str = "The last tool calls brought no new information and changed nothing. Try another way, or answer with what you have.";
 /// The answer has neither text nor calls.
 pub(crate) const EMPTY: &str = "Your last answer was empty. Please answer, or call a tool.";
+/// The answer that was requested without tools has no text.
+pub(crate) const EMPTY_LAST: &str = "Your last answer has no text, and no more tools can be called. Please write the best answer you have so far.";
 /// Result of a call in an answer that was requested without tools.
 pub(crate) const NO_MORE_TOOLS: &str =
     "This call was not run: no more tools can be called in this run.";

@@ -54,6 +54,9 @@ pub struct State {
     pub skills: Vec<ActiveSkill>,
     /// Memory of the stall guard.
     pub progress: StallProgress,
+    /// The answer of a run that a guard ended before the model gave one.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub closing_text: String,
     /// Usage so far.
     pub spent: UsageTotals,
     /// Taint labels of this run and of the conversation before it.
@@ -161,6 +164,23 @@ impl RunEnd {
             Self::Stopped => "stopped",
             Self::Failed { .. } => "failed",
         }
+    }
+
+    /// The answer in place of the model's, if a guard ended the run and the model wrote none.
+    #[must_use]
+    pub fn text_without_answer(&self) -> Option<String> {
+        let why = match self {
+            Self::RoundLimit => "its rounds of tool calls were used up",
+            Self::Repeated => "the model repeated the same tool calls",
+            Self::Stalled => "its last tool calls brought nothing new",
+            Self::Budget { message } => return Some(format!("The run has no answer. {message}")),
+            Self::Completed
+            | Self::Length
+            | Self::Refused
+            | Self::Stopped
+            | Self::Failed { .. } => return None,
+        };
+        Some(format!("The run has no answer: {why}, and the model wrote none when it was asked."))
     }
 
     /// The exit code of a command that ran only this run: 0 for an answer, also one that a guard

@@ -83,6 +83,8 @@ fn result(value: serde_json::Value, structured: Option<serde_json::Value>) -> Mo
         resources: Vec::new(),
         structured,
         is_error: false,
+        error_type: None,
+        sandbox: None,
         artifact: None,
         trust: Trust::Tool,
         source: None,

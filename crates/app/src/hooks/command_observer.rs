@@ -1,10 +1,12 @@
-//! Observer hooks that are programs. Each has its own queue, so a slow one delays nothing else.
+//! Observer hooks that are programs. Each has its own queue, so a slow one delays no other call's
+//! events; the events of one call reach the programs in their order.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
-use toolcrib_core::{Event, EventKind};
+use toolcrib_core::{CallId, CancellationToken, DropGuard, Event, EventKind};
 use toolcrib_sandbox::process::End;
 
 use super::{CommandHook, HookContext, hook_input, run_program};
@@ -16,6 +18,8 @@ const QUEUE: usize = 256;
 pub(super) struct CommandObserver {
     told: Vec<QueuedEvent>,
     surroundings: Arc<HookContext>,
+    /// The deliveries of the newest event of each call, as long as one of them is not done.
+    newest: Mutex<HashMap<CallId, Vec<CancellationToken>>>,
 }
 
 struct QueuedEvent {
@@ -25,8 +29,17 @@ struct QueuedEvent {
 }
 
 enum Message {
-    Event(Value),
+    Event(Box<Delivery>),
     Finish(oneshot::Sender<()>),
+}
+
+/// One event for one program.
+struct Delivery {
+    input: Value,
+    /// Deliveries of the call's event before this one. They come first.
+    after: Arc<[CancellationToken]>,
+    /// Reports the end of this one, also if it is dropped.
+    done: DropGuard,
 }
 
 impl CommandObserver {
@@ -39,7 +52,8 @@ impl CommandObserver {
             hook: Arc::new(hook),
             queue: OnceLock::new(),
         });
-        Self { told: told.collect(), surroundings: Arc::clone(surroundings) }
+        let newest = Mutex::default();
+        Self { told: told.collect(), surroundings: Arc::clone(surroundings), newest }
     }
 
     /// Waits until all programs have received the events so far.
@@ -59,6 +73,11 @@ impl CommandObserver {
 
     /// Queues an event for its subscribers.
     pub(super) fn enqueue(&self, event: &Event) {
+        let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        newest.retain(|_, deliveries| deliveries.iter().any(|done| !done.is_cancelled()));
+        let after: Arc<[CancellationToken]> =
+            newest.get(&event.call).cloned().unwrap_or_default().into();
+        let mut deliveries = Vec::new();
         for told in &self.told {
             if told.kind != event.kind
                 || !self.surroundings.matches_tool(&told.hook.matcher, &event.tool)
@@ -74,13 +93,22 @@ impl CommandObserver {
                 ));
                 sender
             });
-            let context = hook_input::event_input(event, &self.surroundings.folder);
-            if queue.try_send(Message::Event(context)).is_err() {
+            let done = CancellationToken::new();
+            deliveries.push(done.clone());
+            let delivery = Delivery {
+                input: hook_input::event_input(event, &self.surroundings.folder),
+                after: Arc::clone(&after),
+                done: done.drop_guard(),
+            };
+            if queue.try_send(Message::Event(Box::new(delivery))).is_err() {
                 self.surroundings.remark(format!(
                     "hook {} is too slow: it was not told of everything",
                     told.hook.label()
                 ));
             }
+        }
+        if !deliveries.is_empty() {
+            newest.insert(event.call, deliveries);
         }
     }
 }
@@ -92,13 +120,17 @@ async fn deliver(
 ) {
     while let Some(message) = queue.recv().await {
         match message {
-            Message::Event(context) => {
-                let fault =
-                    match run_program::run_hook_program(&hook, &surroundings, &context).await {
-                        Ok(report) if report.end == End::Exited(0) => continue,
-                        Ok(report) => run_program::failure_text(&report, hook.time),
-                        Err(error) => error,
-                    };
+            Message::Event(delivery) => {
+                let Delivery { input, after, done: _done } = *delivery;
+                for earlier in &*after {
+                    earlier.cancelled().await;
+                }
+                let fault = match run_program::run_hook_program(&hook, &surroundings, &input).await
+                {
+                    Ok(report) if report.end == End::Exited(0) => continue,
+                    Ok(report) => run_program::failure_text(&report, hook.time),
+                    Err(error) => error,
+                };
                 surroundings.remark(format!("hook {}: {fault}", hook.label()));
             }
             Message::Finish(done) => {

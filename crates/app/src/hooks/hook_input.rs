@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolcrib_core::hook::GuardInput;
-use toolcrib_core::{Context, Event};
+use toolcrib_core::{Context, Event, Origin, effective_channel};
 
 use super::HookEvent;
 
@@ -13,7 +13,7 @@ const RESULT_CHARS: usize = 100_000;
 
 /// Input for a call before it is judged.
 pub(super) fn guard_input(call: &GuardInput<'_>, folder: &Path) -> Value {
-    let mut context = common(HookEvent::Guard, call.tool, call.context, folder);
+    let mut context = common(HookEvent::Guard, call.tool, (call.context, call.origin), folder);
     fill(
         &mut context,
         json!({
@@ -29,7 +29,8 @@ pub(super) fn guard_input(call: &GuardInput<'_>, folder: &Path) -> Value {
 
 /// Input for an event.
 pub(super) fn event_input(event: &Event, folder: &Path) -> Value {
-    let mut context = common(HookEvent::On(event.kind), &event.tool, &event.context, folder);
+    let mut context =
+        common(HookEvent::On(event.kind), &event.tool, (&event.context, event.origin), folder);
     fill(
         &mut context,
         json!({
@@ -41,6 +42,7 @@ pub(super) fn event_input(event: &Event, folder: &Path) -> Value {
             "attempt": event.attempt,
             "call": event.call.to_string(),
             "run": event.run.map(|run| run.to_string()),
+            "origin": event.origin,
             "approval": event.approval.map(|id| id.to_string()),
             "decided_by": event.decided_by,
         }),
@@ -48,7 +50,12 @@ pub(super) fn event_input(event: &Event, folder: &Path) -> Value {
     context
 }
 
-fn common(event: HookEvent, tool: &str, context: &Context, folder: &Path) -> Value {
+fn common(
+    event: HookEvent,
+    tool: &str,
+    (context, origin): (&Context, Origin),
+    folder: &Path,
+) -> Value {
     let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let workspace = known(&context.workspace).unwrap_or_else(|| folder.display().to_string());
     json!({
@@ -63,7 +70,7 @@ fn common(event: HookEvent, tool: &str, context: &Context, folder: &Path) -> Val
         "attempt": 0,
         "workspace": workspace,
         "session_id": known(&context.conversation),
-        "channel": known(&context.channel),
+        "channel": effective_channel(context, origin),
         "call": null,
         "run": null,
     })

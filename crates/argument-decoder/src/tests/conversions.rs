@@ -23,6 +23,7 @@ fn numbers() {
     let integer = json!({"type":"integer"});
     let number = json!({"type":"number"});
     property(&integer, json!("5"), Some((json!(5), &[K::ToNumber])));
+    property(&integer, json!(" 5 "), Some((json!(5), &[K::ToNumber])));
     property(&integer, json!("-12"), Some((json!(-12), &[K::ToNumber])));
     property(&integer, json!("9223372036854775807"), Some((json!(i64::MAX), &[K::ToNumber])));
     property(&integer, json!(5.0), Some((json!(5), &[K::ToNumber])));
@@ -32,21 +33,9 @@ fn numbers() {
     property(&number, json!("5.50"), Some((json!(5.5), &[K::ToNumber])));
     property(&number, json!("-0.25"), Some((json!(-0.25), &[K::ToNumber])));
     property(&number, json!(5.0), Some((json!(5.0), &[])));
-    for text in [
-        "05",
-        "+5",
-        " 5",
-        "5 ",
-        "5.5",
-        "1e3",
-        "-0",
-        "",
-        "five",
-        "0x5",
-        "5,000",
-        "99999999999999999999",
-        "١",
-    ] {
+    for text in
+        ["05", "+5", "5.5", "1e3", "-0", "", "five", "0x5", "5,000", "99999999999999999999", "١"]
+    {
         property(&integer, json!(text), None);
     }
     for text in ["1e3", ".5", "5.", "NaN", "1.00000000000000000001", "-0", "0.1234567890123456789"]
@@ -113,7 +102,9 @@ fn enums() {
     let case = json!({"type":"string","enum":["GET","POST"]});
     property(&case, json!("get"), Some((json!("GET"), &[K::EnumCase])));
     property(&case, json!("GET"), Some((json!("GET"), &[])));
+    property(&case, json!(" GET "), Some((json!("GET"), &[K::EnumCase])));
     property(&case, json!("gets"), None);
+    property(&case, json!("G ET"), None);
     property(&json!({"enum":["a","A","b"]}), json!("B"), Some((json!("b"), &[K::EnumCase])));
     property(&json!({"enum":["ab","Ab"]}), json!("AB"), None);
     property(&json!({"enum":[1,2]}), json!("2"), Some((json!(2), &[K::ToNumber])));
@@ -250,6 +241,29 @@ fn wrappers() {
     ok(r#"{"input":{"path":"a"}}"#, &free, json!({"input":{"path":"a"}}));
     ok(r#"{"input":{"path":"a"}}"#, &open(), json!({"input":{"path":"a"}}));
     ok(r#"{"input":{}}"#, &open(), json!({"input":{}}));
+}
+
+#[test]
+fn a_wrapper_that_names_this_call_is_taken_off() {
+    let tool = json!({"type":"object","properties":{"path":{"type":"string"}},"required":["path"]});
+    let tool = schema(tool).with_name("read_file");
+    for text in [
+        r#"{"name":"read_file","arguments":{"path":"a"}}"#,
+        r#"{"tool":"read_file","input":"{\"path\":\"a\"}"}"#,
+        r#"{"type":"function","name":"read_file","parameters":{"path":"a"}}"#,
+        r#"{"read_file":{"path":"a"}}"#,
+    ] {
+        repaired(text, &tool, json!({"path":"a"}), &[K::Unwrapped]);
+    }
+    for text in [
+        r#"{"name":"delete_file","arguments":{"path":"a"}}"#,
+        r#"{"delete_file":{"path":"a"}}"#,
+        r#"{"name":"read_file","arguments":{"path":"a"},"input":{"path":"b"}}"#,
+        r#"{"name":"read_file","arguments":{"other":"a"}}"#,
+        r#"{"name":"read_file","arguments":{"path":"a"},"more":1}"#,
+    ] {
+        refused(text, &tool, &["path"]);
+    }
 }
 
 #[test]

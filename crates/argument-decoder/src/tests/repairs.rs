@@ -46,16 +46,7 @@ fn surroundings() {
         json!({"a":"```js\nx\n```"}),
         &[K::CodeFence],
     );
-    for text in [
-        "```json\n{\"a\":1}",
-        "{\"a\":1}\n```",
-        "```json\n{\"a\":1}\n```\n```json\n{\"a\":2}\n```",
-        "Here: ```json\n{\"a\":1}\n```",
-        "`{\"a\":1}`",
-        "```json\n```",
-        "``````",
-        "```json\n{\"a\":1}\n~~~",
-    ] {
+    for text in ["```json\n{\"a\":1}\n```\n```json\n{\"a\":2}\n```", "```json\n```", "``````"] {
         unreadable(text, &["not valid JSON"]);
     }
 }
@@ -75,6 +66,7 @@ fn double_encoding() {
         &["must be one JSON object", "the string"],
     );
     repaired(r#"'{"a":1}'"#, &any, json!({"a":1}), &[K::SingleQuotes, K::DoubleEncoded]);
+    repaired("`{\"a\":1}`", &any, json!({"a":1}), &[K::TemplateLiteral, K::DoubleEncoded]);
     repaired(
         r#""{'a': True}""#,
         &any,
@@ -114,26 +106,20 @@ fn syntax_of_other_languages() {
     repaired("{\"a\":1, // note\n /* b */ \"c\":2}", &any, json!({"a":1,"c":2}), &[K::Comment; 2]);
     repaired("{\"a\":1} // done", &any, json!({"a":1}), &[K::Comment]);
     for text in [
-        "{,}",
-        "{\"a\":1,,}",
         "[1,,2]",
         "{\"a\":[,1]}",
         "{\"a\":[1,,2]}",
         "{\"a\":TRUE}",
         "{\"a\":yes}",
         "{\"a\":1 /* b }",
-        "{\"a\":1 # b\n}",
         "{\"a\":1 / 2}",
         "{a-b:1}",
         "{\"a\"=1}",
-        "{\"a\" \"b\"}",
         "{\"a\":'it's'}",
-        "{\"a\":1 \"b\":2}",
         "{\"a\":[1 2]}",
         "{\"a\":\"x\"y\"}",
         "{1:2}",
         "{\"a\":x y}",
-        "{\u{201c}a\u{201d}:1}",
         "{\"a\":}",
         "{:1}",
         "}",
@@ -143,18 +129,136 @@ fn syntax_of_other_languages() {
     ] {
         unreadable(text, &["not valid JSON", "line 1, column"]);
     }
-    unreadable("{\u{201c}a\u{201d}:1}", &["typographic quote"]);
-    unreadable("{\"a\":1 \"b\":2}", &["comma between"]);
 }
 
 #[test]
 fn more_than_the_object() {
     unreadable(r#"{"a":1}{"b":2}"#, &["a second value", "separate call"]);
     unreadable(r#"{"a":1},{"b":2}"#, &["a second value"]);
-    unreadable(r#"{"a":1} I hope this helps"#, &["I hope this helps", "nothing after"]);
-    unreadable(r#"Sure: {"a":1}"#, &["\"Sure\"", "without any words"]);
     unreadable("let x = {city} in it", &["\"let\""]);
-    unreadable(r#"{"a":1}}"#, &["text after"]);
+    unreadable(r#"Sure, no parameters: {}"#, &["\"Sure\"", "without any words"]);
+}
+
+/// Slips with one reading, by class, each with look-alikes that have two.
+#[test]
+fn slips_with_one_reading_are_repaired_and_reported() {
+    let any = open();
+    let one = json!({"a": 1});
+    let two = json!({"a": 1, "b": 2});
+    let texts = json!({"a": "x"});
+    for (text, value, kinds) in [
+        // Words around the object.
+        (r#"Sure: {"a":1}"#, &one, &[K::SurroundingText][..]),
+        (r#"{"a":1} I hope this helps."#, &one, &[K::SurroundingText]),
+        ("```json\n{\"a\":1}", &one, &[K::SurroundingText]),
+        ("{\"a\":1}\n```", &one, &[K::SurroundingText]),
+        ("Here: ```json\n{\"a\":1}\n```", &one, &[K::SurroundingText; 2]),
+        (r#"[{"a":1}]"#, &one, &[K::ArrayOfOne]),
+        ("{\"a\":1}\n{\"a\":1}", &one, &[K::RepeatedObject]),
+        (r#"{"a":1},{"a":1}"#, &one, &[K::RepeatedObject]),
+        (r#"{\"a\": \"x\"}"#, &texts, &[K::EscapedQuotes]),
+        ("{\n  \\\"a\\\": \\\"x\\\"\n}", &texts, &[K::EscapedQuotes]),
+        // Commas, colons and braces.
+        (r#"{"a":1},"#, &one, &[K::ExtraComma]),
+        (r#"{,"a":1}"#, &one, &[K::ExtraComma]),
+        (r#"{"a":1,,"b":2}"#, &two, &[K::ExtraComma]),
+        (r#"{"a":1,,}"#, &one, &[K::ExtraComma, K::TrailingComma]),
+        (r#"{"a":1 "b":2}"#, &two, &[K::MissingComma]),
+        ("{\"a\":1\n\"b\":2}", &two, &[K::MissingComma]),
+        (r#"{"a":1"b":2}"#, &two, &[K::MissingComma]),
+        (r#"{"a":[{"b":1} {"b":2}]}"#, &json!({"a":[{"b":1},{"b":2}]}), &[K::MissingComma]),
+        (r#"{"a" "x"}"#, &texts, &[K::MissingColon]),
+        (r#"{"a" 1}"#, &one, &[K::MissingColon]),
+        (r#"{"a":1}}"#, &one, &[K::ExtraBrace]),
+        (r#""a":1}"#, &one, &[K::MissingBrace]),
+        (r#""a": {"b":1}}"#, &json!({"a":{"b":1}}), &[K::MissingBrace]),
+        // Syntax of other languages.
+        ("{\u{201c}a\u{201d}: \u{201c}x\u{201d}}", &texts, &[K::TypographicQuotes; 2]),
+        ("{\"a\": \u{2018}x\u{2019}}", &texts, &[K::TypographicQuotes]),
+        ("{\"a\": `x`}", &texts, &[K::TemplateLiteral]),
+        (r#"{"a": r"C:\new\x"}"#, &json!({"a": r"C:\new\x"}), &[K::RawString]),
+        (r#"dict(a=1, b=2)"#, &two, &[K::PythonDict]),
+        (r#"{"a": dict(b=dict())}"#, &json!({"a":{"b":{}}}), &[K::PythonDict; 2]),
+        (r#"{"a":1, "b":undefined}"#, &one, &[K::UndefinedRemoved]),
+        ("{\"a\":1 # note\n}", &one, &[K::Comment]),
+        (r#"{"a":"\x78"}"#, &texts, &[K::HexEscape]),
+        // Numbers.
+        (r#"{"a":+1}"#, &one, &[K::NumberSyntax]),
+        (r#"{"a":1_000}"#, &json!({"a":1000}), &[K::NumberSyntax]),
+        (r#"{"a":.5}"#, &json!({"a":0.5}), &[K::NumberSyntax]),
+        (r#"{"a":-.5}"#, &json!({"a":-0.5}), &[K::NumberSyntax]),
+        (r#"{"a":1e-400}"#, &json!({"a":0.0}), &[K::Underflow]),
+    ] {
+        repaired(text, &any, value.clone(), kinds);
+    }
+}
+
+#[test]
+fn what_has_two_readings_stays_refused() {
+    for text in [
+        // Two objects, or words that are no words.
+        r#"{"a":1} or {"a":2}"#,
+        r#"{"a":1}{"a":1}{"a":1}"#,
+        r#"[{"a":1},{"a":1}"#,
+        r#"search({"a":1})"#,
+        r#"x = {"a":1}"#,
+        r#""a" is {"b":1}"#,
+        r#"Sure: {"a":"x""#,
+        r#"{"a":1}}}"#,
+        r#"{"a":1}]"#,
+        r#"{"a":1}, "b":2"#,
+        r#""a":1"#,
+        // A value may be missing between two commas of a list.
+        r#"{"a":[1,,2]}"#,
+        r#"{"a":[,1]}"#,
+        // Two texts or two numbers in a row may be one.
+        r#"{"a":["x" "y"]}"#,
+        r#"{"a":[1 2]}"#,
+        r#"{"a":"x""b":"y"}"#,
+        r#"{"a":"he said "b" twice"}"#,
+        r#"{"a":"he said "b c": d"}"#,
+        r#"{a "x"}"#,
+        r#"{"a" x}"#,
+        "{\"a\": \u{201c}x\u{201c}y\u{201d}}",
+        "{\"a\": \u{201c}x}",
+        "{\"a\": `x ${y}`}",
+        r#"{"a": r"x\"}"#,
+        r#"{"a": f"x"}"#,
+        r#"{"a": dict([("b", 1)])}"#,
+        r#"{"a":[undefined]}"#,
+        r#"{"a":"\xe9"}"#,
+        r#"{"a":"\x4"}"#,
+        r#"{"a":"\d\x41"}"#,
+        r#"{"a":1__0}"#,
+        r#"{"a":_1}"#,
+        r#"{"a":1_}"#,
+        r#"{"a":+01}"#,
+        r#"{\"a\": "x"}"#,
+    ] {
+        unreadable(text, &["not valid JSON"]);
+    }
+}
+
+#[test]
+fn a_number_beyond_64_bits_names_its_parameter() {
+    for number in [
+        "18446744073709551616",
+        "-9223372036854775809",
+        "123456789012345678901234567890",
+        "1e400",
+        "-1e400",
+    ] {
+        let text = format!("{{\"a\":[{{\"id\":{number}}}]}}");
+        refused(&text, &open(), &["/a/0/id", number, "as a string"]);
+        unreadable(format!("{{\"a\":{number}"), &["not valid JSON"]);
+    }
+}
+
+/// Each object would be read once more for every one before it.
+#[test]
+fn many_objects_in_a_row_are_refused_at_once() {
+    unreadable(r#"{"a":1}"#.repeat(200_000), &["not valid JSON"]);
+    unreadable("{\"a\":1 ".repeat(200_000), &["not valid JSON"]);
 }
 
 #[test]
@@ -192,7 +296,6 @@ fn backslashes() {
         r#"{"a":"\n\d"}"#,
         r#"{"a":"\\server\share"}"#,
         r#"{"a":"it\'s"}"#,
-        r#"{"a":"\x41"}"#,
         r#"{"a":"\0"}"#,
         r#"{"a":"\u00e9\d"}"#,
         r#"{"a":"\/\d"}"#,
@@ -218,26 +321,15 @@ fn numbers_are_never_guessed() {
         ("NaN", "finite"),
         ("Infinity", "finite"),
         ("-Infinity", "finite"),
-        ("undefined", "Leave the parameter out"),
-        ("+1", "plus sign"),
         ("01", "leading zeros"),
         ("-007", "leading zeros"),
-        (".5", "both sides"),
         ("5.", "both sides"),
-        ("-.5", "both sides"),
         ("0x1F", "decimal"),
-        ("1_000", "separators"),
         ("1e", "not a JSON number"),
         ("1.2.3", "not a JSON number"),
         ("12abc", "not a JSON number"),
         ("-", "not a JSON number"),
         ("--1", "not a JSON number"),
-        ("18446744073709551616", "as a string"),
-        ("-9223372036854775809", "as a string"),
-        ("123456789012345678901234567890", "as a string"),
-        ("1e400", "as a string"),
-        ("-1e400", "as a string"),
-        ("1e-400", "as a string"),
         ("1,000", "double quotes"),
         ("2024-01-01", "not a JSON number"),
         ("5m", "not a JSON number"),

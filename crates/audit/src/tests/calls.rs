@@ -46,6 +46,8 @@ fn settlement(intent: Intent) -> Settlement {
             resources: Vec::new(),
             structured: Some(Value::Null),
             is_error: false,
+            error_type: None,
+            sandbox: None,
             artifact: None,
             trust: Trust::Tool,
             source: None,

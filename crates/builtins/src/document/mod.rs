@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use encoding_rs::{Encoding, WINDOWS_1252};
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
 use toolcrib_sandbox::process::End;
-use toolcrib_sandbox::{LimitHit, Resources};
+use toolcrib_sandbox::{Level, LimitHit, Resources};
 
 use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
 pub(crate) use page_ranges::PageRanges;
@@ -59,6 +59,8 @@ pub(crate) struct Document {
     /// Number of parts in the whole document.
     pub(crate) count: u32,
     pub(crate) parts: Vec<Part>,
+    /// Isolation level of the worker that read it.
+    pub(crate) level: Level,
     /// Why reading ended early, as the end of a sentence, and the part to continue with.
     pub(crate) ended: Option<(String, u32)>,
 }
@@ -103,7 +105,7 @@ impl Documents {
         };
         match answer.opened {
             Some((format, count)) if answer.done || !answer.parts.is_empty() => {
-                Ok(Document { format, count, parts: answer.parts, ended })
+                Ok(Document { format, count, parts: answer.parts, level: finished.level, ended })
             }
             _ => Err(worker_died(path, title, &finished)),
         }

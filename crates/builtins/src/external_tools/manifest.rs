@@ -7,6 +7,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use toml::{Table, Value};
+use toolcrib_core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_core::{
     ConfigKey, Effect, Example, Permission, Reach, Risk, Tier, ToolName, ToolSpec, Trust,
 };
@@ -34,6 +35,7 @@ const KEYS: &[&str] = &[
     "effect",
     "reach",
     "timeout",
+    "attempts",
     "permissions",
     "config",
     "version",
@@ -145,6 +147,9 @@ fn definition(
     if let Some(timeout) = keys.duration("timeout")? {
         spec.timeout = timeout;
     }
+    if let Some(attempts) = attempts(keys.take("attempts"))? {
+        spec.attempts = attempts;
+    }
     spec.permissions = permissions(keys.texts("permissions")?.unwrap_or_default())?;
     spec.group = keys.text("group")?;
     spec.examples = examples(keys)?;
@@ -228,6 +233,17 @@ fn permissions(names: Vec<String>) -> Result<Vec<Permission>, DefinitionError> {
         }
     }
     Ok(permissions)
+}
+
+/// Attempts of a call that changes nothing, including the first.
+fn attempts(value: Option<Value>) -> Result<Option<u32>, DefinitionError> {
+    let Some(value) = value else { return Ok(None) };
+    let form = format!("a whole number from 1 to {MAX_RETRY_ATTEMPTS}");
+    let number = value.as_integer().and_then(|number| u32::try_from(number).ok());
+    match number.filter(|number| (1..=MAX_RETRY_ATTEMPTS).contains(number)) {
+        Some(number) => Ok(Some(number)),
+        None => Err(type_error("attempts", &form, &value)),
+    }
 }
 
 fn version(keys: &mut TomlKeys) -> Result<Option<String>, DefinitionError> {

@@ -2,7 +2,7 @@
 //!
 //! - `{"text": …, "html": …, "error": …}` with no other keys: the text is for the model, the HTML
 //!   is a card for people that no model sees. An error makes the result a failure and drops the
-//!   other two.
+//!   other two; `"transient": true` beside it says that another attempt can succeed.
 //! - `{"content": [PART, …]}`, parts in order: `{"type": "text", "text": …}`, `html` likewise,
 //!   `{"type": "image", "mime_type": …, "data": BASE64}`, `audio` likewise. `mimeType` is accepted
 //!   too, as is `isError` or `is_error` beside the parts.
@@ -68,8 +68,39 @@ fn is_media_type(text: &str) -> bool {
     text.split_once('/').is_some_and(|(kind, sub)| is_part(kind) && is_part(sub))
 }
 
+/// What a program answered.
+#[derive(Debug, PartialEq)]
+pub(super) enum ProgramAnswer {
+    /// A result, or a failure that it reports.
+    Output(ToolOutput),
+    /// A failure that another attempt may not meet.
+    Transient(String),
+}
+
 /// Parses the output of a program that exited with 0. The error is the end of a sentence.
-pub(super) fn parse(kind: &OutputKind, stdout: &Captured) -> Result<ToolOutput, String> {
+pub(super) fn parse(kind: &OutputKind, stdout: &Captured) -> Result<ProgramAnswer, String> {
+    if *kind != OutputKind::Raw
+        && !stdout.is_cut()
+        && let Some(error) = transient_error(&stdout.text())
+    {
+        return Ok(ProgramAnswer::Transient(error));
+    }
+    parse_result(kind, stdout).map(ProgramAnswer::Output)
+}
+
+/// The error of `{"error": …, "transient": true}`.
+fn transient_error(text: &str) -> Option<String> {
+    if !text.trim_start().starts_with('{') {
+        return None;
+    }
+    let map: Map<String, Value> = serde_json::from_str(text).ok()?;
+    let is_envelope =
+        map.keys().all(|key| matches!(key.as_str(), "text" | "html" | "error" | "transient"));
+    let is_transient = map.get("transient") == Some(&Value::Bool(true));
+    map.get("error")?.as_str().filter(|_| is_envelope && is_transient).map(str::to_owned)
+}
+
+fn parse_result(kind: &OutputKind, stdout: &Captured) -> Result<ToolOutput, String> {
     let text = stdout.text();
     let looks_like_data = text.trim_start().starts_with(['{', '[']);
     if *kind == OutputKind::Raw || !(looks_like_data || *kind == OutputKind::Json) {
@@ -99,8 +130,10 @@ fn plain(text: &str, kind: &OutputKind) -> ToolOutput {
 /// Whether the object is `{"text", "html", "error"}` with at least one of them set, not data that
 /// has such a key.
 fn is_envelope(map: &Map<String, Value>) -> bool {
-    map.iter().all(|(key, value)| {
-        matches!(key.as_str(), "text" | "html" | "error") && (value.is_string() || value.is_null())
+    map.iter().all(|(key, value)| match key.as_str() {
+        "text" | "html" | "error" => value.is_string() || value.is_null(),
+        "transient" => value.is_boolean(),
+        _ => false,
     }) && map.values().any(Value::is_string)
 }
 

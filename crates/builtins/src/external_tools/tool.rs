@@ -14,7 +14,7 @@ use toolcrib_sandbox::Level;
 use toolcrib_sandbox::process::{End, Limits, Program, Report};
 
 use super::manifest::Manifest;
-use super::parse_output::{self, OutputKind};
+use super::parse_output::{self, OutputKind, ProgramAnswer};
 use super::program_digest::ProgramDigest;
 use super::{DefinitionError, resolve_command};
 
@@ -32,6 +32,9 @@ const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 /// Capture limit of standard error, in bytes, and the characters of it that a model reads.
 const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_CHARS: usize = 2_000;
+
+/// Exit code of a failure that another attempt may not meet: `EX_TEMPFAIL` of `sysexits.h`.
+const TRANSIENT_EXIT: i32 = 75;
 
 /// A program with its definition.
 #[derive(Debug)]
@@ -153,7 +156,7 @@ impl ExternalTool {
             "run": ctx.run.map(|run| run.to_string()),
             "call": ctx.call.to_string(),
             "conversation": known(&ctx.context.conversation),
-            "topic": null,
+            "topic": known(&ctx.context.topic),
             "workspace": known(&ctx.context.workspace),
             "locale": self.locale.as_deref(),
             "agent": known(&ctx.context.agent),
@@ -163,11 +166,20 @@ impl ExternalTool {
     fn result(&self, report: &Report, time: Duration) -> Result<ToolOutput, ToolError> {
         let name = &self.spec.name;
         match report.end {
-            End::Exited(0) => parse_output::parse(&self.kind, &report.stdout).map_err(|what| {
-                ToolError::execution(format!(
+            End::Exited(0) => match parse_output::parse(&self.kind, &report.stdout) {
+                Ok(ProgramAnswer::Output(output)) => Ok(output.with_sandbox(LEVEL.as_str())),
+                Ok(ProgramAnswer::Transient(error)) => {
+                    Err(ToolError::execution(error).transient(true))
+                }
+                Err(what) => Err(ToolError::execution(format!(
                     "Tool {name} ran, but its answer cannot be used: {what}. This is a fault of the tool: tell the user."
-                ))
-            }),
+                ))),
+            },
+            End::Exited(TRANSIENT_EXIT) => Err(ToolError::execution(format!(
+                "Tool {name} could not do it now (exit code {TRANSIENT_EXIT}: a temporary failure). {} Try it again later, or tell the user.",
+                last_words(report)
+            ))
+            .transient(true)),
             End::Exited(code) => Err(ToolError::execution(format!(
                 "Tool {name} failed with exit code {code}. {} If the arguments are the cause, correct them and call again; otherwise tell the user.",
                 last_words(report)

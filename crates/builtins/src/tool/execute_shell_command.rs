@@ -379,6 +379,7 @@ fn render(
         "notes": notes,
     }));
     output.is_error = code.is_none();
+    output.error_type = timed_out.then_some(ErrorType::Timeout);
     Ok(output)
 }
 

@@ -112,7 +112,8 @@ impl Tool for LspManager {
             };
             self.servers.ask(ctx, roots, query).await?
         };
-        Ok(ToolOutput::text(text).with_origin(Trust::Workspace, about))
+        let level = self.servers.workbench().level().await?;
+        Ok(ToolOutput::text(text).with_sandbox(level.as_str()).with_origin(Trust::Workspace, about))
     }
 }
 

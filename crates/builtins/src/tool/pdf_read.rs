@@ -65,7 +65,9 @@ impl Tool for PdfRead {
         let (workspace, path) = (self.workspace.for_call(ctx), args.path.clone());
         let bytes = blocking(move || bytes(&workspace, &path)).await?;
         let document = self.documents.read(ctx, &args.path, bytes, pages.clone()).await?;
-        Ok(render(&args.path, &document, &pages)?.with_origin(Trust::Workspace, args.path))
+        let level = document.level.as_str();
+        let rendered = render(&args.path, &document, &pages)?.with_sandbox(level);
+        Ok(rendered.with_origin(Trust::Workspace, args.path))
     }
 }
 
@@ -104,7 +106,7 @@ fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
 
 /// Renders the parts with a marker before each, and notes about them.
 fn render(path: &str, document: &Document, pages: &PageRanges) -> Result<ToolOutput, ToolError> {
-    let Document { format, count, parts, ended } = document;
+    let Document { format, count, parts, ended, .. } = document;
     let Some(unit) = format.unit() else {
         return Ok(without_parts(path, *format, parts, pages));
     };

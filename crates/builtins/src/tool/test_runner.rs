@@ -8,8 +8,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Access, Assessment, CallCtx, Effect, Permission, Risk, Tool, ToolError, ToolOutput, ToolSpec,
-    Trust,
+    Access, Assessment, CallCtx, Effect, ErrorType, Permission, Risk, Tool, ToolError, ToolOutput,
+    ToolSpec, Trust,
 };
 
 use super::{aliases, blocking, examples, file_spec};
@@ -249,20 +249,25 @@ fn render(
     });
     said.extend(finished.blocked_hosts_note());
     said.extend(finished.executed_files_note.clone());
-    ToolOutput::text(said.join("\n\n"))
+    let number = |count: Option<u64>| count.unwrap_or(0);
+    let mut result = ToolOutput::text(said.join("\n\n"))
         .with_structured(json!({
             "success": success,
             "runner": runner.name(),
             "returncode": finished.code(),
-            "passed_count": counts.passed,
-            "failed_count": counts.failed,
-            "error_count": counts.errors,
-            "skipped_count": counts.skipped,
-            "total_count": counts.total(),
+            "passed_count": number(counts.passed),
+            "failed_count": number(counts.failed),
+            "error_count": number(counts.errors),
+            "skipped_count": number(counts.skipped),
+            "total_count": number(counts.total()),
             "failing": counts.failing,
             "sandbox": finished.level.to_string(),
         }))
-        .with_origin(Trust::Workspace, args.folder())
+        .with_origin(Trust::Workspace, args.folder());
+    if finished.end == End::TimedOut {
+        result = result.failed_with(ErrorType::Timeout);
+    }
+    result
 }
 
 fn headline(

@@ -7,7 +7,6 @@ use std::time::Instant;
 use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
 use toolcrib_app::agent::machine::QuestionAnswer;
 use toolcrib_app::providers::Stop;
-use toolcrib_app::providers::conversation::UserKind;
 
 use super::markdown::Markdown;
 use super::{ChatRecord, lock, note};
@@ -181,10 +180,6 @@ impl State {
                 QuestionAnswer::Skipped => "the question was skipped".to_owned(),
                 QuestionAnswer::Expired => "not answered in time".to_owned(),
             }),
-            // What the person typed stands there already.
-            Event::Message { kind: UserKind::Guard, text } => {
-                self.note(&format!("said to the model: {text}"));
-            }
             Event::RunPaused { status, .. } => {
                 self.end_text();
                 self.note(&format!("the run waits: {}", status.replace('_', " ")));

@@ -406,10 +406,13 @@ fn answer_json(answer: &Answer) -> Map<String, Value> {
         Ok(result) => {
             reply.insert("result".to_owned(), result.result.clone());
             let wire = outcome.to_wire();
-            for key in ["trust", "source", "artifact", "warning", "neutralised"] {
+            for key in ["trust", "source", "sandbox", "artifact", "warning", "neutralised"] {
                 if let Some(value) = wire.get(key) {
                     reply.insert(key.to_owned(), value.clone());
                 }
+            }
+            if let Some(data) = &result.structured {
+                reply.insert("structured".to_owned(), data.clone());
             }
             if result.is_error {
                 reply.insert("is_error".to_owned(), json!(true));

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_app::hooks::CommandHook;
 use toolcrib_app::providers::http_provider::ProviderKind;
 use toolcrib_app::providers::quirks::Server;
@@ -175,12 +176,31 @@ impl TryFrom<u32> for Rounds {
     }
 }
 
+/// Attempts of a call: 1 to [`MAX_RETRY_ATTEMPTS`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "u32")]
+struct Attempts(u32);
+
+impl TryFrom<u32> for Attempts {
+    type Error = String;
+
+    fn try_from(attempts: u32) -> Result<Self, String> {
+        if (1..=MAX_RETRY_ATTEMPTS).contains(&attempts) {
+            return Ok(Self(attempts));
+        }
+        Err(format!("attempts go from 1, which means no retry, to {MAX_RETRY_ATTEMPTS}"))
+    }
+}
+
 /// `[tools.NAME]`
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct ToolSection {
     #[serde(deserialize_with = "deserialize::duration")]
     timeout: Option<Duration>,
+    attempts: Option<Attempts>,
+    #[serde(deserialize_with = "deserialize::duration")]
+    backoff: Option<Duration>,
     enabled: Option<bool>,
     ask: Option<bool>,
     taint: Option<bool>,
@@ -302,6 +322,8 @@ impl Config {
     pub(crate) fn tool_settings(&self) -> HashMap<String, ToolSettings> {
         let settings = |name: &str, tool: &ToolSection| ToolSettings {
             timeout: tool.timeout,
+            attempts: tool.attempts.map(|Attempts(attempts)| attempts),
+            backoff: tool.backoff,
             enabled: tool.enabled,
             off_for_good: self.is_off_for_good(name),
             ask: tool.ask,

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
+use toolcrib_app::providers::conversation::UserKind;
 
 use super::{RunTally, failure_text};
 use crate::output;
@@ -77,7 +78,7 @@ impl PrinterState {
             }
             Event::Tool(tool) => self.print_tool(tool),
             Event::RunStart { model, scripted: true, .. } => {
-                self.note(&format!("the scripted model {model} replays a file; no model is asked"));
+                self.note(&scripted_note(model));
             }
             Event::Retry { attempt, wait_seconds, why } => {
                 self.note(&format!("attempt {attempt} in {wait_seconds:.1} s: {why}"));
@@ -86,6 +87,8 @@ impl PrinterState {
                 let to = to.as_deref().unwrap_or("no other model");
                 self.note(&format!("{from}: {why}; next: {to}"));
             }
+            // Words of the loop to the model are no news for a person; the end of the run says why.
+            Event::Message { kind: UserKind::Guard, .. } => {}
             Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
             other => describe_event(other).into_iter().for_each(|words| self.note(&words)),
         }
@@ -115,6 +118,11 @@ impl PrinterState {
             let _ = output::print_line("");
         }
     }
+}
+
+/// The note that a run asks no model.
+pub(crate) fn scripted_note(model: &str) -> String {
+    format!("the scripted model {model} replays a file; no model is asked")
 }
 
 /// What is said of an event in the same words wherever it shows; `None` = nothing.

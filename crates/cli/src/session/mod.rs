@@ -30,7 +30,7 @@ use crate::terminal::Console;
 pub(crate) use approver_selection::{CommandLineDecision, TerminalPerson, select_approver};
 pub(crate) use call_rows::{CallRow, CallTable, failure_text, format_duration, format_ended};
 pub(crate) use continue_conversation::check_continuable;
-pub(crate) use event_printer::{EventPrinter, describe_event};
+pub(crate) use event_printer::{EventPrinter, describe_event, scripted_note};
 pub(crate) use exit_status::RunTally;
 pub(crate) use model_connections::ModelConnections;
 pub(crate) use run_environment::{AgentAndModels, RunEnvironment, find_agent};

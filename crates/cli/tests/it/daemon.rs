@@ -187,6 +187,19 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
     check("hello", "is no Toolcrib daemon");
 }
 
+#[test]
+fn a_run_of_the_daemon_says_that_its_model_is_scripted() {
+    let env = TestEnv::new();
+    let script = env.outside().join("script.yaml");
+    fs::write(&script, "version: 1\nname: s\nturns:\n  - say: Hello.\n").unwrap();
+    let model = format!("scripted:{}", script.display());
+    let daemon = DaemonProcess::start(&env, &["--model", &model]);
+    let ended = env.run(&["run", "--daemon", "hi"]).code(0);
+    assert_eq!(ended.stdout, "Hello.\n");
+    assert_eq!(ended.stderr.matches("replays a file; no model is asked").count(), 1, "{ended:?}");
+    daemon.stop(&env).0.code(0);
+}
+
 /// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out
 /// here.
 #[test]

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{self, TestEnv};
 
-/// The error types of DESIGN 9, with the exit codes of DESIGN 7.
+/// Every error type with its outcome and its exit code, as docs/errors.md lists them.
 const ERRORS: [(&str, &str, i64); 25] = [
     ("tools_disabled", "denied", 5),
     ("tool_disabled", "denied", 5),

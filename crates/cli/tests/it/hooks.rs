@@ -117,6 +117,25 @@ fn observers_are_told_in_every_command_before_it_ends() {
     assert!(context["run"].is_string() && context["session_id"].is_string(), "{context}");
 }
 
+/// Regression: each program has its own queue, so the event after the call could arrive before the
+/// one before it; and calls of the command line had no channel.
+#[test]
+fn events_of_a_call_reach_programs_in_order_with_their_channel() {
+    let env = TestEnv::new();
+    let out = env.outside().join("log").display().to_string();
+    env.own(
+        "config.toml",
+        &format!(
+            "[[hooks]]\nevent = \"on_before_tool\"\ncommand = \"sleep 0.3; cat >> {out}\"\n[[hooks]]\nevent = \"on_after_tool\"\ncommand = \"cat >> {out}\"\n"
+        ),
+    );
+    read(&env);
+    let told = log(&env, "log");
+    let points: Vec<&str> = told.iter().filter_map(|one| one["hook_point"].as_str()).collect();
+    assert_eq!(points, ["on_before_tool", "on_after_tool"]);
+    assert!(told.iter().all(|one| one["channel"] == "chat" && one["origin"] == "cli"), "{told:?}");
+}
+
 #[test]
 fn an_observer_that_breaks_is_a_remark() {
     let env = TestEnv::new();

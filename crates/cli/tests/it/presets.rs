@@ -13,8 +13,7 @@ fn delete(env: &TestEnv, more: &[&str]) -> (Value, i32) {
 #[test]
 fn ask_risky_denies_a_delete_at_once() {
     let env = TestEnv::new();
-    // The limit is that of DESIGN 9 for one call; ten of them leave room for a machine that does
-    // other work too.
+    // One denial takes milliseconds; the limit for ten leaves room for a busy machine.
     let start = Instant::now();
     for _ in 0..10 {
         let (reply, code) = delete(&env, &[]);

@@ -156,7 +156,7 @@ fn exit_codes() {
         (&fails("unknown_model"), &[], 3, &["no"]),
         (DELETES, &["--on-ask", "wait:100ms"], 6, &["delete_file … expired"]),
         (two_calls, &["--max-calls", "1"], 7, &["calls"]),
-        (READS, &["--max-tokens", "50"], 7, &["tokens"]),
+        (two_calls, &["--max-tokens", "50"], 7, &["tokens"]),
     ];
     for (turns, more, code, words) in rows {
         TestEnv::new().play(turns, more).code(code).says(words);
@@ -175,6 +175,25 @@ fn what_nobody_can_approve_is_denied_at_once_and_the_exit_code_tells() {
     let ended = env.play(DELETES, &["--policy", "auto"]).code(0);
     ended.says(&["delete_file … done"]);
     assert!(env.read("notes.md").is_none());
+}
+
+/// Regression: the answer was lost, the calls had no record, and words to the model were printed.
+#[test]
+fn a_budget_of_tokens_ends_with_an_answer_and_a_record_of_each_call() {
+    let env = TestEnv::new();
+    let turns = r#"
+  - calls: [{tool: delete_file, args: {path: notes.md}}]
+    usage: {input: 500, output: 5}
+  - expect: {no_tools: true}
+    say: That is all I know.
+"#;
+    let ended = env.play(turns, &["--max-tokens", "50"]).code(7);
+    assert_eq!(ended.stdout, "That is all I know.\n");
+    assert!(!ended.stderr.contains("Please respond"), "{ended:?}");
+    assert!(!ended.stderr.contains("Answer with what you have"), "{ended:?}");
+    assert!(env.read("notes.md").is_some());
+    let history = support::json(&env.run(&["history", "--json"]).code(0).stdout);
+    assert!(history.to_string().contains("budget_exceeded"), "{history}");
 }
 
 #[test]

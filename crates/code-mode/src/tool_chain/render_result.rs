@@ -2,7 +2,7 @@
 //! ended.
 
 use serde_json::{Value, json};
-use toolcrib_core::{Block, CallCtx, ToolOutput};
+use toolcrib_core::{Block, CallCtx, ErrorType, ToolOutput};
 
 use super::call_log::{CallLog, CallLogEntry, CallStatus};
 use super::execute::{ScriptEnd, ScriptRun};
@@ -106,6 +106,7 @@ pub(super) fn render(
     content.extend(pictures);
     let mut output = ToolOutput::from_blocks(content).with_structured(structured);
     output.is_error = is_error;
+    output.error_type = (status == "timeout").then_some(ErrorType::Timeout);
     output.trust = Some(trust);
     output
 }

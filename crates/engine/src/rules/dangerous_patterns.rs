@@ -21,14 +21,17 @@ pub(super) fn danger_of(pattern: &CommandPattern) -> Option<String> {
     if RUNNERS.contains(&program) && open {
         return Some(runs(
             program,
-            "runs other programs, or text as a program, whatever stands behind it",
+            "runs other programs, or text as a program, with any words after its name",
         ));
     }
     if RUNNERS.contains(&program) && matches!(program, "eval" | "source" | "." | "exec") {
         return Some(runs(program, "runs text as a program"));
     }
     if INTERPRETERS.contains(&program) && rest_is_options && (open || !only_tells(rest)) {
-        return Some(runs(program, "runs whatever text it is given"));
+        return Some(runs(
+            program,
+            "runs any program text or script file, also one that was written just before",
+        ));
     }
     if WRAPPERS.contains(&program) && rest_is_options && open {
         return Some(runs(program, "runs the program that is named behind it"));
@@ -41,7 +44,7 @@ pub(super) fn warning(pattern: &CommandPattern) -> Option<String> {
     let (words, open) = pattern.words();
     let [first] = words else { return None };
     let program = bare(first);
-    let (_, what) = BROAD.iter().find(|(name, _)| open && *name == program)?;
+    let (.., what) = BROAD.iter().find(|(name, ..)| open && *name == program)?;
     Some(format!(
         "it allows more than it seems to: {what}; name the sub-commands, as in Bash({program} SUBCOMMAND:*)"
     ))
@@ -84,6 +87,10 @@ fn plain_words(words: &[String]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use toolcrib_core::Verdict;
+
+    use super::super::{Layer, RuleQuery, RuleSet, RuleSource};
     use super::*;
 
     #[test]
@@ -116,8 +123,8 @@ mod tests {
             ("xargs:*", true),
             ("xargs -n 1:*", true),
             ("xargs grep:*", false),
-            ("find:*", true),
-            ("find .:*", true),
+            ("find:*", false),
+            ("find .:*", false),
             ("find . -name x", false),
             ("eval:*", true),
             ("eval x", true),
@@ -137,6 +144,31 @@ mod tests {
         ] {
             let pattern = CommandPattern::parse(text).expect(text);
             assert_eq!(danger_of(&pattern).is_some(), dangerous, "{text}");
+        }
+    }
+
+    /// A warning about something that the bare rule does not cover would be wrong.
+    #[test]
+    fn every_warning_is_about_a_line_that_the_rule_allows() {
+        for (program, line, _) in BROAD {
+            let rule =
+                json!({"effect": "allow", "rule": format!("Bash({program}:*)"), "unsafe": true});
+            let rule = RuleSource {
+                text: serde_json::from_value(rule).unwrap(),
+                layer: Layer::User,
+                origin: "rules.toml:1".to_owned(),
+            };
+            let rules = RuleSet::compile(vec![rule]).unwrap();
+            let judged = rules.evaluate(&RuleQuery {
+                operation: "shell",
+                tool: "shell",
+                args: &json!({"command": line}),
+                agent: "coder",
+                channel: "chat",
+                workspace: "/a-workspace-that-is-not-there",
+                now_ms: 0,
+            });
+            assert_eq!(judged.verdict, Some(Verdict::Allow), "{line}: {}", judged.reason);
         }
     }
 

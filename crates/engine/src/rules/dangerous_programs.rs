@@ -1,6 +1,6 @@
 //! Programs that do more than an allow rule for them seems to say. Data only.
 
-/// They run whatever text they are given, as an argument or on their input.
+/// They run any script file that they are given, also one that was written just before.
 pub(super) const INTERPRETERS: &[&str] = &[
     "bash",
     "sh",
@@ -45,10 +45,10 @@ pub(super) const INTERPRETERS: &[&str] = &[
     "pypy",
 ];
 
-/// They run other programs, or text as a program, whatever stands behind them.
+/// They run other programs, or text as a program, with any words after their names.
 pub(super) const RUNNERS: &[&str] = &[
-    "eval", "source", ".", "exec", "ssh", "find", "parallel", "watch", "script", "su", "chroot",
-    "unshare", "nsenter", "npx", "bunx", "pnpx", "uvx", "at", "batch", "crontab", "trap", "fd",
+    "eval", "source", ".", "exec", "ssh", "parallel", "watch", "script", "su", "chroot", "unshare",
+    "nsenter", "npx", "bunx", "pnpx", "uvx", "at", "batch", "crontab", "trap",
 ];
 
 /// They run the program that is named behind them.
@@ -81,33 +81,27 @@ pub(super) const WRAPPERS: &[&str] = &[
     "fakeroot",
 ];
 
-/// People allow them as a whole, and should know what that is.
-pub(super) const BROAD: &[(&str, &str)] = &[
-    ("git", "aliases, hooks and options of git run programs"),
-    ("npm", "npm runs the scripts of packages"),
-    ("pnpm", "pnpm runs the scripts of packages"),
-    ("yarn", "yarn runs the scripts of packages"),
-    ("cargo", "cargo runs build scripts and programs"),
-    ("make", "make runs whatever the Makefile says"),
-    ("just", "just runs whatever the justfile says"),
-    ("go", "go runs programs"),
-    ("mvn", "mvn runs plugins"),
-    ("gradle", "gradle runs plugins"),
-    ("pip", "pip runs the set-up of packages"),
-    ("docker", "docker runs programs, with the whole disk if asked"),
-    ("podman", "podman runs programs, with the whole disk if asked"),
-    ("kubectl", "kubectl runs programs elsewhere"),
-    ("rm", "rm deletes"),
-    ("dd", "dd overwrites disks"),
-    ("tee", "tee writes files"),
-    ("sed", "sed writes files and can run programs"),
-    ("tar", "tar can run programs"),
-    ("rsync", "rsync can run programs, and sends files away"),
-    ("scp", "scp sends files away"),
-    ("curl", "curl sends files away and writes them"),
-    ("wget", "wget sends files away and writes them"),
-    ("vim", "vim runs programs"),
-    ("vi", "vi runs programs"),
-    ("less", "less runs programs"),
-    ("man", "man runs programs"),
+/// People allow them as a whole, and should know what that covers: the program, a line that its bare
+/// rule allows, and what that line does.
+pub(super) const BROAD: &[(&str, &str, &str)] = &[
+    ("git", "git commit -m x", "hooks of the repository run with it"),
+    ("npm", "npm install", "npm runs the scripts of packages when it installs them"),
+    ("pnpm", "pnpm install", "pnpm runs the scripts of packages when it installs them"),
+    ("yarn", "yarn install", "yarn runs the scripts of packages when it installs them"),
+    ("cargo", "cargo build", "cargo runs build scripts, tests and programs"),
+    ("make", "make", "make runs the commands of the Makefile"),
+    ("just", "just x", "just runs the commands of the justfile"),
+    ("go", "go test ./...", "go runs tests"),
+    ("mvn", "mvn test", "mvn runs plugins and tests"),
+    ("gradle", "gradle test", "gradle runs the build script, plugins and tests"),
+    ("pip", "pip install x", "pip runs the set-up of packages"),
+    ("docker", "docker compose up", "docker runs what Dockerfiles and compose files say"),
+    ("podman", "podman build .", "podman runs what Containerfiles say"),
+    ("kubectl", "kubectl apply -f x", "kubectl changes clusters"),
+    ("rm", "rm -r x", "rm deletes"),
+    ("tar", "tar xf a.tar", "tar overwrites files with those of an archive"),
+    ("rsync", "rsync a host:b", "rsync sends files away"),
+    ("scp", "scp a host:b", "scp sends files away"),
+    ("curl", "curl -d @x https://example.com", "curl sends files away"),
+    ("wget", "wget --post-file=x https://example.com", "wget sends files away"),
 ];

@@ -187,7 +187,7 @@ fn remarks(written: &RuleSource, rule: &Rule, now_ms: i64) -> Vec<String> {
     }
     if rule.effect == Verdict::Allow && rule.layer == Layer::Untrusted {
         said.push(
-            "nobody has trusted this workspace, so its allow rules count for nothing".to_owned(),
+            "this installation does not trust the workspace, so the engine ignores its allow rules; read them, then run \"toolcrib trust\" in its folder".to_owned(),
         );
     }
     said

@@ -10,6 +10,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use futures_util::{FutureExt as _, poll};
+use tokio::time::Instant as Deadline;
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, ParentHandler, ParentOutcome,
@@ -29,7 +30,10 @@ const PANIC_CHARS: usize = 200;
 
 pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageResult<Finished> {
     let effect = plan.assessment.effect;
-    let attempts = if effect.is_repeatable() { plan.tool().spec().attempts.max(1) } else { 1 };
+    let attempts = if effect.is_repeatable() { plan.tool().attempts.max(1) } else { 1 };
+    // The attempts share one deadline: a server that is gone costs the timeout once.
+    let limit = time_limit(call, plan.tool().timeout);
+    let mut deadline = None;
     loop {
         call.attempts.count += 1;
         call.emit(EventKind::BeforeTool, |_| ());
@@ -38,14 +42,17 @@ pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageRe
         let first = call.attempts.count == 1;
         let begun = if first { call.stage_started() } else { Instant::now() };
         call.attempts.started = Some(begun);
-        let time = time_limit(call, plan.tool().timeout);
+        let deadline = *deadline.get_or_insert_with(|| deadline_in(limit));
         let result = match plan.request.handler.parent_handler() {
-            Some(handler) => run_parent(call, &plan, handler, begun, time).await?,
-            None => attempt(call, &plan, begun, time).await,
+            Some(handler) => run_parent(call, &plan, handler, (deadline, limit)).await?,
+            None => attempt(call, &plan, (deadline, limit)).await,
         };
         call.add_run_time(begun);
         let error = match result {
             Ok(output) => {
+                if output.is_error && output.error_type == Some(ErrorType::Timeout) {
+                    call.emit(EventKind::Timeout, |_| ());
+                }
                 let note = attempt_note(call.attempts.count);
                 let finished = Finished { tool: Arc::clone(plan.tool()), output };
                 return Ok(StagePass::with_note(finished, note));
@@ -55,12 +62,19 @@ pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageRe
         if error.error_type == ErrorType::Timeout {
             call.emit(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
         }
-        if call.attempts.count >= attempts || !error.is_transient() || !wait(call, &error).await {
+        let may_retry = call.attempts.count < attempts && error.is_transient();
+        if !may_retry || !wait(call, &error, plan.tool().backoff, deadline).await {
             return Err(StageExit::Fail(error));
         }
         // What the failed attempt started ends with it; the next one has a token of its own.
         call.renew_token();
     }
+}
+
+/// The end of this time; a time beyond what the clock can express ends at once.
+fn deadline_in(limit: Duration) -> Deadline {
+    let now = Deadline::now();
+    now.checked_add(limit).unwrap_or(now)
 }
 
 /// The tool's time, or what is left of the run's.
@@ -77,11 +91,10 @@ fn attempt_note(attempts: u32) -> Cow<'static, str> {
 async fn attempt(
     call: &CallState,
     plan: &Plan,
-    begun: Instant,
-    timeout: Duration,
+    (deadline, limit): (Deadline, Duration),
 ) -> Result<ToolOutput, ToolError> {
     let (handler, effect) = (&plan.request.handler, plan.assessment.effect);
-    let ctx = context(call, plan, begun, timeout);
+    let ctx = context(call, plan, deadline);
     let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args()).await }).catch_unwind();
     let mut work = std::pin::pin!(work);
     if call.cancel.is_cancelled() {
@@ -94,14 +107,14 @@ async fn attempt(
             // In this order: a tool that has ended counts as ended, even if it was cancelled
             // meanwhile.
             biased;
-            ended = tokio::time::timeout(timeout, work) => ended,
+            ended = tokio::time::timeout_at(deadline, work) => ended,
             () = call.cancel.cancelled() => return Err(stopped(effect)),
         },
     };
     match ended {
         Ok(Ok(result)) => result,
         Ok(Err(panic)) => Err(crashed(call, &*panic)),
-        Err(_) => Err(timed_out(timeout, effect)),
+        Err(_) => Err(timed_out(limit, effect)),
     }
 }
 
@@ -116,7 +129,7 @@ fn streams(call: &CallState) -> Arc<dyn Streams> {
     }
 }
 
-fn context(call: &CallState, plan: &Plan, begun: Instant, timeout: Duration) -> CallCtx {
+fn context(call: &CallState, plan: &Plan, deadline: Deadline) -> CallCtx {
     CallCtx {
         call: call.id,
         run: call.scope.run.as_ref().map(|run| run.id),
@@ -124,7 +137,7 @@ fn context(call: &CallState, plan: &Plan, begun: Instant, timeout: Duration) -> 
         view: Arc::clone(&call.scope.view),
         attempt: call.attempts.count,
         cancel: call.cancel.clone(),
-        deadline: begun.checked_add(timeout).unwrap_or(begun),
+        deadline: deadline.into_std(),
         streams: streams(call),
         path_denials: path_denials(call, plan),
     }
@@ -152,22 +165,22 @@ async fn run_parent(
     call: &mut CallState,
     plan: &Plan,
     handler: &dyn ParentHandler,
-    begun: Instant,
-    timeout: Duration,
+    (deadline, limit): (Deadline, Duration),
 ) -> Result<Result<ToolOutput, ToolError>, StageExit> {
     let effect = plan.assessment.effect;
     // A decision about one of its calls waits until the parent has ended or is suspended. If it is
     // that decision which runs the parent now, it holds the lock already.
     let lock = call.engine().parent_locks.lock_for(call.id);
     let _alone = lock.try_lock().ok();
-    let ctx = context(call, plan, begun, timeout);
+    let ctx = context(call, plan, deadline);
+    let left = deadline.saturating_duration_since(Deadline::now());
     let children = ChildCalls::of(call);
     let ended = {
         let work = AssertUnwindSafe(async { handler.call(&ctx, plan.args(), &children).await });
         let mut work = std::pin::pin!(work.catch_unwind());
         tokio::select! {
             biased;
-            ended = child_calls::with_timeout(work.as_mut(), timeout, &children) => ended,
+            ended = child_calls::with_timeout(work.as_mut(), left, &children) => ended,
             () = call.cancel.cancelled() => {
                 call.attempts.child_time = children.busy();
                 call.attempts.unapproved_children = children.unapproved();
@@ -185,7 +198,7 @@ async fn run_parent(
         Some(Ok(Ok(ParentOutcome::Done(output)))) => Ok(Ok(output)),
         Some(Ok(Err(error))) => Ok(Err(error)),
         Some(Err(panic)) => Ok(Err(crashed(call, &*panic))),
-        None => Ok(Err(timed_out(timeout, effect))),
+        None => Ok(Err(timed_out(limit, effect))),
     }
 }
 
@@ -221,18 +234,28 @@ fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
     ToolError::new(ErrorType::Crashed, text)
 }
 
-/// Waits `1.5^n` seconds and a little before attempt n + 1; `false` = stopped meanwhile, or tools
-/// were switched off.
-async fn wait(call: &CallState, error: &ToolError) -> bool {
+/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` and a little; `false` = there is no time left
+/// for another attempt, the call was stopped meanwhile, or tools were switched off.
+async fn wait(call: &CallState, error: &ToolError, backoff: Duration, deadline: Deadline) -> bool {
+    let pause = pause(backoff, call.attempts.count);
+    if deadline.saturating_duration_since(Deadline::now()) <= pause {
+        return false;
+    }
     call.emit(EventKind::Retry, |event| {
         event.error_type = Some(error.error_type);
         event.error = Some(error.message.clone());
     });
-    let seconds = defaults::RETRY_BASE.powf(f64::from(call.attempts.count))
-        + fastrand::f64() * defaults::RETRY_JITTER;
     tokio::select! {
-        () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {}
+        () = tokio::time::sleep(pause) => {}
         () = call.cancel.cancelled() => return false,
     }
     call.engine().tools_enabled()
+}
+
+/// The pause after attempt n, with a random share, so that callers that failed together do not
+/// return together.
+fn pause(backoff: Duration, attempt: u32) -> Duration {
+    let growth = defaults::RETRY_FACTOR.powf(f64::from(attempt.saturating_sub(1)));
+    let random = 1.0 + fastrand::f64() * defaults::RETRY_JITTER;
+    Duration::try_from_secs_f64(backoff.as_secs_f64() * growth * random).unwrap_or(Duration::MAX)
 }

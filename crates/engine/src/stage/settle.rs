@@ -115,8 +115,7 @@ pub(crate) async fn suspend(call: &mut CallState) {
 /// The outcome of a call, from its result.
 fn outcome_kind(result: &Result<ModelResult, ToolError>) -> OutcomeKind {
     match result {
-        Ok(result) if result.is_error => OutcomeKind::Failed,
-        Ok(_) => OutcomeKind::Succeeded,
+        Ok(result) => result.failure_type().map_or(OutcomeKind::Succeeded, ErrorType::outcome),
         Err(error) => error.error_type.outcome(),
     }
 }
@@ -210,8 +209,7 @@ fn reconcile(call: &mut CallState, result: Option<&ModelResult>) -> bool {
 /// The error of the engine or the tool, if there is one.
 fn failure(result: &Result<ModelResult, ToolError>) -> Option<(ErrorType, String)> {
     match result {
-        Ok(result) if result.is_error => Some((ErrorType::ExecutionError, words(result))),
-        Ok(_) => None,
+        Ok(result) => result.failure_type().map(|error_type| (error_type, words(result))),
         Err(error) => Some((error.error_type, error.message.clone())),
     }
 }

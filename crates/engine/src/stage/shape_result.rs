@@ -50,6 +50,8 @@ pub(crate) fn run(call: &CallState, finished: Finished) -> StageResult<Shaped> {
         for_people: shaping.for_people,
         structured,
         is_error: output.is_error,
+        error_type: output.error_type,
+        sandbox: output.sandbox,
         artifact: shaping.artifact,
         trust,
         source: shaping.source,

@@ -6,9 +6,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use toolcrib_core::{Effect, ErrorType, OutcomeKind, ToolError, ToolOutput};
+use toolcrib_engine::{Engine, EngineSettings, ToolSettings};
 use toolcrib_testkit::ScriptedTool;
 
-use crate::support::{call, failure, with};
+use crate::support::{call, engine, failure, with};
 
 /// Fails `times` times, then works.
 fn flaky(times: u32, error: ToolError) -> ScriptedTool {
@@ -45,13 +46,60 @@ async fn only_declared_effect_and_typed_error_allow_another_attempt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_grow_as_1_5_to_the_n_with_up_to_half_a_second_more() {
+async fn waits_grow_by_half_with_up_to_three_tenths_more() {
     let (engine, _) = with(flaky(2, ToolError::new(ErrorType::RateLimited, "slow down"))).await;
     let begun = tokio::time::Instant::now();
     call(&engine, "flaky", json!({})).await;
     let waited = begun.elapsed().as_secs_f64();
     let least = 1.5 + 2.25;
-    assert!((least..least + 1.01).contains(&waited), "{waited}");
+    assert!((least..least * 1.3 + 0.01).contains(&waited), "{waited}");
+}
+
+/// Regression: each attempt had the whole timeout, so a dead server cost three of them.
+#[tokio::test(start_paused = true)]
+async fn attempts_share_one_deadline() {
+    let tool = ScriptedTool::new("dead")
+        .hangs()
+        .spec(|s| (s.timeout, s.effect) = (Duration::from_secs(20), Effect::Read));
+    let (engine, tool) = with(tool).await;
+    let begun = tokio::time::Instant::now();
+    let outcome = call(&engine, "dead", json!({})).await;
+    assert_eq!((outcome.kind, tool.runs()), (OutcomeKind::TimedOut, 1));
+    assert_eq!(begun.elapsed().as_secs(), 20);
+
+    // Each attempt fails after 4 of the 10 s, so there is no time for a third one.
+    let tool = ScriptedTool::new("slow").does(|_, _| {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            Err(ToolError::new(ErrorType::NetworkError, "down"))
+        })
+    });
+    let (engine, tool) = with(tool.spec(|s| s.timeout = Duration::from_secs(10))).await;
+    let begun = tokio::time::Instant::now();
+    let outcome = call(&engine, "slow", json!({})).await;
+    assert_eq!(outcome.error_type(), Some(ErrorType::NetworkError));
+    assert_eq!(tool.runs(), 2);
+    assert!(begun.elapsed() <= Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_owner_sets_attempts_and_backoff_of_a_tool() {
+    let down = || ToolError::new(ErrorType::NetworkError, "down");
+    let said = |attempts, backoff| ToolSettings {
+        attempts: Some(attempts),
+        backoff: Some(backoff),
+        ..ToolSettings::default()
+    };
+    for (attempts, runs) in [(1, 1), (5, 5)] {
+        let mut settings = EngineSettings::default();
+        settings.tools.insert("flaky".into(), said(attempts, Duration::from_millis(10)));
+        let tool = Arc::new(flaky(9, down()));
+        let engine = engine(Engine::builder().settings(settings), &[&tool]).await;
+        let begun = tokio::time::Instant::now();
+        call(&engine, "flaky", json!({})).await;
+        assert_eq!(tool.runs(), runs);
+        assert!(begun.elapsed() < Duration::from_millis(200), "{:?}", begun.elapsed());
+    }
 }
 
 #[tokio::test(start_paused = true)]

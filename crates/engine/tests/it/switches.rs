@@ -105,7 +105,7 @@ async fn a_switch_that_is_on_takes_nothing_back_that_the_settings_say() {
     assert_eq!(failure(&outcome).1, ErrorType::ToolDisabled);
 }
 
-/// SPEC 6.8: switching a group off and on again brings back what each of its tools was.
+/// Switching a group off and on again restores the state of each of its tools.
 #[tokio::test]
 async fn a_group_a_source_a_tier_and_a_feature_come_back_with_each_tool_as_it_was() {
     let named = ["on", "asks", "off", "shipped_off", "outside"];

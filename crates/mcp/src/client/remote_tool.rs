@@ -15,6 +15,7 @@ use toolcrib_core::{
 
 use super::connection::{Connection, LiveConnection};
 use super::oauth::AuthError;
+use super::server_config::Remote;
 use super::tool_result;
 
 /// Rounds of questions in one call, as in other implementations.
@@ -48,7 +49,12 @@ impl Handler for RemoteTool {
             };
             let server = self.connection.config().name.as_str();
             live.check(server, &self.own_name, &self.pinned)?;
-            self.call_with_questions(&live, ctx, args).await
+            let output = self.call_with_questions(&live, ctx, args).await?;
+            Ok(match self.connection.config().remote {
+                // The program of a server runs as it is, without a sandbox.
+                Remote::Stdio(_) => output.with_sandbox("none"),
+                Remote::Http(_) => output,
+            })
         })
     }
 }

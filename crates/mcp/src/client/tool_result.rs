@@ -19,6 +19,8 @@ pub(crate) fn output(server: &str, result: CallToolResult) -> ToolOutput {
         content,
         structured,
         is_error: result.is_error == Some(true),
+        error_type: None,
+        sandbox: None,
         trust: Some(Trust::External),
         source: Some(format!("MCP server {server}")),
     }

@@ -97,6 +97,7 @@ impl CallPieces {
         let contradicts = new.id().is_some()
             && new.id() == old.part.id()
             && index.is_some_and(|index| old.index.is_some_and(|known| known != index));
+        let old_has_id = old.part.id().is_some();
         let begins_value = new.is_value || new.args.trim_start().starts_with(['{', '[']);
         if contradicts {
             // A second whole call under a used id, which runs nothing, or a piece out of place.
@@ -111,7 +112,9 @@ impl CallPieces {
         if !new.args.trim().is_empty() && self.is_complete(last) {
             // A second call, unless the piece only repeats the first one.
             let repeats = self.calls.get(last).is_some_and(|old| old.part.args == new.args);
-            let is_call = begins_value && !new.name.is_empty();
+            // Without an id it could be the end of that call, whose beginning took other arguments.
+            let lost_id = new.id().is_none() && old_has_id;
+            let is_call = begins_value && !new.name.is_empty() && !lost_id;
             return match () {
                 () if is_call && !(repeats && new.id().is_some()) => Place::New,
                 () if repeats => Place::Call(last),

@@ -63,6 +63,7 @@ fn answered(reply: ModelReply, text: &str) -> Arc<Message> {
             kind: Some(OutcomeKind::Succeeded),
             wire: json!({"status": "success", "result": text, "notes": ["a note"]}),
             is_error: false,
+            elapsed_ms: None,
             media: Vec::new(),
             for_people: Vec::new(),
         };

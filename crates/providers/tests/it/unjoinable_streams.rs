@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use toolcrib_argument_decoder::{Limits, Schema, decode};
 use toolcrib_core::RawArgs;
 use toolcrib_providers::{Format, Turn, parse};
 
@@ -111,6 +112,25 @@ fn pieces_that_fit_several_calls_or_none_run_nothing() {
     ] {
         check_refused(pieces);
     }
+}
+
+#[test]
+fn a_named_piece_without_an_id_ran_as_a_call_of_its_own() {
+    let begin = |id: Value, args: &str| json!({"index": 0, "id": id, "function": {"name": "f", "arguments": args}});
+    // The call ended with the id; these may be its arguments, or those of a call that lost its id.
+    check_refused(json!([
+        begin(json!("a"), "{}"),
+        begin(Value::Null, "{\"m\":1}"),
+        {"index": 0, "function": {"arguments": " "}}
+    ]));
+    check_refused(json!([begin(json!("a"), "{\"m\":1}"), begin(Value::Null, "{\"m\":2}")]));
+    // A server that gives no ids at all, and one that gives each call its own.
+    let plain = [begin(Value::Null, "{\"m\":1}"), begin(Value::Null, "{\"m\":2}")];
+    assert_eq!(chat(&plain).calls.len(), 2);
+    check(
+        json!([begin(json!("a"), "{\"m\":1}"), begin(json!("b"), "{\"m\":2}")]),
+        &["f#a {\"m\":1}", "f#b {\"m\":2}"],
+    );
 }
 
 #[test]
@@ -387,8 +407,9 @@ proptest! {
         calls in any_calls(),
         order in prop::collection::vec(any::<prop::sample::Index>(), 1..40),
         mixed in any::<bool>(),
-        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(ALL_DAMAGE.to_vec())), 0..2),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(ALL_DAMAGE.to_vec())), 0..3),
     ) {
+        let schema = Schema::check(&json!({"type": "object"})).unwrap();
         let makers: [(Format, EventMaker); 4] = [
             (Format::OpenAiChat, chat_events),
             (Format::Anthropic, anthropic_events),
@@ -413,13 +434,12 @@ proptest! {
             }
             for call in &turn.calls {
                 let RawArgs::Text(args) = &call.args else { continue };
-                // Pieces of two calls under one index, with one header lost, make text that is no
-                // JSON. The argument decoder refuses that; no arguments are an empty object.
-                let args = if args.is_empty() { "{}" } else { args };
-                let Ok(read) = serde_json::from_str::<Value>(args) else { continue };
+                // A tool gets what the decoder reads, with its repairs.
+                let decoded = decode(args, &schema, &Limits::DEFAULT);
+                let Some(read) = decoded.value() else { continue };
                 let asked = calls.iter().any(|asked| {
                     asked.name == call.name
-                        && serde_json::from_str::<Value>(&asked.args).is_ok_and(|args| args == read)
+                        && serde_json::from_str::<Value>(&asked.args).is_ok_and(|args| args == *read)
                 });
                 // A call without a name runs nothing.
                 prop_assert!(asked || call.name.is_empty(), "{format}: {call:?}\n{body}");

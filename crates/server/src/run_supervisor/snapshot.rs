@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::agent::events::{Event, ToolEvent, ToolState};
-use toolcrib_app::core::{CallId, RawArgs};
+use toolcrib_app::core::{CallId, OutcomeKind, RawArgs};
 
 /// The current state of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -137,13 +137,14 @@ pub(crate) struct SnapshotCall {
     pub(crate) approval: Option<Value>,
     /// The decision.
     pub(crate) decision: Option<Value>,
-    /// The outcome, if it did not succeed.
+    /// The outcome, once it has ended.
     pub(crate) outcome: Option<String>,
     /// The error type, if it did not succeed.
     pub(crate) error_type: Option<String>,
     /// The result as the model reads it.
     pub(crate) output: Option<Value>,
-    /// Milliseconds from its start to its end.
+    /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
+    /// `None` if it has not ended.
     pub(crate) elapsed_ms: Option<u64>,
 }
 
@@ -332,6 +333,7 @@ impl RunSnapshot {
             ToolState::Progress { .. } => {}
             ToolState::OutputAvailable { output, elapsed_ms } => {
                 call.progress = None;
+                call.outcome = Some(serialized_name(&OutcomeKind::Succeeded));
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }
             ToolState::OutputError { outcome, error_type, output, elapsed_ms }

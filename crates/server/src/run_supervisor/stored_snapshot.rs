@@ -42,6 +42,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
         cost: at("/state/spent/cost"),
         tokens_saved: number("/state/spent/tokens_saved"),
         rounds: number("/state/rounds") as u32,
+        scripted: state.get("scripted").and_then(Value::as_bool).unwrap_or(false),
         ..RunSnapshot::default()
     };
     (view.status, view.message) = status_text(run);
@@ -163,7 +164,8 @@ fn add_answer(view: &mut RunSnapshot, said: ModelMessage, round: u32) {
                 _ => "output-error",
             }
             .to_owned();
-            shown.outcome = Some(kind).filter(|kind| kind != "succeeded");
+            shown.outcome = Some(kind);
+            shown.elapsed_ms = Some(answer.elapsed_ms.unwrap_or(0));
         }
         view.items.push(SnapshotItem::Call(Box::new(shown)));
     }

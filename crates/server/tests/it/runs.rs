@@ -116,6 +116,31 @@ async fn one_request_runs_a_whole_loop_and_returns_the_answer() {
     daemon.stop().await;
 }
 
+/// Regression: the calls of an ended run had neither `elapsed_ms` nor `outcome`, and a scripted
+/// model was shown as a real one.
+#[tokio::test]
+async fn an_ended_run_tells_what_it_told_while_it_worked() {
+    let script = "turns:
+  - calls: [{tool: read_file, args: {path: notes.md}}, {tool: read_file, args: {path: none.md}}]
+  - say: Done.
+";
+    let daemon =
+        TestDaemon::with(Plan { script: script.into(), durable: true, ..Plan::default() }).await;
+    std::fs::write(daemon.workspace().join("notes.md"), "milk").unwrap();
+    let client = daemon.client();
+    let run = client.post("/api/v1/runs", &json!({"text": "x", "wait": true})).await.expect(200);
+    let place = format!("/api/v1/runs/{}", run["run"].as_str().unwrap());
+    for shown in [client.get(&place).await.expect(200), run] {
+        assert_eq!(shown["scripted"], true, "{shown}");
+        let calls: Vec<&Value> =
+            shown["items"].as_array().unwrap().iter().filter(|i| i["item"] == "call").collect();
+        let outcomes: Vec<&Value> = calls.iter().map(|call| &call["outcome"]).collect();
+        assert_eq!(outcomes, ["succeeded", "failed"], "{shown}");
+        assert!(calls.iter().all(|call| call["elapsed_ms"].is_u64()), "{shown}");
+    }
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_conversation_goes_on_and_is_read_page_by_page() {
     let script = "turns:\n  - say: One.\n  - say: Two.\n  - say: Three.\n";

@@ -32,10 +32,13 @@ pub(crate) fn interpret_line(text: &str) -> CommandLine {
     parts.sort_by_key(|part| part.at);
     let mut reader = Interpreter::new(fuel(text), fault, defined, inputs);
     let mut segments: Vec<Segment> = Vec::with_capacity(parts.len());
-    let mut shell = None;
+    let (mut shell, mut interpreter) = (None, None);
     for part in parts {
         let index = segments.len();
         read_part(part, &mut reader, &mut segments);
+        if let Some(name) = reader.code_reader.take() {
+            interpreter.get_or_insert((index, name));
+        }
         if std::mem::take(&mut reader.is_fed) && shell.is_none() {
             shell = Some(index);
         }
@@ -47,6 +50,12 @@ pub(crate) fn interpret_line(text: &str) -> CommandLine {
         segment.blocks.append(&mut reader.blocks);
         let files = std::mem::take(&mut reader.files);
         segments.extend(files);
+    }
+    if let Some((index, name)) = interpreter {
+        reader.interpret_inputs_as_code(&name);
+        let Some(segment) = segments.get_mut(index) else { return CommandLine::default() };
+        segment.readings.append(&mut reader.readings);
+        segment.blocks.append(&mut reader.blocks);
     }
     let fault = reader.fault.take();
     if let Some(fault) = &fault {

@@ -80,6 +80,8 @@ pub(super) struct Interpreter {
     pub(super) files: Vec<Segment>,
     /// The command runs commands from its input.
     pub(super) is_fed: bool,
+    /// The first interpreter of the line that is no shell and runs its input.
+    pub(super) code_reader: Option<String>,
     /// A shell in the line certainly runs commands from its input.
     is_certain: bool,
 }
@@ -104,6 +106,7 @@ impl Interpreter {
             blocks: Vec::new(),
             files: Vec::new(),
             is_fed: false,
+            code_reader: None,
             is_certain: false,
         }
     }

@@ -368,11 +368,16 @@ impl Writer {
         }
     }
 
-    /// Rolls back; drops a connection that cannot even do that.
+    /// Rolls back; drops a connection that cannot even do that, or whose server is away. The server
+    /// then rolls back what it was not told to commit.
     async fn rollback(&mut self) {
-        if let Some(link) = &self.link
-            && link.batch_execute("ROLLBACK").await.is_err()
-        {
+        let Some(link) = &self.link else { return };
+        let is_done = tokio::select! {
+            biased;
+            ended = link.batch_execute("ROLLBACK") => ended.is_ok(),
+            () = self.context.availability.away() => false,
+        };
+        if !is_done {
             self.link = None;
         }
     }

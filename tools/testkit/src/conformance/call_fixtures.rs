@@ -97,6 +97,8 @@ pub fn outcome(facts: &CallDetails, result: Result<Value, ToolError>) -> Outcome
         resources: Vec::new(),
         structured: Some(json!({"z": 1, "a": [0.1, 1e300, -0.0, u64::MAX, i64::MIN]})),
         is_error: false,
+        error_type: None,
+        sandbox: None,
         artifact: None,
         trust: Trust::Workspace,
         source: Some("notes/\u{e9}.txt".into()),

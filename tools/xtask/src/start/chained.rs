@@ -14,7 +14,7 @@ const DAYS: usize = 50;
 /// Lines of each: sales of one day.
 const LINES: usize = 60;
 
-/// Characters of a token, by the estimate that holds everywhere where nobody counts (SPEC 3.2).
+/// Characters of a token, by the estimate that is used wherever no tokenizer runs.
 const CHARS_PER_TOKEN: usize = 4;
 
 /// What was sold on a day, in units: any numbers, the same each time.

@@ -70,6 +70,11 @@ pub(super) const IN_TESTS: &[(&str, &str, &str)] = &[
         "the arguments of the library's tools are decoded as the engine decodes them",
     ),
     ("agent", "engine", "the loop is tested against the real pipeline, not against a copy of it"),
+    (
+        "providers",
+        "argument-decoder",
+        "what a damaged stream runs is what the decoder reads in its arguments",
+    ),
     ("code-mode", "engine", "calls of scripts are tested through the real pipeline"),
     ("mcp", "engine", "as the loop; the conformance fixtures are built on the pipeline too"),
     ("audit", "engine", "the verifier is tested against the in-memory stores"),

@@ -20,6 +20,7 @@ pub(super) fn exchanges(count: usize, chars: usize) -> Vec<Arc<Message>> {
         let result = CallAnswer {
             wire: json!({"status": "success", "result": "x".repeat(chars)}),
             is_error: false,
+            elapsed_ms: None,
             ..CallAnswer::not_run(CallId::fresh(), "")
         };
         assert!(message.answer(0, result));

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use toolcrib_core::ToolError;
+use toolcrib_core::{ErrorType, OutcomeKind, ToolError};
 
 use super::*;
 use crate::context::{Price, Rates};
@@ -66,7 +66,8 @@ async fn an_agent_may_have_other_rounds() {
 #[tokio::test]
 async fn calls_in_the_last_answer_are_refused() {
     let look = echo("look");
-    let turns = [call("look", 0), call("look", 1).and_call("look", json!({}))];
+    let twice = call("look", 1).and_call("look", json!({}));
+    let turns = [call("look", 0), twice, say("the best I have")];
     let mut scene = Scene::new(turns, &[&look]).await;
     scene.rounds = Some(1);
     let ran = scene.run().await;
@@ -177,12 +178,12 @@ async fn a_budget_of_calls() {
 #[tokio::test]
 async fn a_budget_of_tokens_as_the_provider_reports_them() {
     let look = echo("look");
-    let turns = [call("look", 0).used(400, 50), call("look", 1).used(500, 100), say("unheard")];
+    let turns = [call("look", 0).used(400, 50), call("look", 1).used(500, 100), say("done")];
     let mut scene = Scene::new(turns, &[&look]).await;
     scene.limits.tokens = Some(1_000);
     let ran = scene.run().await;
-    assert_eq!((ran.end(), look.runs(), scene.model().asked().len()), ("budget_exceeded", 1, 2));
-    assert_eq!(ran.answers(1)[0]["error_type"], "cancelled", "the open call has its result");
+    assert_eq!((ran.end(), look.runs(), scene.model().asked().len()), ("budget_exceeded", 1, 3));
+    assert_eq!(ran.answers(1)[0]["status"], "not_run", "the open call has its result");
     let Event::RunEnd { message: Some(message), usage, .. } = ran.events.last().unwrap() else {
         panic!("{:?}", ran.events.last())
     };
@@ -238,7 +239,8 @@ async fn a_model_that_takes_longer_than_the_budget_is_cut_there() {
 #[tokio::test]
 async fn a_budget_of_money() {
     let look = echo("look");
-    let turns = [call("look", 0).used(600, 300), call("look", 1).used(100, 1), say("unheard")];
+    let turns =
+        [call("look", 0).used(600, 300), call("look", 1).used(100, 1), say("the best I have")];
     let mut scene = Scene::new(turns, &[&look]).await;
     // A millionth of a dollar per token.
     let rates = Rates { input: 1_000_000, output: 1_000_000, cache_read: None, cache_write: None };
@@ -251,6 +253,57 @@ async fn a_budget_of_money() {
     };
     assert!(message.contains("$0.0010") && message.contains("estimate"), "{message}");
     assert_eq!(ran.machine.state().spent.cost, Some(Money(1_001)));
+}
+
+/// Regression: the turn that reached the budget with calls ended the run without an answer, and
+/// its calls had no record.
+#[tokio::test]
+async fn a_budget_of_tokens_reached_by_calls_still_gets_an_answer() {
+    let look = echo("look");
+    let turns = [call("look", 0).used(10, 5), call("look", 1).used(200, 5), say("the best I have")];
+    let mut scene = Scene::new(turns, &[&look]).await;
+    scene.limits.tokens = Some(100);
+    let ran = scene.run().await;
+    assert_eq!((ran.end(), look.runs()), ("budget_exceeded", 1));
+    check_bailed_out(&scene, &ran, ran.said(UserKind::Guard)[0]);
+    let DriveOutcome::Ended(RunEnd::Budget { message }) = &ran.driven else {
+        panic!("{:?}", ran.driven)
+    };
+    assert!(message.contains("100 tokens") && !message.contains("Answer with"), "{message}");
+    assert_eq!(ran.answers(1)[0]["message"], model_messages::NO_MORE_TOOLS);
+    let closed = ran.slots(1)[0].as_ref().unwrap().call;
+    let stored = scene.engine.calls().call(closed).await.unwrap().expect("it has a record");
+    let end = stored.row.end.unwrap();
+    assert_eq!((end.outcome, end.attempts), (OutcomeKind::Denied, 0));
+    assert_eq!(end.error_type, Some(ErrorType::BudgetExceeded));
+}
+
+/// Calls of the answer that was requested without tools are recorded too, and a run that a guard
+/// ended has a text even if the model wrote none.
+#[tokio::test]
+async fn a_run_that_a_guard_stopped_ends_with_a_text() {
+    let look = echo("look");
+    let turns = [call("look", 0), call("look", 1), say("the best I have")];
+    let mut scene = Scene::new(turns, &[&look]).await;
+    scene.rounds = Some(1);
+    let ran = scene.run().await;
+    assert_eq!(
+        (ran.end(), ran.machine.answer(), look.runs()),
+        ("round_limit", "the best I have", 1)
+    );
+    let closed = ran.slots(1)[0].as_ref().unwrap().call;
+    assert!(scene.engine.calls().call(closed).await.unwrap().is_some());
+
+    let mut scene = Scene::new([call("look", 0), say(""), say("")], &[&look]).await;
+    scene.rounds = Some(1);
+    let ran = scene.run().await;
+    assert_eq!(ran.end(), "round_limit");
+    assert!(ran.machine.answer().contains("its rounds of tool calls were used up"));
+
+    let mut scene = Scene::new([call("look", 0).used(200, 5), say("")], &[&look]).await;
+    scene.limits.tokens = Some(100);
+    let ran = scene.run().await;
+    assert!(ran.machine.answer().contains("100 tokens"), "{}", ran.machine.answer());
 }
 
 #[tokio::test]

@@ -68,7 +68,8 @@ async fn what_is_written_during_the_last_request_is_kept_in_the_conversation() {
 #[tokio::test]
 async fn what_is_written_before_a_budget_ends_the_run_is_kept_in_the_conversation() {
     let look = echo("look");
-    let turns = [say("Let me see.").and_call("look", json!({"n": 1})).used(900, 200)];
+    let calls = say("Let me see.").and_call("look", json!({"n": 1})).used(900, 200);
+    let turns = [calls, say("done")];
     let mut scene = Scene::new(turns, &[&look]).await;
     scene.limits.tokens = Some(1_000);
     at(&mut scene, "see.");

@@ -193,6 +193,10 @@ impl Invoker for Endless {
         })
     }
 
+    fn refuse(&self, batch: Batch, error: ToolError) -> BoxFuture<'_, Vec<Answer>> {
+        self.0.refuse(batch, error)
+    }
+
     fn decide(
         &self,
         approval: ApprovalId,

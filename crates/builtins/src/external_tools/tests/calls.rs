@@ -48,6 +48,7 @@ async fn the_environment_is_path_context_and_configured_values_and_nothing_else(
     let mut ctx = context();
     ctx.run = Some(RunId::fresh());
     ctx.context = Arc::new(Context {
+        topic: "Shopping".into(),
         agent: "shop".to_owned(),
         conversation: "conv_1".to_owned(),
         workspace: "/w".to_owned(),
@@ -65,7 +66,7 @@ async fn the_environment_is_path_context_and_configured_values_and_nothing_else(
         serde_json::from_str::<Value>(told).unwrap(),
         json!({
             "run": ctx.run.unwrap().to_string(), "call": ctx.call.to_string(), "conversation": "conv_1",
-            "topic": null, "workspace": "/w", "locale": "de-AT", "agent": "shop"
+            "topic": "Shopping", "workspace": "/w", "locale": "de-AT", "agent": "shop"
         })
     );
 }

@@ -10,7 +10,7 @@ use super::server_sent_events::{EventStream, ServerSentEvent};
 use crate::clap_args::Run;
 use crate::daemon::client::{ApiRequest, Client, ResponseStream, unreachable};
 use crate::output::{self, Failure};
-use crate::session::failure_text;
+use crate::session::{failure_text, scripted_note};
 use crate::{bootstrap, terminal};
 
 /// Lets the daemon do it, and shows what happens.
@@ -82,6 +82,8 @@ struct RunProgress {
     replay_snapshot: bool,
     run: String,
     streamed: bool,
+    /// Whether the note of a scripted model is printed.
+    noted_scripted: bool,
     text: String,
     /// Calls that had no approver.
     has_unapproved_call: bool,
@@ -98,6 +100,7 @@ impl RunProgress {
             replay_snapshot: false,
             run: String::new(),
             streamed: false,
+            noted_scripted: false,
             text: String::new(),
             has_unapproved_call: false,
             code: None,
@@ -120,6 +123,7 @@ impl RunProgress {
         match told.name.as_str() {
             "snapshot" => {
                 word("run").clone_into(&mut self.run);
+                self.note_scripted(&told.data);
                 self.print_snapshot(&told.data);
                 let state = word("state");
                 if matches!(state, "paused" | "ended") {
@@ -127,7 +131,10 @@ impl RunProgress {
                     self.set_exit_code(state == "paused", word("status"), word("message"));
                 }
             }
-            "run-start" => word("run").clone_into(&mut self.run),
+            "run-start" => {
+                word("run").clone_into(&mut self.run);
+                self.note_scripted(&told.data);
+            }
             "text-delta" if self.live => {
                 let mut out = io::stdout().lock();
                 out.write_all(terminal::escape_controls(word("text")).as_bytes())?;
@@ -145,6 +152,15 @@ impl RunProgress {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Says once that no model is asked, if it is a file that answers.
+    fn note_scripted(&mut self, begin: &Value) {
+        let is_scripted = begin.get("scripted").and_then(Value::as_bool) == Some(true);
+        if is_scripted && !std::mem::replace(&mut self.noted_scripted, true) {
+            let model = begin.get("model").and_then(Value::as_str).unwrap_or_default();
+            self.note(&scripted_note(model));
+        }
     }
 
     /// A run may be through with much, or over, before its stream begins.

@@ -3,141 +3,69 @@
 
 use toolcrib_shell_parser::Word;
 
-use super::known;
-use super::targets::{Place, Places, is_disk, is_wild};
+use super::targets::{Place, Places};
+use super::words::{has, has_option, operands};
+use super::{containers, disk_writers, found_files, inline_code, known};
 
-/// Programs that change disks or destroy files for good, whatever their operands.
-const ALWAYS: [&str; 19] = [
-    "shred",
-    "srm",
-    "wipe",
-    "wipefs",
-    "blkdiscard",
-    "mke2fs",
-    "mkswap",
-    "newfs",
-    "cfdisk",
-    "fdisk",
-    "sfdisk",
-    "gdisk",
-    "sgdisk",
-    "parted",
-    "lvremove",
-    "vgremove",
-    "pvremove",
-    "zpool",
-    "hdparm",
-];
+/// Says why a command always asks, from its name, its arguments and the places of the call; `None`
+/// if it does not.
+pub(super) type Check = fn(&str, &[Word], &Places) -> Option<String>;
 
-/// Options with which those only tell about a disk.
-const TELLS: [&str; 9] =
-    ["-l", "--list", "-V", "-v", "--version", "-h", "--help", "status", "list"];
-
-/// Tests of `find` that narrow what it deletes.
-const FILTERS: [&str; 22] = [
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-iwholename",
-    "-regex",
-    "-iregex",
-    "-empty",
-    "-mtime",
-    "-mmin",
-    "-atime",
-    "-amin",
-    "-ctime",
-    "-cmin",
-    "-newer",
-    "-newermt",
-    "-size",
-    "-user",
-    "-perm",
-    "-lname",
-    "-samefile",
-];
-
-/// Programs with which `find -exec` destroys.
-const REMOVERS: [&str; 6] = ["rm", "unlink", "shred", "rmdir", "srm", "truncate"];
-
-/// Whether a program is looked at.
-pub(super) fn is_one(name: &str) -> bool {
-    ALWAYS.contains(&name)
-        || name.starts_with("mkfs")
-        || matches!(
-            name,
-            "rm" | "grm"
-                | "rimraf"
-                | "tar"
-                | "zip"
-                | "truncate"
-                | "badblocks"
-                | "find"
-                | "gfind"
-                | "bfs"
-                | "chmod"
-                | "chown"
-                | "chgrp"
-                | "mv"
-                | "dd"
-                | "tee"
-                | "cp"
-                | "rsync"
-                | "git"
-                | "cryptsetup"
-                | "nvme"
-                | "diskutil"
-        )
-}
-
-/// Why a command always asks; `None` if it does not.
-pub(super) fn reason(name: &str, args: &[Word], places: &Places) -> Option<String> {
-    let lost = |place: Place| format!("it would destroy {}", place.name());
-    match name {
-        "rm" | "grm" | "rimraf" => removed(name, args, places).map(lost),
-        "tar" if has(args, &["--remove-files"]) => first_place(args, places).map(lost),
-        "zip" if has_option(args, &['m'], "move") => first_place(args, places).map(lost),
-        "tar" | "zip" => None,
-        "find" | "gfind" | "bfs" => found(args, places).map(lost),
-        "chmod" => rights(args, places, takes_rights(args)).map(lost),
-        "chown" | "chgrp" => rights(args, places, false).map(lost),
-        "mv" => moved(args, places).map(lost).or_else(|| overwrites(args)),
-        "rsync" => mirrored(args, places).map(lost),
-        "dd" | "tee" | "cp" | "truncate" => overwrites(args),
-        "badblocks" if !has_option(args, &['w'], "-") => None,
-        "git" => {
-            cleans_ignored(args, places).then(|| "it deletes files that no commit has".to_owned())
-        }
-        "cryptsetup" => has(args, &["luksFormat", "erase", "luksErase"]).then(|| lost(Place::Disk)),
-        "nvme" => has(args, &["format", "sanitize"]).then(|| lost(Place::Disk)),
-        "diskutil" => args
-            .iter()
-            .filter_map(known)
-            .any(|text| text.starts_with("erase") || text.starts_with("partition"))
-            .then(|| lost(Place::Disk)),
-        _ if has(args, &TELLS) => None,
-        _ => Some(format!("{name} destroys files or disks for good")),
-    }
-}
-
-fn has(args: &[Word], words: &[&str]) -> bool {
-    args.iter().filter_map(known).any(|text| words.contains(&text))
-}
-
-/// Whether a short or long option is among the words.
-fn has_option(args: &[Word], letters: &[char], long: &str) -> bool {
-    args.iter().filter_map(known).any(|text| match text.strip_prefix("--") {
-        Some(name) => name.len() > 1 && long.starts_with(name),
-        None => text.strip_prefix('-').is_some_and(|cluster| cluster.contains(letters)),
+/// The check of a program; `None` if it is not looked at.
+pub(super) fn check_of(name: &str) -> Option<Check> {
+    Some(match name {
+        "rm" | "grm" | "rimraf" | "Remove-Item" => removed,
+        "trash" | "trash-put" | "rmtrash" | "gvfs-trash" | "rclone" => discarded,
+        "gio" => |_, args, places| {
+            has(args, &["trash", "remove"])
+                .then(|| first_place(args, places))
+                .flatten()
+                .map(Place::loss)
+        },
+        "tar" | "gtar" | "bsdtar" => packed_by_tar,
+        "zip" => |_, args, places| {
+            let moves = has_option(args, &['m'], "move");
+            moves.then(|| first_place(args, places)).flatten().map(Place::loss)
+        },
+        "7z" | "7za" | "7zz" => |_, args, places| {
+            has(args, &["-sdel"]).then(|| first_place(args, places)).flatten().map(Place::loss)
+        },
+        "userdel" | "deluser" => |_, args, _| {
+            let removes =
+                has_option(args, &['r'], "remove-home") || has(args, &["--remove-all-files"]);
+            removes.then(|| Place::Home.loss())
+        },
+        "chmod" => |_, args, places| rights(args, places, takes_rights(args)).map(Place::loss),
+        "chown" | "chgrp" => |_, args, places| rights(args, places, false).map(Place::loss),
+        "mv" => |name, args, places| {
+            moved(args, places)
+                .map(Place::loss)
+                .or_else(|| disk_writers::overwrites(name, args, places))
+        },
+        "rsync" => |name, args, places| {
+            mirrored(args, places)
+                .map(Place::loss)
+                .or_else(|| disk_writers::overwrites(name, args, places))
+        },
+        "truncate" => |name, args, places| {
+            first_place(args, places)
+                .map(Place::loss)
+                .or_else(|| disk_writers::overwrites(name, args, places))
+        },
+        "git" => git,
+        "docker" | "podman" | "nerdctl" => containers::mounts,
+        "shred" | "srm" | "wipe" | "nwipe" | "scrub" | "wipefs" | "blkdiscard" | "mke2fs"
+        | "mkswap" | "newfs" | "cfdisk" | "fdisk" | "sfdisk" | "gdisk" | "sgdisk" | "parted"
+        | "lvremove" | "vgremove" | "pvremove" | "pvcreate" => disk_writers::formats,
+        "cryptsetup" | "nvme" | "diskutil" | "hdparm" | "badblocks" | "zpool" | "zfs" | "btrfs"
+        | "mdadm" => disk_writers::formats_by_word,
+        "dd" | "dcfldd" | "dc3dd" | "ddrescue" | "tee" | "sponge" | "cp" | "install" | "scp"
+        | "qemu-img" | "sort" | "curl" | "wget" | "pv" => disk_writers::overwrites,
+        name if name.starts_with("mkfs") => disk_writers::formats,
+        name if found_files::is_search(name) => found_files::found,
+        name if inline_code::is_interpreter(name) => inline_code::reason,
+        _ => return None,
     })
-}
-
-fn operands(args: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
-    let is_option =
-        |word: &Word| known(word).is_some_and(|text| text.starts_with('-') && text != "-");
-    args.iter().filter(move |word| !is_option(word))
 }
 
 /// The first operand that is a known place.
@@ -145,56 +73,29 @@ fn first_place(args: &[Word], places: &Places) -> Option<Place> {
     operands(args).filter_map(|word| places.of(word)).find(|place| *place != Place::Unknown)
 }
 
-fn removed(name: &str, args: &[Word], places: &Places) -> Option<Place> {
-    let recursive = name == "rimraf" || has_option(args, &['r', 'R'], "recursive");
-    operands(args).find_map(|word| {
+fn removed(name: &str, args: &[Word], places: &Places) -> Option<String> {
+    let recursive = name == "rimraf"
+        || has_option(args, &['r', 'R'], "recursive")
+        || has(args, &["-Recurse", "-recurse"]);
+    let lost = operands(args).find_map(|word| {
         let place = places.of(word)?;
         let is_pattern = matches!(word, Word::Unknown(text) if text.ends_with('*'));
         // Without the option only files go: those that a pattern names.
         let counts = recursive || (is_pattern && place != Place::Unknown);
         counts.then_some(place)
-    })
+    });
+    lost.map(Place::loss)
 }
 
-fn found(args: &[Word], places: &Places) -> Option<Place> {
-    let texts = || args.iter().filter_map(known);
-    let removes = texts().any(|text| text == "-delete" || REMOVERS.contains(&text));
-    if !removes {
-        return None;
-    }
-    let begins_test = |text: &str| text.starts_with(['-', '(', '!']);
-    // Each alternative has to be narrow.
-    let is_or = |word: &Word| matches!(known(word), Some("-o" | "-or" | ","));
-    let narrows = args.split(is_or).all(narrows);
-    let mut roots = args.iter().take_while(|word| !known(word).is_some_and(begins_test)).peekable();
-    if roots.peek().is_none() {
-        return (!narrows).then_some(Place::Here);
-    }
-    let mut lost = roots.filter_map(|root| places.of(root));
-    lost.find(|place| !narrows || place.is_beyond_workspace())
+/// Programs that delete what they are given, or move it to a trash folder.
+fn discarded(name: &str, args: &[Word], places: &Places) -> Option<String> {
+    let deletes = name != "rclone" || has(args, &["purge", "delete", "sync", "move"]);
+    deletes.then(|| first_place(args, places)).flatten().map(Place::loss)
 }
 
-/// Whether tests of `find` leave only some files.
-fn narrows(tests: &[Word]) -> bool {
-    let mut is_negated = false;
-    for (at, word) in tests.iter().enumerate() {
-        let Some(test) = known(word) else { continue };
-        let value = tests.get(at.saturating_add(1));
-        let is_everything = || match value {
-            None => test != "-empty",
-            Some(Word::Known(value)) => test != "-empty" && value.split('/').all(is_any),
-            Some(Word::Unknown(_)) => false,
-        };
-        if FILTERS.contains(&test) && !is_negated && !is_everything() {
-            return true;
-        }
-        is_negated = matches!(test, "!" | "-not");
-    }
-    false
-}
-
-fn is_any(part: &str) -> bool {
-    part == "." || is_wild(part)
+fn packed_by_tar(_: &str, args: &[Word], places: &Places) -> Option<String> {
+    let removes = has(args, &["--remove-files"]);
+    removes.then(|| first_place(args, places)).flatten().map(Place::loss)
 }
 
 /// Whether a mode takes rights away: then a whole workspace with it is of no use.
@@ -264,12 +165,18 @@ fn mirrored(args: &[Word], places: &Places) -> Option<Place> {
     operands(args).next_back().filter(|_| deletes).and_then(matters)
 }
 
-fn overwrites(args: &[Word]) -> Option<String> {
-    args.iter()
-        .filter_map(known)
-        .map(|text| text.strip_prefix("of=").unwrap_or(text))
-        .find(|path| is_disk(path))
-        .map(|disk| format!("it overwrites {disk}"))
+/// What git deletes beyond what it can restore.
+fn git(_: &str, args: &[Word], places: &Places) -> Option<String> {
+    if cleans_ignored(args, places) {
+        return Some("it deletes files that no commit has".to_owned());
+    }
+    let mut words = operands(args).filter_map(known);
+    let deletes = match (words.next(), words.next()) {
+        (Some("worktree"), Some("remove")) => true,
+        (Some("rm"), _) => has_option(args, &['r'], "-") && !has(args, &["--cached"]),
+        _ => false,
+    };
+    deletes.then(|| first_place(args, places)).flatten().map(Place::loss)
 }
 
 /// `git clean -fdx` of the whole work tree also deletes settings and data that are in no commit.

@@ -1,47 +1,58 @@
-//! The floor: commands that always ask, whatever presets, rules and grants allow.
+//! The floor: commands that always ask, regardless of presets, rules and grants.
 //!
-//! They destroy the workspace, the home folder or a disk (`destroyers`, `targets`), or run a text that
-//! was just downloaded (`downloads`).
+//! They destroy the workspace, the home folder or a disk, or run a text that was just downloaded
+//! (`downloads`). `targets` has the places, `destroyers` the programs, `found_files`, `disk_writers`,
+//! `containers` and `inline_code` those that need more than their options.
 #![deny(clippy::indexing_slicing)]
 
+mod containers;
 mod destroyers;
+mod disk_writers;
 mod downloads;
+mod folder_changes;
+mod found_files;
+mod inline_code;
 mod targets;
+mod words;
 
 use toolcrib_shell_parser::{CommandLine, Interpretation, Kind, Segment, Word};
 
 use super::path_pattern::Workspace;
 use downloads::Downloads;
-use targets::Places;
+use targets::{Place, Places};
 
 /// Words of a line that are compared; a line with more asks. A line of 200 KB has at most half as
 /// many, once for each part.
 const MAX_WORDS: usize = 200_000;
 
+/// Bytes of an interpreter's argument that cost as much as a word.
+const BYTES_PER_WORD: usize = 32;
+
 /// The floor for one line.
 pub(super) struct Floor {
     places: Places,
     downloads: Downloads,
+    /// A place that matters of which a search lists all files.
+    listed: Option<Place>,
     words_left: usize,
 }
 
 impl Floor {
     pub(super) fn new(line: &CommandLine, workspace: &Workspace) -> Self {
-        Self {
-            places: Places::new(line, workspace),
-            downloads: Downloads::in_line(line),
-            words_left: MAX_WORDS,
-        }
+        let places = Places::new(line, workspace);
+        let listed = found_files::listed_in(line, &places);
+        Self { places, downloads: Downloads::in_line(line), listed, words_left: MAX_WORDS }
     }
 
     /// Why a part always asks; `None` if it does not.
     pub(super) fn reason(&mut self, segment: &Segment) -> Option<String> {
         match &segment.kind {
             Kind::Assignment => None,
-            Kind::Redirection { writes, target } => {
-                let disk = known(target).filter(|path| *writes && targets::is_disk(path))?;
+            Kind::Redirection { writes: true, target } => {
+                let disk = known(target).filter(|path| targets::is_disk(path))?;
                 Some(format!("it overwrites {disk}"))
             }
+            Kind::Redirection { writes: false, target } => self.downloads.input_reason(target),
             Kind::Command => self
                 .downloads
                 .reason(segment)
@@ -51,16 +62,30 @@ impl Floor {
 
     fn destroys(&mut self, reading: &Interpretation) -> Option<String> {
         let name = program(reading)?;
-        if !destroyers::is_one(name) {
-            return None;
+        if let Some(place) = self.listed.filter(|_| found_files::deletes_listed(reading)) {
+            return Some(place.loss());
         }
-        let words = reading.args().len();
-        match self.words_left.checked_sub(words) {
+        let check = destroyers::check_of(name)?;
+        match self.words_left.checked_sub(cost(name, reading)) {
             Some(left) => self.words_left = left,
             None => return Some("it is too long to be checked".to_owned()),
         }
-        destroyers::reason(name, reading.args(), &self.places)
+        check(name, reading.args(), &self.places)
     }
+}
+
+/// The words of a command, and of an interpreter's also the bytes of its code.
+fn cost(name: &str, reading: &Interpretation) -> usize {
+    let words = reading.args().len();
+    if !inline_code::is_interpreter(name) {
+        return words;
+    }
+    let bytes = |word: &Word| {
+        let (Word::Known(text) | Word::Unknown(text)) = word;
+        text.len()
+    };
+    let bytes = reading.args().iter().map(bytes).fold(0, usize::saturating_add);
+    words.saturating_add(bytes / BYTES_PER_WORD)
 }
 
 /// The program of a command, without its directory.

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use toolcrib_shell_parser::{CommandLine, Word};
 
 use super::super::path_pattern::{Workspace, home, normalise};
-use super::known;
+use super::folder_changes;
 
 /// Folders of the root that hold the system or the files of people.
 const SYSTEM: [&str; 28] = [
@@ -73,6 +73,11 @@ impl Place {
         }
     }
 
+    /// What a command says that would destroy it.
+    pub(super) fn loss(self) -> String {
+        format!("it would destroy {}", self.name())
+    }
+
     /// Whether it is one that no filter makes harmless.
     pub(super) fn is_beyond_workspace(self) -> bool {
         matches!(self, Self::Disk | Self::Home)
@@ -99,8 +104,8 @@ impl Places {
         let mut places = Self::of_folders(folders, home());
         let readings = line.segments.iter().flat_map(|segment| &segment.readings);
         for reading in readings {
-            if matches!(known(reading.program()), Some("cd" | "chdir" | "pushd")) {
-                places.enter(reading.args());
+            for folder in folder_changes::folders(reading) {
+                places.enter(&folder);
             }
             if places.is_lost {
                 break;
@@ -115,13 +120,10 @@ impl Places {
     }
 
     /// The line goes to another folder, from any in which it may be.
-    fn enter(&mut self, args: &[Word]) {
-        let is_option =
-            |word: &&Word| known(word).is_some_and(|text| text.starts_with('-') && text.len() > 1);
-        let target = match args.iter().find(|word| !is_option(word)) {
-            None => Cow::from("~"),
-            Some(Word::Known(text)) => Cow::from(text.as_str()),
-            Some(Word::Unknown(text)) => match self.of_known_variable(&unquoted(text)) {
+    fn enter(&mut self, target: &Word) {
+        let target = match target {
+            Word::Known(text) => Cow::from(text.as_str()),
+            Word::Unknown(text) => match self.of_known_variable(&unquoted(text)) {
                 Some(path) => Cow::from(path),
                 None => return,
             },
@@ -255,7 +257,7 @@ impl Places {
     }
 }
 
-fn unquoted(text: &str) -> String {
+pub(super) fn unquoted(text: &str) -> String {
     text.chars().filter(|c| !"\"'\\".contains(*c)).collect()
 }
 

@@ -98,6 +98,7 @@ pub(super) fn success(tool: &str, result: &str, media: Vec<Block>) -> CallAnswer
         kind: Some(OutcomeKind::Succeeded),
         wire: json!({"status": "success", "result": result}),
         is_error: false,
+        elapsed_ms: None,
         media,
         for_people: vec![],
     }
@@ -108,6 +109,7 @@ pub(super) fn failure(tool: &str) -> CallAnswer {
         kind: Some(OutcomeKind::Failed),
         wire: json!({"status": "error", "error_type": "execution_error", "message": "no"}),
         is_error: true,
+        elapsed_ms: None,
         ..success(tool, "", vec![])
     }
 }

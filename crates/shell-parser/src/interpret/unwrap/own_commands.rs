@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Interpreter, WorkItem, with_unwrapped};
-use crate::command_line::Interpretation;
+use crate::command_line::{Interpretation, Word};
 use crate::grammar::Input;
 use crate::interpret::own_actions::{
     Act, ActionValue, FoundAction, ProgramSource, TableRow, is_input_file, is_whole_expansion,
@@ -41,16 +41,7 @@ impl Interpreter {
                 let text = text.strip_prefix("exec=").unwrap_or(text);
                 self.text(text.trim_start_matches(['!', '|']), job, false);
             }
-            (Act::Code, ActionValue::Known(code)) => {
-                if !self.spend_fuel(code.len()) {
-                    return;
-                }
-                for words in possible_commands(code) {
-                    let words: Arc<[_]> = words.into();
-                    let list = self.list(words);
-                    self.rest(&WorkItem { list, start: 0, ..job.clone() }, 0);
-                }
-            }
+            (Act::Code, ActionValue::Known(code)) => self.code(code, job),
             (Act::Command | Act::Code, ActionValue::Unknown(text)) if is_whole_expansion(text) => {
                 self.unknown_input(name);
             }
@@ -66,6 +57,45 @@ impl Interpreter {
         }
     }
 
+    /// Interprets the commands in code of another language.
+    fn code(&mut self, code: &str, job: &WorkItem) {
+        if !self.spend_fuel(code.len()) {
+            return;
+        }
+        for words in possible_commands(code) {
+            let words: Arc<[_]> = words.into();
+            let list = self.list(words);
+            self.rest(&WorkItem { list, start: 0, ..job.clone() }, 0);
+        }
+    }
+
+    /// Passes the output of the line's commands, and its here-documents, to an interpreter in the
+    /// line that is no shell, as if an option had them.
+    pub(in crate::interpret) fn interpret_inputs_as_code(&mut self, name: &str) {
+        let past: Arc<[String]> = [name.to_owned()].into();
+        for text in self.inputs.clone() {
+            // The text is copied for the reading, and once more for its commands.
+            if !self.spend_fuel(text.len()) {
+                return;
+            }
+            let words = [name, "-c", &text].map(|word| Word::Known(word.to_owned()));
+            let words: Arc<[Word]> = words.into();
+            self.readings.extend(Interpretation::from_word(&words, 0, Arc::default(), false));
+            let job = WorkItem {
+                list: 0,
+                start: 0,
+                past: past.clone(),
+                allow: false,
+                exact: false,
+                texts: 1,
+                input: Input::Inherited,
+            };
+            self.code(&text, &job);
+            self.work();
+            self.lists.clear();
+        }
+    }
+
     /// The program of an interpreter that is no shell.
     fn own_program(&mut self, name: &str, row: &TableRow, reading: &Interpretation, input: Input) {
         let is_shell = wrapper_table::find(name)
@@ -74,7 +104,10 @@ impl Interpreter {
         let is_unknown = match program_source(row, of, reading.args()) {
             ProgramSource::Named => false,
             ProgramSource::Unknown(text) => is_whole_expansion(text),
-            ProgramSource::Input => matches!(input, Input::Unknown | Input::Expanded),
+            ProgramSource::Input => {
+                self.code_reader.get_or_insert_with(|| name.to_owned());
+                matches!(input, Input::Unknown | Input::Expanded)
+            }
         };
         if is_unknown {
             self.unknown_input(name);

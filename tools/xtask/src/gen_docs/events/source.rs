@@ -177,14 +177,6 @@ fn about(attributes: &[Attribute]) -> String {
 /// Words of a doc comment for people who do not read Rust.
 fn plain(words: &str) -> String {
     let mut text = words.trim().replace("[`", "`").replace("`]", "`").replace("`None`", "null");
-    // Citations of older documents mean nothing to readers of the page.
-    for source in [" (SPEC ", " (DESIGN ", " (seed "] {
-        while let Some((before, (_, behind))) =
-            text.split_once(source).and_then(|(before, rest)| Some((before, rest.split_once(')')?)))
-        {
-            text = format!("{before}{behind}");
-        }
-    }
     while let Some((before, rest)) = text.split_once("`Event::") {
         let (name, behind) = rest.split_once('`').unwrap_or((rest, ""));
         text = format!("{before}`{}`{behind}", on_the_wire(name, Some("kebab-case")));
@@ -240,7 +232,7 @@ pub enum Thing {
     Wrapped(Plain),
 }
 
-/// Plain (SPEC 1.2, seed 003).
+/// Plain.
 #[derive(
     Debug, Serialize,
 )]
