@@ -500,6 +500,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Says what answers here, with links. */
+        get: operations["get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/exec": {
         parameters: {
             query?: never;
@@ -2842,7 +2859,7 @@ export interface components {
             approval?: unknown;
             /** @description The decision. */
             decision?: unknown;
-            /** @description The outcome, if it did not succeed. */
+            /** @description The outcome, once it has ended. */
             outcome?: string | null;
             /** @description The error type, if it did not succeed. */
             error_type?: string | null;
@@ -2850,7 +2867,8 @@ export interface components {
             output?: unknown;
             /**
              * Format: uint64
-             * @description Milliseconds from its start to its end.
+             * @description Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
+             *     `None` if it has not ended.
              */
             elapsed_ms?: number | null;
         };
@@ -5546,6 +5564,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html; charset=utf-8": unknown;
+                };
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
