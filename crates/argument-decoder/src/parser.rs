@@ -126,7 +126,7 @@ impl<'t, 'c> Parser<'t, 'c> {
     /// object again, or words.
     fn rest(&mut self, value: &Value) -> Result<(), ArgumentError> {
         let rest = self.text.get(self.pos..).unwrap_or_default().trim_end();
-        if !value.as_object().is_some_and(|map| !map.is_empty())
+        if value.as_object().is_none_or(|map| map.is_empty())
             || self.changes.has(ChangeKind::MissingBrace)
         {
             return Err(self.trailing());

@@ -21,11 +21,11 @@ fn error(message: &str) -> Value {
 }
 
 #[test]
-fn no_provider_is_three_lines_of_what_to_do() {
+fn no_provider_is_two_lines_of_what_to_do() {
     let env = TestEnv::new();
     let ended = env.run(&["run", "Do it"]).code(3);
-    assert_eq!((ended.stdout.as_str(), ended.stderr.lines().count()), ("", 3), "{ended:#?}");
-    ended.says(&["ANTHROPIC_API_KEY", "--provider ollama", "--model scripted:FILE"]);
+    assert_eq!((ended.stdout.as_str(), ended.stderr.lines().count()), ("", 2), "{ended:#?}");
+    ended.says(&["toolcrib init", "ANTHROPIC_API_KEY", "Ollama", "--model scripted:FILE"]);
     let ended = env.run(&["run", "--json", "Do it"]).code(3);
     assert_eq!(support::json(&ended.stderr)["exit_code"], 3);
 }

@@ -177,6 +177,6 @@ fn json_is_one_event_per_line() {
 #[test]
 fn without_a_provider_it_says_what_to_do() {
     let ended = TestEnv::new().feed(&["chat"], "hello\n").code(3);
-    assert_eq!(ended.stderr.lines().count(), 3, "{}", ended.stderr);
-    ended.says(&["--provider ollama", "ANTHROPIC_API_KEY", "scripted:FILE"]);
+    assert_eq!(ended.stderr.lines().count(), 2, "{}", ended.stderr);
+    ended.says(&["toolcrib init", "ANTHROPIC_API_KEY", "scripted:FILE"]);
 }

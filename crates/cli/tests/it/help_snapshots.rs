@@ -42,14 +42,23 @@ fn pages(env: &TestEnv, command: &[&str]) -> String {
     pages
 }
 
-/// The names under `Commands:`; a description that continues in the next line is indented further.
+/// Headings of lists of commands: clap's, and the groups of the first page.
+const LISTS: [&str; 7] =
+    ["Commands:", "Run:", "Decide:", "Govern:", "Tools:", "Look back:", "Operate:"];
+
+/// The names in the lists of commands; a description that continues in the next line is indented
+/// further.
 fn commands(help: &str) -> Vec<&str> {
-    help.lines()
-        .skip_while(|line| *line != "Commands:")
-        .skip(1)
-        .take_while(|line| line.starts_with("  "))
-        .filter(|line| !line.starts_with("   "))
-        .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help")
-        .collect()
+    let mut is_listed = false;
+    let mut names = Vec::new();
+    for line in help.lines() {
+        if LISTS.contains(&line) {
+            is_listed = true;
+        } else if !line.starts_with("  ") {
+            is_listed = false;
+        } else if is_listed && !line.starts_with("   ") {
+            names.extend(line.split_whitespace().next().filter(|name| *name != "help"));
+        }
+    }
+    names
 }

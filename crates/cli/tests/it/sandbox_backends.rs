@@ -96,7 +96,7 @@ fn bubblewrap_makes_the_walls_of_a_conversation() {
     calls: [{tool: execute_shell_command, args: {command: "pwd; echo $X; ls -d /proc/[0-9]* | wc -l"}}]
   - expect: {results: [{tool: execute_shell_command, outcome: succeeded, contains: kept}]}
     calls: [{tool: execute_shell_command, args: {command: "sleep 100", timeout: 1}}]
-  - expect: {results: [{tool: execute_shell_command, outcome: failed, contains: timed out after 1s}]}
+  - expect: {results: [{tool: execute_shell_command, outcome: timed_out, contains: timed out after 1s}]}
     calls: [{tool: execute_shell_command, args: {command: "echo served; exec sleep 86395", background: true}}]
   - expect: {results: [{tool: execute_shell_command, outcome: succeeded}]}
     calls: [{tool: manage_process, args: {action: list}}]
