@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::stream;
 use super::usage::Counters;
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, broken, clone_field, replay_object, text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, MAX_BLOCKS, broken, clone_field, over_limit,
+    replay_object, text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn};
 use crate::parse_response::{RawValue, ResponseBody};
@@ -60,7 +61,8 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
         Value::Array(items) if items.iter().all(is_block) => {
             let raws = raw_json::elements(raw).unwrap_or_default();
             let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default();
-            items.iter().enumerate().map(|(i, b)| block(b.clone(), raw_at(i))).collect()
+            let items = items.iter().take(MAX_BLOCKS).enumerate();
+            items.map(|(i, b)| block(b.clone(), raw_at(i))).collect()
         }
         _ => return None,
     };
@@ -69,13 +71,15 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     }
     let mut counters = Counters::default();
     counters.add(value.get("usage"));
+    let mut notes = Vec::new();
+    let failure = over_limit(content.as_array().map_or(0, Vec::len), MAX_BLOCKS, &mut notes);
     Some(Answer {
         blocks,
         counters,
         stop_reason: text_field(value, "stop_reason").map(str::to_owned),
-        failure: None,
-        whole: true,
-        notes: Vec::new(),
+        whole: failure.is_none(),
+        failure,
+        notes,
     })
 }
 

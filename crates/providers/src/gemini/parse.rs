@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 
 use super::usage;
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, broken, field, replay_object, text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, MAX_BLOCKS, broken, field, over_limit, replay_object,
+    text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 use crate::parse_error::{ParseError, provider_error};
@@ -126,6 +127,13 @@ impl Answer {
             && let Some(Value::String(text)) = last.value.get_mut("text")
         {
             text.push_str(more);
+            return;
+        }
+        if self.parts.len() == MAX_BLOCKS {
+            self.failure = self
+                .failure
+                .take()
+                .or_else(|| over_limit(MAX_BLOCKS + 1, MAX_BLOCKS, &mut self.notes));
             return;
         }
         self.parts.push(Part { value: part.clone(), raw: raw.to_owned() });

@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::stream;
 use super::usage::{reasoning, usage};
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, broken, field, replay_object, replay_text, text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, MAX_CALLS, broken, field, over_limit, replay_object,
+    replay_text, text_field,
 };
 use crate::model_turn::{CallKind, Extra, ModelCall, Stop, Turn, Usage};
 use crate::parse_error::{ParseError, provider_error};
@@ -73,7 +74,7 @@ fn answer(doc: &ResponseBody) -> Option<Answer> {
 fn whole(chunk: &RawValue) -> Option<Answer> {
     let value = &chunk.value;
     let mut notes = Vec::new();
-    let failure = failure_beside(value, &mut notes);
+    let mut failure = failure_beside(value, &mut notes);
     let (message, place, finish, native) = if let Some(choices) = value.get("choices") {
         let choices = choices.as_array()?;
         if choices.len() > 1 {
@@ -91,6 +92,8 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     };
     let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
     let mut rest = message.as_object()?.clone();
+    let entries = rest.get("tool_calls").and_then(Value::as_array).map_or(0, Vec::len);
+    failure = failure.or_else(|| over_limit(entries, MAX_CALLS, &mut notes));
     let parts = take_parts(&mut rest, raw);
     rest.entry("role").or_insert_with(|| "assistant".into());
     let finish = finish.map(str::to_owned);
@@ -148,12 +151,12 @@ fn is_content(value: &Value) -> bool {
     }
 }
 
-/// Takes the calls out of a complete message.
+/// Takes the calls out of a complete message, at most [`MAX_CALLS`].
 fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<CallPart> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = message.shift_remove("tool_calls") {
         let raws = call_texts(raw);
-        for (i, call) in calls.into_iter().enumerate() {
+        for (i, call) in calls.into_iter().take(MAX_CALLS).enumerate() {
             parts.extend(part(call, raws.get(i).copied().unwrap_or_default()));
         }
     }

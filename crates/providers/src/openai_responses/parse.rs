@@ -6,7 +6,8 @@ use serde_json::{Map, Value, json};
 use super::stream;
 use super::usage::{reasoning_text, usage};
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, broken, clone_field, field, replay_text, text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, MAX_BLOCKS, broken, clone_field, field, over_limit,
+    replay_text, text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 use crate::parse_response::{RawValue, ResponseBody};
@@ -45,8 +46,7 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     let value = &chunk.value;
     if let Value::Array(items) = value {
         let fits = !items.is_empty() && items.iter().all(is_output_item);
-        let items = fits.then(|| items_of(items, &chunk.text))?;
-        return Some(bare(items));
+        return fits.then(|| bare(items_of(items, &chunk.text)).limited(items.len()));
     }
     if is_output_item(value) && value.get("output").is_none() {
         let items = vec![Item { value: value.clone(), raw: chunk.text.clone(), done: true }];
@@ -58,18 +58,32 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     }
     let raw = raw_json::member(&chunk.text, "output").unwrap_or_default();
     let (end, stop, notes) = status(value);
-    Some(Answer { items: items_of(output, raw), end, stop, usage: usage(value), notes })
+    let answer = Answer { items: items_of(output, raw), end, stop, usage: usage(value), notes };
+    Some(answer.limited(output.len()))
 }
 
 fn bare(items: Vec<Item>) -> Answer {
     Answer { items, end: AnswerEnd::Whole, stop: None, usage: None, notes: Vec::new() }
 }
 
+impl Answer {
+    /// Fails an answer that came with more items than [`MAX_BLOCKS`].
+    fn limited(mut self, items: usize) -> Self {
+        if let Some(failure) = over_limit(items, MAX_BLOCKS, &mut self.notes) {
+            self.end = AnswerEnd::Broken;
+            self.stop = Some(failure);
+        }
+        self
+    }
+}
+
+/// The items of a list, at most [`MAX_BLOCKS`].
 pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
     let raws = raw_json::elements(raw).unwrap_or_default();
     let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default().to_owned();
     items
         .iter()
+        .take(MAX_BLOCKS)
         .enumerate()
         .map(|(i, value)| Item { value: value.clone(), raw: raw_at(i), done: true })
         .collect()

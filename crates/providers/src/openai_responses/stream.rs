@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::parse::{Answer, Item, call_kind, items_of, status};
 use super::usage::usage;
-use crate::call_collector::{AnswerEnd, MAX_BLOCKS, UNCLEAR_PIECES, text_field, too_many_calls};
+use crate::call_collector::{
+    AnswerEnd, MAX_BLOCKS, UNCLEAR_PIECES, over_limit, text_field, too_many_calls,
+};
 use crate::model_turn::{Stop, Usage};
 use crate::parse_error::{ParseError, provider_error};
 use crate::parse_response::{ParsedStream, RawValue};
@@ -201,6 +203,8 @@ impl Assembler {
         if let (true, Some(output)) = (self.items.is_empty(), output) {
             let raw =
                 raw_json::find(&chunk.text, &[PathStep::Key("response"), PathStep::Key("output")]);
+            let over = over_limit(output.len(), MAX_BLOCKS, &mut self.notes);
+            self.failed = self.failed.take().or(over);
             self.items = (0u64..).zip(items_of(output, raw.unwrap_or_default())).collect();
         }
     }

@@ -234,3 +234,32 @@ fn a_few_hundred_calls_are_an_answer() {
     let over = parse(CHAT, body(257).as_bytes()).unwrap();
     assert!(!over.complete && over.calls.len() == 256 && over.calls.iter().all(is_broken));
 }
+
+/// `POST /exec` with 349,000 empty calls in one answer took 9 s: each was built, checked and
+/// answered before the answer was refused.
+#[test]
+fn an_answer_of_too_many_entries_is_refused_in_every_format() {
+    const COUNT: usize = 100_000;
+    let many = |entry: Value| Value::Array(vec![entry; COUNT]);
+    let chat = many(json!({"function": {"name": "f", "arguments": "{}"}}));
+    let use_block = json!({"type": "tool_use", "id": "t", "name": "f", "input": {}});
+    let item = json!({"type": "function_call", "name": "f", "arguments": "{}"});
+    let part = json!({"functionCall": {"name": "f", "args": {}}});
+    let bodies = [
+        (CHAT, json!({"choices": [{"message": {"role": "assistant", "tool_calls": chat}}]})),
+        (CHAT, json!({"role": "assistant", "tool_calls": many(json!({}))})),
+        // The same call again and again counts once, but the rest was never read.
+        (Format::Anthropic, json!({"role": "assistant", "content": many(use_block)})),
+        (Format::OpenAiResponses, json!({"output": many(item.clone())})),
+        (Format::OpenAiResponses, many(item)),
+        (Format::Gemini, json!({"candidates": [{"content": {"parts": many(part)}}]})),
+    ];
+    for (format, body) in bodies {
+        let turn = parse(format, body.to_string().as_bytes()).unwrap();
+        assert!(!turn.complete && turn.calls.iter().all(is_broken), "{format:?}");
+        assert!(turn.calls.len() <= 256, "{format:?}: {}", turn.calls.len());
+        assert!(turn.notes.iter().any(|note| note.contains("more than")), "{:?}", turn.notes);
+        let replayed = turn.assistant.to_string().len();
+        assert!(replayed < 200_000, "{format:?}: {replayed} bytes are repeated to the model");
+    }
+}
