@@ -25,6 +25,18 @@ use crate::worker_protocol::{PythonException, RunResult};
 /// The name of the tool.
 const NAME: &str = "code_exec";
 
+/// Further needs for the tool search: people name the task, not the language.
+const NEEDS: [&str; 8] = [
+    "calculate",
+    "percent of a number",
+    "sum and average of numbers",
+    "draw a chart",
+    "solve an equation",
+    "convert celsius",
+    "run Python code",
+    "standard deviation and other statistics",
+];
+
 /// Longest code, in characters.
 const CODE_CHARS: u32 = 200_000;
 
@@ -124,6 +136,7 @@ fn spec(full: bool) -> ToolSpec {
             json!({"code": "import numpy as np, matplotlib.pyplot as plt\nx = np.linspace(0, 6.3)\nplt.plot(x, np.sin(x))", "level": "full"}),
         ),
     ];
+    spec.needs = NEEDS.map(str::to_owned).to_vec();
     spec
 }
 

@@ -250,6 +250,10 @@ pub struct ToolSpec {
     /// Example calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
+    /// Further needs in the words of people, such as "mkdir" for a tool that makes folders. Only the
+    /// tool search reads them; models and providers never receive them. It indexes the first 16.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
     /// Whether models get only name and description until they ask for the schema.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lazy_schema: bool,
@@ -293,6 +297,7 @@ impl ToolSpec {
             config: Vec::new(),
             trust: Trust::External,
             examples: Vec::new(),
+            needs: Vec::new(),
             lazy_schema: false,
             version: "1".to_owned(),
             runs: None,

@@ -27,7 +27,7 @@ pub struct ToolProfile {
     /// How and when to use it.
     #[serde(deserialize_with = "or_default")]
     pub guide: String,
-    /// Phrases in which people ask for it; the first 8 are indexed.
+    /// Phrases in which people ask for it; the first 16 are indexed.
     #[serde(deserialize_with = "or_default")]
     pub examples: Vec<String>,
     /// Other names.
@@ -68,7 +68,13 @@ impl From<&ToolSpec> for ToolProfile {
             description: spec.description.clone(),
             parameters: parameters(&spec.input_schema),
             guide: String::new(),
-            examples: spec.examples.iter().map(|example| example.need.clone()).collect(),
+            examples: spec
+                .examples
+                .iter()
+                .map(|example| &example.need)
+                .chain(&spec.needs)
+                .cloned()
+                .collect(),
             aliases: [&[spec.name.as_str().to_owned()], spec.aliases.as_slice()].concat(),
         }
     }

@@ -27,6 +27,7 @@ mod recorded_traffic;
 mod recorded_traffic_loop;
 mod regressions;
 mod response_bodies;
+mod short_needs;
 mod taint;
 mod test_case;
 mod tiers_and_secrets;

@@ -42,6 +42,7 @@ const KEYS: &[&str] = &[
     "output",
     "group",
     "examples",
+    "needs",
     "lazy_schema",
 ];
 
@@ -153,6 +154,7 @@ fn definition(
     spec.permissions = permissions(keys.texts("permissions")?.unwrap_or_default())?;
     spec.group = keys.text("group")?;
     spec.examples = examples(keys)?;
+    spec.needs = needs(keys)?;
     spec.lazy_schema = keys.flag("lazy_schema")?.unwrap_or_default();
     if let Some(version) = version(keys)? {
         spec.version = version;
@@ -267,6 +269,18 @@ fn examples(keys: &mut TomlKeys) -> Result<Vec<Example>, DefinitionError> {
         Ok(Example { need, args })
     };
     items.into_iter().map(|item| example(item).map_err(|f| f.at("key \"examples\""))).collect()
+}
+
+/// What people type when they need the tool; only the search reads it.
+fn needs(keys: &mut TomlKeys) -> Result<Vec<String>, DefinitionError> {
+    let Some(value) = keys.take("needs") else { return Ok(Vec::new()) };
+    let form = "an array of texts such as [\"is it raining\"]";
+    let Value::Array(items) = value else { return Err(type_error("needs", form, &value)) };
+    let text = |item| match item {
+        Value::String(text) => Ok(text),
+        other => Err(type_error("needs", form, &other)),
+    };
+    items.into_iter().map(text).collect()
 }
 
 /// Configuration keys and their defaults: `KEY = "description"`,

@@ -18,6 +18,7 @@ pub(crate) mod lsp_manager;
 pub(crate) mod make_dir;
 pub(crate) mod manage_process;
 pub(crate) mod move_path;
+mod needs;
 pub(crate) mod open_file;
 pub(crate) mod pdf_read;
 pub(crate) mod read_artifact;
@@ -42,6 +43,7 @@ fn base_spec<A: JsonSchema>(name: &str, description: &str) -> ToolSpec {
     // The names passed in are valid (tested); the other arm only avoids a panic.
     let name = ToolName::local(name).unwrap_or_else(|_| remote_name("builtin", name));
     let mut spec = ToolSpec::new(name, description, schema::for_type::<A>());
+    spec.needs = needs::of(spec.name.as_str());
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
     spec

@@ -26,6 +26,14 @@ use crate::worker_pool::{SharedWorkerPool, WorkerPool};
 /// The name of the tool.
 pub(super) const NAME: &str = "tool_chain";
 
+/// Further needs for the tool search.
+const NEEDS: [&str; 4] = [
+    "script that calls tools",
+    "several tool calls in one step",
+    "repeat for each file",
+    "combine results of calls",
+];
+
 /// Longest code, in characters.
 const CODE_CHARS: u32 = 200_000;
 
@@ -134,6 +142,7 @@ fn spec() -> ToolSpec {
         need: "How many lines do the three notes have together?".to_owned(),
         args: json!({"code": "import asyncio\nfiles = await asyncio.gather(*[read_file(path=p) for p in [\"a.md\", \"b.md\", \"c.md\"]])\nsum(len(materialize(f).splitlines()) for f in files)"}),
     }];
+    spec.needs = NEEDS.map(str::to_owned).to_vec();
     spec
 }
 

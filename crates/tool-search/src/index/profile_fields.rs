@@ -9,8 +9,8 @@ const NAME_BYTES: usize = 256;
 const TEXT_BYTES: usize = 4096;
 /// Maximum bytes of a parameter's description or of an example.
 const SMALL_BYTES: usize = 512;
-/// Maximum number of examples.
-const MOST_EXAMPLES: usize = 8;
+/// Maximum number of examples and further needs.
+const MOST_EXAMPLES: usize = 16;
 
 /// Weights of words, in halves so that sums stay exact: name 3, server 2, description 1, parameters
 /// 0.5. Aliases are names too, but a tool with many of them must not look like many tools.
