@@ -11,6 +11,8 @@ mod daemon;
 mod db;
 mod deprecated;
 mod doctor;
+#[cfg(test)]
+mod documented_commands;
 mod grant;
 mod help_examples;
 mod history;
