@@ -250,8 +250,8 @@ pub struct ToolSpec {
     /// Example calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
-    /// Further needs in the words of people, such as "mkdir" for a tool that makes folders. Only the
-    /// tool search reads them; models and providers never receive them. It indexes the first 16.
+    /// Further needs in the words of people, such as "mkdir" for a tool that makes folders. Only
+    /// the tool search reads them, the first 16; models and providers never receive them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
     /// Whether models get only name and description until they ask for the schema.

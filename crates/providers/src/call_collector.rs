@@ -72,8 +72,9 @@ pub(crate) fn too_many_calls(limit: usize, notes: &mut Vec<String>) -> Stop {
     Stop::Failed(words)
 }
 
-/// The failure of an answer with more entries than `limit`. Each parser converts no more than `limit`
-/// entries: a body of 1 MiB holds 349,000 empty calls, and to build and answer them all took 9 s.
+/// The failure of an answer with more entries than `limit`. Each parser converts no more than
+/// `limit` entries: a body of 1 MiB holds 349,000 empty calls, and to build and answer them all
+/// took 9 s.
 pub(crate) fn over_limit(entries: usize, limit: usize, notes: &mut Vec<String>) -> Option<Stop> {
     (entries > limit).then(|| too_many_calls(limit, notes))
 }
