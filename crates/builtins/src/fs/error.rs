@@ -179,7 +179,7 @@ impl From<FsError> for ToolError {
             FsErrorKind::TooLarge(why) => (FileTooLarge, format!("{p} is too large: {why}")),
             FsErrorKind::Changed => (
                 ExecutionError,
-                format!("{p} was changed by somebody else at the same moment. Nothing was written. Read it again and repeat the call."),
+                format!("{p} was changed by another program at the same moment. Nothing was written. Read it again and repeat the call."),
             ),
             FsErrorKind::Executed(why) => (PathNotAllowed, why),
             FsErrorKind::Overlap => (

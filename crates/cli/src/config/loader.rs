@@ -28,13 +28,33 @@ const MANAGED: &str = "/etc/toolcrib/config.toml";
 /// Exit code 3, with file and line; nothing is used then.
 pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failure> {
     let places = ConfigPaths::locate(env, workspace);
+    let is_named = env.path("TOOLCRIB_CONFIG").is_some();
+    let load_user = |path: &PathBuf| load_layer(Layer::User, path, is_named);
+    let source = places.user.as_ref().map(load_user).transpose()?.flatten();
+    merge(env, workspace, &places, source.as_ref())
+}
+
+/// Reads the configuration as it will be with this text in the person's file, without a project.
+///
+/// # Errors
+/// As [`load`].
+pub(crate) fn load_draft(env: &Env, path: &Path, text: &str) -> Result<Config, Failure> {
+    let source = parse_source(Layer::User, path, text)?;
+    merge(env, None, &ConfigPaths::locate(env, None), Some(&source))
+}
+
+/// Puts the layers over each other.
+fn merge(
+    env: &Env,
+    workspace: Option<&Path>,
+    places: &ConfigPaths,
+    user_source: Option<&Source>,
+) -> Result<Config, Failure> {
     let mut layered = LayeredConfig::default();
     let managed = places.managed(env)?;
     managed.iter().for_each(|source| layered.apply(source));
-    if let Some(path) = &places.user
-        && let Some(source) = load_layer(Layer::User, path, env.path("TOOLCRIB_CONFIG").is_some())?
-    {
-        layered.apply(&source);
+    if let Some(source) = user_source {
+        layered.apply(source);
     }
     let user = places.user.clone().unwrap_or_default();
     let mut remarks = Vec::new();
@@ -83,6 +103,16 @@ impl ConfigPaths {
         };
         let project = project.filter(|path| !same(path));
         Self { managed: managed.collect(), user, project }
+    }
+
+    /// The person's own file, to be written.
+    ///
+    /// # Errors
+    /// Exit code 3 where there is no home folder.
+    pub(crate) fn user_file(env: &Env) -> Result<PathBuf, Failure> {
+        Self::locate(env, None).user.ok_or_else(|| {
+            Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
+        })
     }
 
     fn managed(&self, env: &Env) -> Result<Vec<Source>, Failure> {

@@ -48,7 +48,7 @@ pub(crate) use environment::Env;
 pub(crate) use key_path::KeyPath;
 pub(crate) use layers::{ConfigValue, Layer, Origin};
 pub(crate) use loader::{
-    ConfigPaths, load, parse, parse_layer, parse_project, project_file, read_file,
+    ConfigPaths, load, load_draft, parse, parse_layer, parse_project, project_file, read_file,
 };
 pub(crate) use model_chain::{ModelChain, ModelChoice, ModelFlags, resolve_model_chain};
 pub(crate) use on_ask::OnAsk;

@@ -28,7 +28,9 @@ pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
         let url = section.base_url.clone().or_else(|| Some(kind?.default_base_url()?.to_owned()));
         found.push(match url {
             Some(url) => check_reachable(&id.0, &url).await,
-            None => Finding::warn(NAME, format!("{}: where it is was not said", id.0)),
+            None => {
+                Finding::warn(NAME, format!("{}: it has no base_url, so it was not tried", id.0))
+            }
         });
     }
     found

@@ -150,7 +150,7 @@ fn command(args: &Value, paint: Styler) -> Option<CallPreview> {
         Value::String(text) => text.clone(),
         Value::Array(words) => {
             let words: Option<Vec<String>> =
-                words.iter().map(|word| word.as_str().map(quote)).collect();
+                words.iter().map(|word| word.as_str().map(quote_for_shell)).collect();
             words?.join(" ")
         }
         _ => return None,
@@ -160,7 +160,8 @@ fn command(args: &Value, paint: Styler) -> Option<CallPreview> {
     Some(CallPreview { text: format!("command:\n{shown}"), shows: &[] })
 }
 
-fn quote(word: &str) -> String {
+/// A word as a POSIX shell reads it back.
+pub(crate) fn quote_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

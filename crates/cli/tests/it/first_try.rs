@@ -159,3 +159,54 @@ fn the_first_start_finds_a_model_tries_it_and_writes_it_down() {
     env.run(&args).code(0);
     assert!(fs::read_to_string(&path).unwrap().contains("ada-key"));
 }
+
+#[test]
+fn a_model_that_does_not_answer_leaves_the_configuration_byte_for_byte() {
+    let env = TestEnv::new();
+    let before = "# mine\n[model]\ndefault = \"openai-chat/old\" # works\n";
+    env.own("config.toml", before);
+    let path = env.outside().join("home/config.toml");
+    let reply = Reply::json(401, &json!({"error": {"message": "wrong key"}}));
+    let refusing = Provider::start(vec![reply], json!([]));
+    let url = refusing.url();
+    let mut command = env.command(&["init", "--model", "openai-chat/new", "--base-url", &url]);
+    command.env("OPENAI_API_KEY", "sk-secret-of-ada-123");
+    // What the environment says must end up in the file neither before nor after the trial.
+    command.env("TOOLCRIB_MODEL__DEFAULT", "openai-chat/of-the-environment");
+    end(command, b"").code(1).says(&["did not answer, so nothing was written"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), before);
+    assert_eq!(refusing.asked().len(), 1, "the model was tried");
+}
+
+#[test]
+fn the_first_start_writes_its_own_values_and_none_of_the_environment() {
+    let env = TestEnv::new();
+    let path = env.outside().join("home/config.toml");
+    let answering = Provider::start(vec![Reply::says("ready")], json!([]));
+    let url = answering.url();
+    let mut command = env.command(&["init", "--model", "openai-chat/new", "--base-url", &url]);
+    command.env("OPENAI_API_KEY", "sk-secret-of-ada-123");
+    command.env("TOOLCRIB_MODEL__DEFAULT", "openai-chat/of-the-environment");
+    end(command, b"").code(0);
+    let written = fs::read_to_string(&path).unwrap();
+    assert!(written.contains("openai-chat/new"), "{written}");
+    assert!(!written.contains("of-the-environment"), "{written}");
+    assert_eq!(
+        answering.asked()[0].body["model"],
+        "new",
+        "the chosen model is the one that is tried"
+    );
+}
+
+#[test]
+fn the_commands_that_the_first_start_names_are_escaped_for_a_shell() {
+    let env = TestEnv::new();
+    let home = env.outside().join("o'brien home");
+    fs::create_dir_all(home.join(".cursor")).unwrap();
+    fs::write(home.join(".cursor/mcp.json"), "{}").unwrap();
+    let mut command = env.command(&["init", "--model", "anthropic/m", "--no-test", "--json"]);
+    command.env("HOME", &home);
+    let reply = support::json(&end(command, b"").code(0).stdout);
+    let line = reply["imports"][0].as_str().unwrap();
+    assert!(line.contains("o'\\''brien home/.cursor/mcp.json' --write"), "{line}");
+}

@@ -120,13 +120,10 @@ impl ConfigFile {
     fn resolve(project: bool, workspace: Option<&Path>) -> Result<Self, Failure> {
         let workspace = workspace_folder(workspace)?;
         let path = if project {
-            Some(config::project_file(&workspace))
+            config::project_file(&workspace)
         } else {
-            config::ConfigPaths::locate(&Env::from_process(), None).user
+            config::ConfigPaths::user_file(&Env::from_process())?
         };
-        let path = path.ok_or_else(|| {
-            Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
-        })?;
         Ok(Self { path, workspace, project })
     }
 

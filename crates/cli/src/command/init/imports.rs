@@ -3,6 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use crate::terminal;
+
 /// Files of MCP servers, under the home folder.
 const SERVER_FILES: [(&str, &str); 6] = [
     ("Claude Code", ".claude.json"),
@@ -21,11 +23,12 @@ const RULE_FILES: [(&str, &str); 2] =
 pub(super) struct Offer {
     /// What is there, for people.
     pub(super) what: String,
-    /// The command that shows it; `--write` behind it takes it over.
+    /// The command that takes it over, for a shell.
     pub(super) command: String,
 }
 
-/// What is there of other programs. Nothing is read: each command shows first what it would take.
+/// What is there of other programs. Nothing is read here; without its `--write`, each command only
+/// shows what it would take.
 pub(super) fn offers() -> Vec<Offer> {
     let Some(home) = env::home_dir() else { return Vec::new() };
     let servers = offers_of(&home, &SERVER_FILES, "MCP servers", "mcp import");
@@ -43,7 +46,10 @@ fn offers_of<'a>(
         let path: PathBuf = home.join(file);
         Offer {
             what: format!("{program} may have {what}"),
-            command: format!("toolcrib {command} '{}' --write", path.display()),
+            command: format!(
+                "toolcrib {command} {} --write",
+                terminal::quote_for_shell(&path.display().to_string())
+            ),
         }
     })
 }

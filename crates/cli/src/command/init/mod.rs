@@ -5,49 +5,35 @@ mod imports;
 mod trial;
 
 use std::io::{self, IsTerminal as _};
+use std::path::Path;
 
 use serde_json::json;
 
 use self::candidates::Candidate;
 use crate::bootstrap;
 use crate::clap_args::Init;
-use crate::command::config::write_user_value;
-use crate::config::{self, Config, Env, KeyPath, ModelFlags};
+use crate::config::{self, Config, ConfigEditor, ConfigPaths, Env, ModelFlags};
 use crate::output::{self, Failure};
 
 pub(super) fn run(command: &Init, json: bool) -> Result<u8, Failure> {
     let env = Env::from_process();
     let config = config::load(&env, None)?;
     let chosen = choose(command, &config, &env, json)?;
-    let keys = chosen.keys(command);
-    let before: Vec<Option<String>> = keys.iter().map(|(key, _)| text_at(&config, key)).collect();
-    for (key, value) in &keys {
-        write_user_value(key, Some(value), None)?;
+    let path = ConfigPaths::user_file(&env)?;
+    let mut edit = ConfigEditor::open(&path)?;
+    for (key, value) in chosen.keys(command) {
+        let value = config::parse_value(&key, &value)
+            .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+        edit.set(&key, &value)?;
     }
-    if !command.no_test
-        && let Err(failure) = test(&chosen, &env)
-    {
-        // What did not work does not stay.
-        for ((key, _), before) in keys.iter().zip(before) {
-            write_user_value(key, before.as_deref(), None)?;
-        }
-        return Err(Failure {
-            message: format!(
-                "{} did not answer, so nothing was written: {}",
-                chosen.name(),
-                failure.message
-            ),
-            ..failure
-        });
-    }
-    report(&chosen, &config, !command.no_test, json)?;
+    // The file is replaced after the model has answered: whatever ends the trial leaves it as it
+    // was.
+    edit.store(|path, text| {
+        let draft = config::load_draft(&env, path, text)?;
+        if command.no_test { Ok(()) } else { test(&chosen, command, &draft, &env) }
+    })?;
+    report(&chosen, &path, !command.no_test, json)?;
     Ok(0)
-}
-
-/// The text of a value of the person's file; `None` = it is not set.
-fn text_at(config: &Config, key: &KeyPath) -> Option<String> {
-    let held = config.layered.values.get(key)?;
-    Some(held.value.as_str().map_or_else(|| held.value.to_string(), str::to_owned))
 }
 
 /// The model that the options name, or the one that the person chooses of those that are here.
@@ -87,17 +73,25 @@ fn ask(found: &[Candidate]) -> Result<usize, Failure> {
     }
 }
 
-/// Asks the model that the configuration names now one small question.
-fn test(chosen: &Candidate, env: &Env) -> Result<(), Failure> {
-    let config = config::load(env, None)?;
-    let flags = ModelFlags { model: Some(chosen.name()), ..ModelFlags::default() };
-    let chain = config::resolve_model_chain(&flags, &config, env)?;
-    bootstrap::block_on(trial::ask(chain))
+/// Asks the chosen model one small question, with the configuration as it will be.
+fn test(chosen: &Candidate, command: &Init, draft: &Config, env: &Env) -> Result<(), Failure> {
+    let flags = ModelFlags {
+        model: Some(chosen.name()),
+        base_url: command.base_url.clone(),
+        ..ModelFlags::default()
+    };
+    let asked = config::resolve_model_chain(&flags, draft, env)
+        .and_then(|chain| bootstrap::block_on(trial::ask(chain)));
+    asked.map_err(|failure| {
+        let why = &failure.message;
+        let message = format!("{} did not answer, so nothing was written: {why}", chosen.name());
+        Failure { message, ..failure }
+    })
 }
 
-fn report(chosen: &Candidate, config: &Config, tested: bool, json: bool) -> Result<(), Failure> {
+fn report(chosen: &Candidate, path: &Path, tested: bool, json: bool) -> Result<(), Failure> {
     let offers = imports::offers();
-    let path = config.path.display().to_string();
+    let path = path.display().to_string();
     if json {
         let commands: Vec<&str> = offers.iter().map(|offer| offer.command.as_str()).collect();
         let written =

@@ -136,7 +136,7 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
         // Another process may have written it since it was read.
         let still = rule_files::parse_rules(&place.path, now, place.layer)?;
         if still.get(target.index) != Some(&target.rule) {
-            let what = "it another process changed it just now; read it again".to_owned();
+            let what = "another process changed the file just now; list the rules again".to_owned();
             return Err(RulesError::Malformed { path: place.path.clone(), line: 1, what });
         }
         rule_files::remove_rule(place, now, target.index)
