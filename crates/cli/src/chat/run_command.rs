@@ -5,15 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_app::SwitchTarget;
 use toolcrib_app::agent::events::ToolState;
 use toolcrib_app::agent::library::ON_DEVICE_TOOLS;
 use toolcrib_app::core::{
-    ConversationId, ModelCapabilities, RawArgs, Risk, StoredMessage, View, ViewRequest,
+    ConversationId, ModelCapabilities, RawArgs, Risk, StoredMessage, SwitchState, View, ViewRequest,
 };
 use toolcrib_app::providers::conversation::{Message, UserKind, UserMessage};
 
 use super::slash_command::{COMMANDS, Command, help};
 use super::{Chat, lock};
+use crate::command::switches;
 use crate::output::Failure;
 use crate::session::{CallRow, check_continuable, format_ended};
 use crate::stage_trace;
@@ -40,6 +42,8 @@ impl Chat {
             Command::Exit => return Ok(CommandOutcome::Leave),
             Command::Help => help(&self.skills()),
             Command::Tools => self.tools(),
+            Command::Enable(tool) => self.switch_tool(tool, SwitchState::On).await?,
+            Command::Disable(tool) => self.switch_tool(tool, SwitchState::Off).await?,
             Command::Usage => format!("{}\n", lock(&self.record).used.summary()),
             Command::Stop => "Nothing runs.\n".to_owned(),
             Command::Expand(number) => self.expand(number)?,
@@ -176,6 +180,21 @@ impl Chat {
             ..ViewRequest::default()
         };
         tools(&self.session.toolcrib.catalog().view(&Arc::new(request)))
+    }
+
+    /// Switches a tool as `toolcrib tool enable` and `disable` do.
+    async fn switch_tool(&self, tool: String, state: SwitchState) -> Result<String, Failure> {
+        let toolcrib = &self.session.toolcrib;
+        let change =
+            switches::change_switch(toolcrib, SwitchTarget::Tool(tool), Some(state)).await?;
+        // Where a daemon set it, this process still has to read it.
+        let read = toolcrib.refresh_switches().await;
+        read.map_err(|error| Failure::run(error.to_string()))?;
+        let name = match change.target {
+            SwitchTarget::Tool(name) => name,
+            other => other.name(),
+        };
+        Ok(format!("{} is {state} from the next step on.\n", escape_to_line(&name)))
     }
 
     fn expand(&self, number: Option<usize>) -> Result<String, Failure> {

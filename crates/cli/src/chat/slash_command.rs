@@ -8,6 +8,8 @@ use toolcrib_app::core::suggest::similar_names;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Command {
     Tools,
+    Enable(String),
+    Disable(String),
     /// Without a name: which there are.
     Agent(Option<String>),
     /// Without a name: which one answers.
@@ -34,8 +36,10 @@ pub(crate) enum Line {
 }
 
 /// Names of the commands, with what they take and what they do.
-pub(crate) const COMMANDS: [(&str, &str, &str); 11] = [
+pub(crate) const COMMANDS: [(&str, &str, &str); 13] = [
     ("tools", "", "the tools of this agent, and why others are not among them"),
+    ("enable", "TOOL", "switch a tool on, here and in every other process"),
+    ("disable", "TOOL", "switch a tool off, here and in every other process"),
     ("agent", "[NAME]", "let another agent answer; the conversation stays"),
     ("model", "[MODEL]", "let another model answer: PROVIDER/MODEL or scripted:FILE"),
     ("stop", "", "stop the turn (as Ctrl-C does)"),
@@ -67,6 +71,11 @@ pub(crate) fn parse(line: &str, skills: &[String]) -> Line {
         ("workspace", _) => Line::Command(Command::Workspace(rest.map(path))),
         ("expand", _) => numbered(name, rest, Command::Expand),
         ("explain", _) => numbered(name, rest, Command::Explain),
+        ("enable" | "disable", None) => {
+            Line::Wrong(format!("/{name} takes the name of a tool, such as /{name} web_search"))
+        }
+        ("enable", Some(tool)) => Line::Command(Command::Enable(tool.to_owned())),
+        ("disable", Some(tool)) => Line::Command(Command::Disable(tool.to_owned())),
         ("tools", None) => Line::Command(Command::Tools),
         ("stop", None) => Line::Command(Command::Stop),
         ("new", None) => Line::Command(Command::New),
@@ -132,6 +141,11 @@ mod tests {
         check("  ", Line::Nothing);
         check("hi there ", Line::Message("hi there".into()));
         check(" /tools ", Line::Command(Command::Tools));
+        check("/disable fetch_url", Line::Command(Command::Disable("fetch_url".into())));
+        check(
+            "/enable",
+            Line::Wrong("/enable takes the name of a tool, such as /enable web_search".into()),
+        );
         check("/agent", Line::Command(Command::Agent(None)));
         check(
             "/agent  General Assistant",

@@ -45,7 +45,7 @@ mod service;
 mod short_id;
 mod skill;
 mod spec;
-mod switches;
+pub(crate) mod switches;
 mod tool;
 mod tool_new;
 mod tool_search;

@@ -32,27 +32,51 @@ pub(crate) fn set_switch(
     }
 }
 
+/// A switch that was set, or whose setting was taken back.
+pub(crate) struct SwitchChange {
+    /// The switch; a tool by its canonical name.
+    pub(crate) target: SwitchTarget,
+    /// Whether it was changed.
+    changed: bool,
+    /// Whether a running daemon changed it.
+    by_daemon: bool,
+}
+
+/// Sets one switch through the daemon, or without one in the stores; with `None` takes its setting
+/// back.
+pub(crate) async fn change_switch(
+    toolcrib: &Toolcrib,
+    target: SwitchTarget,
+    state: Option<SwitchState>,
+) -> Result<SwitchChange, Failure> {
+    let ctx = op_context::for_toolcrib(toolcrib, None);
+    check_known_name(toolcrib, &target)?;
+    let target = switches::canonical_target(&ctx, target)?;
+    if let (Some(state), SwitchTarget::Tool(tool)) = (state, &target) {
+        // A tool that is off for good is refused before a daemon is asked.
+        toolcrib.catalog().set_tool_state(tool, state)?;
+    }
+    let by_daemon = remote::switch(&target.name(), state).await?;
+    let changed = match (by_daemon, state) {
+        (Some(changed), _) => changed,
+        (None, Some(state)) => {
+            switches::set(&ctx, SetSwitchRequest { target: target.clone(), state }).await?;
+            true
+        }
+        (None, None) => {
+            switches::reset(&ctx, ResetSwitchRequest { target: target.clone() }).await?.changed
+        }
+    };
+    Ok(SwitchChange { target, changed, by_daemon: by_daemon.is_some() })
+}
+
 fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let toolcrib = bootstrap::build_with_stores(&command.workspace_args).await?;
-        let ctx = op_context::for_toolcrib(&toolcrib, None);
         let target = command.selection.selected();
-        check_known_name(&toolcrib, &target)?;
-        let target = switches::canonical_target(&ctx, target)?;
+        let SwitchChange { target, changed, by_daemon } =
+            change_switch(&toolcrib, target, state).await?;
         let name = target.name();
-        if let (Some(state), SwitchTarget::Tool(tool)) = (state, &target) {
-            // A tool that is off for good is refused before a daemon is asked.
-            toolcrib.catalog().set_tool_state(tool, state)?;
-        }
-        let by_daemon = remote::switch(&name, state).await?;
-        let changed = match (by_daemon, state) {
-            (Some(changed), _) => changed,
-            (None, Some(state)) => {
-                switches::set(&ctx, SetSwitchRequest { target, state }).await?;
-                true
-            }
-            (None, None) => switches::reset(&ctx, ResetSwitchRequest { target }).await?.changed,
-        };
         if json {
             output::print_json(
                 &json!({
@@ -73,8 +97,8 @@ fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Resu
             };
             // Those that work already keep what they read; a daemon reads it at once.
             let since = match (changed, by_daemon) {
-                (true, Some(_)) => " in the daemon, and for every process that starts from now on",
-                (true, None) => " for every process that starts from now on",
+                (true, true) => " in the daemon, and for every process that starts from now on",
+                (true, false) => " for every process that starts from now on",
                 (false, _) => "",
             };
             output::eprint_line(&format!("toolcrib: {name} is {now}{since}"));

@@ -85,6 +85,27 @@ fn commands_look_at_what_happened() {
 }
 
 #[test]
+fn a_tool_is_switched_within_the_chat() {
+    let env = TestEnv::new();
+    let turns = "
+  - expect: {tools_exclude: [fetch_url]}
+    say: Without.
+  - expect: {tools_include: [fetch_url]}
+    say: With.
+";
+    let input = "/disable fetch_url\nlook\n/enable fetch_url\nlook\n/enable fetch_ulr\n";
+    let ended = env.feed(&["chat", "--model", &model(&env, turns)], input).code(4);
+    let ended = ended.says(&["fetch_ulr"]);
+    assert!(ended.stdout.starts_with("fetch_url is off from the next step on.\nWithout.\n"));
+    assert!(ended.stdout.ends_with("fetch_url is on from the next step on.\nWith.\n"));
+    // Other processes see the switch too.
+    env.feed(&["chat", "--model", &model(&env, turns)], "/disable fetch_url\n").code(0);
+    let listed = env.run(&["tool", "list", "--all"]).code(0).stdout;
+    let row = listed.lines().find(|line| line.starts_with("fetch_url")).unwrap();
+    assert!(row.contains("disabled"), "{row}");
+}
+
+#[test]
 fn another_agent_goes_on_with_the_conversation() {
     let env = TestEnv::new();
     let agent = "---\nname: gardener\ndescription: Knows plants.\ntools: [read_file]\n---\nYou know plants.\n";
