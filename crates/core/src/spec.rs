@@ -86,10 +86,10 @@ pub enum Risk {
 pub enum Tier {
     /// Declared in every request to a model.
     Innate,
-    /// Shipped with the product.
+    /// Shipped with the product, or from a tool folder of the owner.
     #[default]
     FirstParty,
-    /// From a paired app or an MCP server.
+    /// From a paired app, an MCP server, or a tool folder of an untrusted workspace.
     Interface,
 }
 
@@ -236,6 +236,10 @@ pub struct ToolSpec {
     pub polling: bool,
     /// Whether the tool is enabled by default.
     pub default_enabled: bool,
+    /// The tool that switches this one on: while neither the settings nor a switch name this tool,
+    /// it is on when that one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enabled_with: Option<String>,
     /// The feature switch of a tool without its own switch (memory, scheduling, heartbeat, e-mail).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub controlled_by: Option<String>,
@@ -292,6 +296,7 @@ impl ToolSpec {
             attempts: defaults::RETRY_ATTEMPTS,
             polling: false,
             default_enabled: true,
+            enabled_with: None,
             controlled_by: None,
             group: None,
             config: Vec::new(),

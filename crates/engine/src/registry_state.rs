@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{Exclusion, SwitchState};
+use toolcrib_core::{Exclusion, SwitchState, ToolSpec};
 
 use crate::policy::ActivePolicy;
 use crate::registered_tool::RegisteredTool;
@@ -40,10 +40,19 @@ impl RegistryState {
             return SwitchState::Off;
         }
         let switched = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
-        let state = switched
-            .unwrap_or_else(|| SwitchState::from(tool.enabled.unwrap_or(spec.default_enabled)));
+        let state = switched.unwrap_or_else(|| {
+            let set = tool.enabled.or_else(|| self.follows(spec));
+            SwitchState::from(set.unwrap_or(spec.default_enabled))
+        });
         // A switch that is on does not take back what the settings ask about.
         if tool.ask == Some(true) { state.min(SwitchState::Ask) } else { state }
+    }
+
+    /// Whether the tool that this one goes with is on; `None` if it goes with none that exists.
+    fn follows(&self, spec: &ToolSpec) -> Option<bool> {
+        let leader = self.find(spec.enabled_with.as_deref()?)?;
+        // A leader follows no other tool, so that this cannot go in circles.
+        leader.spec().enabled_with.is_none().then(|| self.is_on(leader))
     }
 
     /// Whether the tool's own switch has it on.

@@ -159,8 +159,7 @@ fn definition(
     if let Some(version) = version(keys)? {
         spec.version = version;
     }
-    // The registry puts every tool whose definition is not built in into this tier.
-    spec.tier = Tier::Interface;
+    spec.tier = Tier::FirstParty;
     // The owner trusts the program, but not its output: it may print mail or web pages, and nothing
     // marks them.
     spec.trust = Trust::External;

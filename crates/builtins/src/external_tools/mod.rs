@@ -40,7 +40,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_core::{
-    BoxFuture, Effect, Entry, Handler as _, Risk, Source, ToolError, ToolName, ToolSpec,
+    BoxFuture, Effect, Entry, Handler as _, Risk, Source, Tier, ToolError, ToolName, ToolSpec,
     remote_name,
 };
 
@@ -223,6 +223,7 @@ impl Source for ExternalToolSource {
 /// built-in one.
 fn assume_worst(spec: &mut ToolSpec) {
     spec.risk = Risk::Critical;
+    spec.tier = Tier::Interface;
     spec.effect = spec.effect.max(Effect::SideEffect);
     spec.reach.outbound = true;
     spec.reach.exec = true;

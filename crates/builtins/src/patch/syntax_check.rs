@@ -1,5 +1,5 @@
-//! Syntax check of edited JSON, TOML and YAML files, with parsers that the program contains anyway.
-//! Programming languages are left to language servers and tests.
+//! Syntax check of edited JSON, TOML, YAML and Python files, with parsers that the program contains
+//! anyway. Other programming languages are left to language servers and tests.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -30,6 +30,7 @@ enum Language {
     Json,
     Toml,
     Yaml,
+    Python,
 }
 
 impl Language {
@@ -38,6 +39,7 @@ impl Language {
             "json" | "webmanifest" | "ipynb" | "geojson" => Some(Self::Json),
             "toml" => Some(Self::Toml),
             "yaml" | "yml" => Some(Self::Yaml),
+            "py" | "pyi" => Some(Self::Python),
             _ => None,
         }
     }
@@ -47,6 +49,7 @@ impl Language {
             Self::Json => "JSON",
             Self::Toml => "TOML",
             Self::Yaml => "YAML",
+            Self::Python => "Python",
         }
     }
 
@@ -58,6 +61,10 @@ impl Language {
             // `IgnoredAny` parses without building values, and bounds the depth.
             Self::Json => serde_json::from_str::<IgnoredAny>(text).err().map(|e| e.to_string()),
             Self::Toml => toml::from_str::<toml::Table>(text).err().map(|e| e.to_string()),
+            Self::Python => ruff_python_parser::parse_module(text).err().map(|error| {
+                let before = text.get(..error.location.start().to_usize()).unwrap_or_default();
+                format!("line {}: {}", before.matches('\n').count() + 1, error.error)
+            }),
             Self::Yaml => {
                 let options = serde_saphyr::options! {
                     with_snippet: false,

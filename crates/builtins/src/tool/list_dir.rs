@@ -17,6 +17,8 @@ use crate::fs::{FsError, FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_r
 
 /// Limits: one folder, the first 1,000 names in the order of the system.
 const LIMITS: Limits = Limits { entries: 1000, depth: 0, time: Duration::from_secs(8) };
+/// A search for a file that is missing where it was looked for: short, because it only adds a hint.
+const SEARCH: Limits = Limits { entries: 20_000, depth: 12, time: Duration::from_millis(500) };
 
 /// Handler of `list_dir`.
 pub(crate) struct ListDir {
@@ -144,6 +146,20 @@ pub(super) fn near_names(workspace: &Workspace, path: &str) -> Vec<String> {
         Ok(if near.len() < 3 { WalkAction::Pass } else { WalkAction::Stop })
     });
     near
+}
+
+/// Paths of files of this name in other folders of the workspace, at most three.
+pub(super) fn same_name_elsewhere(workspace: &Workspace, path: &str) -> Vec<String> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let Ok(spot) = workspace.roots().resolve(".", LinkPolicy::Follow) else { return Vec::new() };
+    let mut found = Vec::new();
+    let _ = walk(workspace.roots(), &spot, SEARCH, &CancellationToken::new(), |item| {
+        if item.name().to_string_lossy().eq_ignore_ascii_case(name) {
+            found.push(item.path.display().to_string());
+        }
+        Ok(if found.len() < 3 { WalkAction::Enter } else { WalkAction::Stop })
+    });
+    found
 }
 
 /// Edit distance between two names, ignoring case.

@@ -75,6 +75,7 @@ pub(crate) fn spec() -> ToolSpec {
     spec.timeout = defaults::TIMEOUT_FILE;
     spec.polling = true;
     spec.default_enabled = false;
+    spec.enabled_with = Some("execute_shell_command".to_owned());
     spec.trust = Trust::External;
     spec.examples = examples([
         ("Is the server up?", json!({"action": "log", "session_id": "p1f3a9c07", "limit": 20})),

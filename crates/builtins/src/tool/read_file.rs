@@ -104,7 +104,10 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
     if error.fault != FsErrorKind::NotFound {
         return error.into();
     }
-    let near = super::list_dir::near_names(workspace, &error.path);
+    let mut near = super::list_dir::near_names(workspace, &error.path);
+    if near.is_empty() {
+        near = super::list_dir::same_name_elsewhere(workspace, &error.path);
+    }
     let mut error = ToolError::from(error);
     if !near.is_empty() {
         error.message.push_str(&format!("\nDid you mean {}?", near.join(" or ")));

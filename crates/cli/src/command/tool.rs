@@ -185,6 +185,23 @@ pub(crate) fn show(name: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, 
     Ok(0)
 }
 
+/// The configuration keys of a tool, one per line.
+fn config_keys(spec: &ToolSpec) -> String {
+    let mut text = String::new();
+    for (n, key) in spec.config.iter().enumerate() {
+        let title = if n == 0 { "configure" } else { "" };
+        let kind = match (key.required, key.secret) {
+            (true, true) => "required, secret",
+            (true, false) => "required",
+            (false, true) => "secret",
+            (false, false) => "optional",
+        };
+        let about = if key.description.is_empty() { "" } else { ": " };
+        text += &format!("{title:<12} {} ({kind}){about}{}\n", key.key, key.description);
+    }
+    text
+}
+
 fn to_text(spec: &ToolSpec) -> String {
     let mut text = format!("{} - {}\n\n{}\n\n", spec.name, spec.title, spec.description);
     let facts = [
@@ -200,6 +217,7 @@ fn to_text(spec: &ToolSpec) -> String {
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         text += &format!("{name:<12} {value}\n");
     }
+    text += &config_keys(spec);
     text += &format!("\nparameters   {:#}\n", spec.input_schema);
     for example in &spec.examples {
         text += &format!("\nexample      {}\n             {}\n", example.need, example.args);

@@ -163,3 +163,41 @@ fn a_root_inside_a_folder_of_tools_is_refused_in_clear_words() {
     let ended = env.run(&["tool", "call", "get_current_time", "--tools", "."]).code(3);
     ended.says(&["file tools must not change", "a folder of tools", "--root DIR"]);
 }
+
+const CONTEXT: &str = r#"name = "context"
+description = "Print the context."
+command = ["/bin/sh", "-c", "printf '%s' \"$TOOLCRIB_CONTEXT\""]
+risk = "safe"
+effect = "read"
+[config.TOKEN]
+description = "Key of the service"
+secret = true
+required = false
+"#;
+
+/// Regressions: own tools counted as those of a server, and `tool show` left out configuration keys.
+#[test]
+fn an_own_tool_is_first_party_and_shows_its_configuration() {
+    let env = TestEnv::new();
+    env.own("tools/context/tool.toml", CONTEXT);
+    let list = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    let row = list.as_array().unwrap().iter().find(|row| row["id"] == "context").unwrap().clone();
+    assert_eq!(row["tier"], "first_party", "{row}");
+    let shown = env.run(&["tool", "show", "context"]).code(0).stdout;
+    assert!(shown.contains("TOKEN (secret): Key of the service"), "{shown}");
+    let reply = support::json(&env.run(&["tool", "call", "context", "--json"]).code(0).stdout);
+    assert_eq!(reply["sandbox"], "none", "{reply}");
+}
+
+#[test]
+fn a_tool_says_that_another_attempt_can_succeed() {
+    let env = TestEnv::new();
+    let manifest = CONTEXT.replace(
+        "printf '%s' \\\"$TOOLCRIB_CONTEXT\\\"",
+        "echo x >> ../../tries; [ $(wc -l < ../../tries) -gt 1 ] && echo done || exit 75",
+    );
+    assert_ne!(manifest, CONTEXT);
+    env.own("tools/context/tool.toml", &manifest);
+    env.own("config.toml", "[tools.context]\nbackoff = \"1ms\"\n");
+    assert_eq!(env.run(&["tool", "call", "context"]).code(0).stdout, "done\n");
+}

@@ -159,3 +159,42 @@ fn the_home_folder_is_no_root_unless_it_is_named() {
         assert!(at_home(args).code(0).stdout.contains("read_file"), "{args:?}");
     }
 }
+
+#[test]
+fn file_manager_without_an_action_does_what_its_arguments_say() {
+    let env = TestEnv::new();
+    for (args, contains) in [
+        (json!({"path": "notes.md"}), "buy oats"),
+        (json!({}), "notes.md"),
+        (json!({"path": "new.md", "content": "hello"}), "wrote 5 bytes"),
+    ] {
+        let (reply, code) = env.call("file_manager", &args, &["--policy", "auto"]);
+        assert_eq!(code, 0, "{reply}");
+        assert!(reply["result"].to_string().contains(contains), "{reply}");
+        assert!(reply["notes"].to_string().contains("action was missing"), "{reply}");
+    }
+    // Nothing is deleted without a word, and arguments of no action are not guessed at.
+    let (reply, _) = env.call("file_manager", &json!({"path": "notes.md", "why": 1}), &[]);
+    assert_eq!(reply["error_type"], "validation_error", "{reply}");
+    assert!(env.read("notes.md").is_some());
+}
+
+#[test]
+fn a_missing_file_names_the_files_of_its_name_elsewhere() {
+    let env = TestEnv::new();
+    env.write("src/deep/main.rs", "fn main() {}");
+    let (reply, _) = env.call("read_file", &json!({"path": "lib/main.rs"}), &[]);
+    assert!(reply["result"].to_string().contains("Did you mean src/deep/main.rs?"), "{reply}");
+}
+
+#[test]
+fn a_write_of_python_with_a_syntax_error_warns() {
+    let env = TestEnv::new();
+    let write = |content: &str| {
+        let args = json!({"path": "a.py", "content": content});
+        env.call("write_file", &args, &["--policy", "auto"]).0["result"].to_string()
+    };
+    let bad = write("x = 1\ndef f(:\n    pass\n");
+    assert!(bad.contains("no valid Python now: line 2"), "{bad}");
+    assert!(!write("def f():\n    pass\n").contains("valid"), "it is right");
+}

@@ -77,7 +77,7 @@ fn a_list_says_where_a_tool_stands_and_what_it_costs() {
         ("find_tools", "innate", "discover", "local", "safe"),
         ("read_file", "first_party", "builtin", "local", "safe"),
         ("web_search", "first_party", "provider", "hosted", "safe"),
-        ("weather", "interface", "own", "local", "safe"),
+        ("weather", "first_party", "own", "local", "safe"),
     ] {
         let row = row(name);
         let said = ["tier", "source", "kind", "risk"].map(|key| row[key].as_str().unwrap());

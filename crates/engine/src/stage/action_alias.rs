@@ -2,11 +2,12 @@
 //! `file_manager.read`, an alias of `read_file`. They become calls of that alias before the view is
 //! asked, so that later stages see one name of one operation.
 
+use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 
 use serde_json::{Map, Value, json};
 use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode, decode_value};
-use toolcrib_core::{ErrorType, RawArgs, tool_pattern};
+use toolcrib_core::{Effect, ErrorType, RawArgs, ToolSpec, tool_pattern};
 
 use super::step::{StageExit, fail};
 use crate::call_state::CallState;
@@ -54,8 +55,10 @@ fn aliases_of<'a>(name: &str, aliases: &'a [String]) -> impl Iterator<Item = &'a
 fn with_action(call: &mut CallState) -> Result<(), StageExit> {
     let mut args = object(call)?;
     let action = args.remove(ACTION);
-    let alias =
-        action.as_ref().and_then(Value::as_str).map(|action| format!("{}.{action}", call.asked));
+    let alias = match &action {
+        None => implied_alias(call, &args),
+        Some(action) => action.as_str().map(|action| format!("{}.{action}", call.asked)),
+    };
     let state = call.engine().registry.read();
     let is_known = alias.as_ref().is_some_and(|alias| {
         state.tools().any(|tool| tool.spec().aliases.iter().any(|known| known == alias))
@@ -63,12 +66,55 @@ fn with_action(call: &mut CallState) -> Result<(), StageExit> {
     drop(state);
     match alias {
         Some(alias) if is_known => {
+            if action.is_none() {
+                call.notes.push(format!("action was missing; the arguments are those of {alias}"));
+            }
             call.asked = alias;
             call.args.raw = RawArgs::Value(Value::Object(args));
             Ok(())
         }
         _ => fail(ErrorType::ValidationError, which(call, action.as_ref())),
     }
+}
+
+/// The action that the arguments imply if none is named: the one whose tool takes them all, reads
+/// rather than writes, and needs most of them. Nothing is destroyed without its name.
+fn implied_alias(call: &CallState, args: &Map<String, Value>) -> Option<String> {
+    let entries = &call.scope.resolved_view.view.tools;
+    let mut fitting: Vec<(bool, Reverse<usize>, &str)> = entries
+        .iter()
+        .map(|entry| entry.spec())
+        .filter(|spec| spec.effect < Effect::Destructive)
+        .filter_map(|spec| {
+            let is_bare = |alias: &&str| spec.alias_args.iter().all(|(more, _)| more != alias);
+            let alias = aliases_of(&call.asked, &spec.aliases).find(is_bare)?;
+            Some((spec.effect > Effect::Read, Reverse(needs(spec, args)?), alias))
+        })
+        .collect();
+    fitting.sort_unstable();
+    match fitting.as_slice() {
+        [one] => Some(one.2.to_owned()),
+        [first, second, ..] if (first.0, first.1) != (second.0, second.1) => {
+            Some(first.2.to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The number of required parameters of a tool that takes all these arguments; `None` if it takes
+/// others.
+fn needs(spec: &ToolSpec, args: &Map<String, Value>) -> Option<usize> {
+    let canonical = |name: &str| {
+        let alias = spec.parameter_aliases.iter().find(|(alias, _)| alias == name);
+        alias.map_or_else(|| name.to_owned(), |(_, name)| name.clone())
+    };
+    let given: Vec<String> = args.keys().map(|name| canonical(name)).collect();
+    let known = spec.input_schema.get("properties")?.as_object()?;
+    let required = spec.input_schema.get("required").and_then(Value::as_array);
+    let mut required = required.into_iter().flatten().filter_map(Value::as_str);
+    let takes_all = given.iter().all(|name| known.contains_key(name));
+    let count = required.clone().count();
+    (takes_all && required.all(|name| given.iter().any(|one| one == name))).then_some(count)
 }
 
 /// Which actions there are, as far as the caller sees their tools.

@@ -13,7 +13,7 @@ use crate::external_tools::parameters;
 fn what_is_not_said_is_the_strictest() {
     let spec = spec_of(PLAIN).unwrap();
     assert_eq!((spec.risk, spec.effect), (Risk::High, Effect::SideEffect));
-    assert_eq!((spec.tier, spec.trust), (Tier::Interface, Trust::External));
+    assert_eq!((spec.tier, spec.trust), (Tier::FirstParty, Trust::External));
     assert_eq!(spec.reach, Reach { outbound: true, ..Reach::default() });
     assert_eq!(spec.permissions, [Permission::Exec]);
     assert_eq!((spec.name.as_str(), &*spec.title), ("only", "Only"));
