@@ -175,7 +175,8 @@ secret = true
 required = false
 "#;
 
-/// Regressions: own tools counted as those of a server, and `tool show` left out configuration keys.
+/// Regressions: own tools counted as those of a server, and `tool show` left out configuration
+/// keys.
 #[test]
 fn an_own_tool_is_first_party_and_shows_its_configuration() {
     let env = TestEnv::new();
