@@ -58,6 +58,8 @@ pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
 pub(super) fn parse(file: &str, text: &str) -> Result<Script, ScriptError> {
     let options = serde_saphyr::options! {
         with_snippet: false,
+        // YAML 1.2: `y`, `n`, `on` and `off` are texts, as in an argument `answer: y`.
+        strict_booleans: true,
         budget: serde_saphyr::budget! { max_depth: MAX_DEPTH },
     };
     let script: ScriptFile = serde_saphyr::from_str_with_options(text, options)

@@ -66,6 +66,7 @@ fn answered(reply: ModelReply, text: &str) -> Arc<Message> {
             elapsed_ms: None,
             media: Vec::new(),
             for_people: Vec::new(),
+            reason: None,
         };
         assert!(message.answer(call, answer));
     }
@@ -346,6 +347,15 @@ fn a_cut_answer_has_no_runnable_half_call() {
     let refused = ScriptTurn::say("I cannot.").stop(ScriptStop::Refused);
     let reply = ask(&script([refused]), &request(vec![user("a")])).unwrap();
     assert_eq!((reply.turn.stop, reply.turn.text.as_str()), (Stop::Refused, "I cannot."));
+}
+
+#[test]
+fn y_n_on_and_off_are_texts() {
+    let script = "version: 1\nturns:\n  - calls:\n      - tool: answer\n        args: {a: y, b: n, c: on, d: off, e: yes, f: no, g: true}\n";
+    let model = ScriptedModel::parse("t.yaml", script).unwrap();
+    let reply = ask(&model, &request(vec![user("a")])).unwrap();
+    let args = r#"{"a":"y","b":"n","c":"on","d":"off","e":"yes","f":"no","g":true}"#;
+    assert_eq!(reply.turn.calls[0].args, RawArgs::Text(args.to_owned()));
 }
 
 #[test]

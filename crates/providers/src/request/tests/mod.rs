@@ -101,6 +101,7 @@ pub(super) fn success(tool: &str, result: &str, media: Vec<Block>) -> CallAnswer
         elapsed_ms: None,
         media,
         for_people: vec![],
+        reason: None,
     }
 }
 
