@@ -18,12 +18,22 @@ pub(super) struct Language {
     endings: &'static [(&'static str, &'static str)],
     /// Files that mark the root of a project.
     pub(super) markers: &'static [&'static str],
-    /// Servers in order of preference: a program and its arguments.
-    servers: &'static [(&'static str, &'static [&'static str])],
+    /// Servers in order of preference.
+    servers: &'static [Server],
     /// How to install the first of them.
     install: &'static str,
     /// Environment variables beside [`ENV`].
     pub(super) env: &'static [(&'static str, &'static str)],
+}
+
+/// A language server.
+#[derive(Debug)]
+pub(super) struct Server {
+    /// Name of the program.
+    pub(super) program: &'static str,
+    pub(super) args: &'static [&'static str],
+    /// What an empty list of diagnostics of this server does not mean; empty = nothing to add.
+    pub(super) unchecked: &'static str,
 }
 
 /// Environment variables of every server: caches go to a folder outside the workspace and the home
@@ -36,7 +46,11 @@ static LANGUAGES: [Language; 4] = [
         title: "Rust",
         endings: &[("rs", "rust")],
         markers: &["Cargo.toml", "rust-project.json"],
-        servers: &[("rust-analyzer", &[])],
+        servers: &[Server {
+            program: "rust-analyzer",
+            args: &[],
+            unchecked: "Errors that only the compiler finds are among these if `cargo check` can run without a network; test_runner shows them all.",
+        }],
         install: "rustup component add rust-analyzer",
         env: &[("CARGO_TARGET_DIR", "/tmp/target"), ("CARGO_NET_OFFLINE", "true")],
     },
@@ -51,9 +65,13 @@ static LANGUAGES: [Language; 4] = [
             "pyrightconfig.json",
         ],
         servers: &[
-            ("pyright-langserver", &["--stdio"]),
-            ("basedpyright-langserver", &["--stdio"]),
-            ("pylsp", &[]),
+            Server { program: "pyright-langserver", args: &["--stdio"], unchecked: "" },
+            Server { program: "basedpyright-langserver", args: &["--stdio"], unchecked: "" },
+            Server {
+                program: "pylsp",
+                args: &[],
+                unchecked: "pylsp has no checker of its own: if none of its plugins (pyflakes, pycodestyle, mypy) is installed, nothing was checked.",
+            },
         ],
         install: "pip install pyright (or python-lsp-server)",
         env: &[("PYTHONDONTWRITEBYTECODE", "1")],
@@ -62,7 +80,7 @@ static LANGUAGES: [Language; 4] = [
         title: "Go",
         endings: &[("go", "go")],
         markers: &["go.work", "go.mod"],
-        servers: &[("gopls", &[])],
+        servers: &[Server { program: "gopls", args: &[], unchecked: "" }],
         install: "go install golang.org/x/tools/gopls@latest",
         env: &[("GOCACHE", "/tmp/go-build"), ("GOPROXY", "off"), ("GOFLAGS", "-mod=mod")],
     },
@@ -79,7 +97,11 @@ static LANGUAGES: [Language; 4] = [
             ("jsx", "javascriptreact"),
         ],
         markers: &["tsconfig.json", "jsconfig.json", "package.json"],
-        servers: &[("typescript-language-server", &["--stdio"])],
+        servers: &[Server {
+            program: "typescript-language-server",
+            args: &["--stdio"],
+            unchecked: "In JavaScript only the syntax is checked, unless the project sets checkJs.",
+        }],
         install: "npm install -g typescript typescript-language-server",
         env: &[],
     },
@@ -109,18 +131,15 @@ impl Language {
     ///
     /// # Errors
     /// `not_configured` with instructions for installing one.
-    pub(super) fn server(
-        &self,
-        confines: &ProgramPolicy,
-    ) -> Result<(&'static str, &'static [&'static str]), ToolError> {
+    pub(super) fn server(&self, confines: &ProgramPolicy) -> Result<&'static Server, ToolError> {
         let folders = confines.path.iter().map(|folder| folder.as_os_str().to_owned());
         let path: Vec<_> = folders.chain([DEFAULT_PATH.into()]).collect();
         let path = path.join(OsStr::new(":"));
         let is_there =
             |program: &str| find_program(OsStr::new(program), Path::new("/"), &path).is_ok();
-        let found = self.servers.iter().find(|(program, _)| is_there(program));
-        found.copied().ok_or_else(|| {
-            let names: Vec<&str> = self.servers.iter().map(|(program, _)| *program).collect();
+        let found = self.servers.iter().find(|server| is_there(server.program));
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.servers.iter().map(|server| server.program).collect();
             ToolError::new(
                 ErrorType::NotConfigured,
                 format!(
@@ -198,7 +217,7 @@ mod tests {
             title: "None",
             endings: &[],
             markers: &[],
-            servers: &[("no-such-language-server", &[])],
+            servers: &[Server { program: "no-such-language-server", args: &[], unchecked: "" }],
             install: "get one",
             env: &[],
         };

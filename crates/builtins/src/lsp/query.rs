@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{CallCtx, CancellationToken, ErrorType, ToolError};
 
-use super::languages::Language;
+use super::languages::{Language, Server};
 use super::manager::{Servers, SessionLease};
 use super::position::{self, Position};
 use super::render::Renderer;
@@ -135,12 +135,12 @@ impl Servers {
         let asked = blocking(move || PreparedQuery::new(query, &seen)).await?;
         let mut held = self.acquire(ctx, asked.language, &asked.project).await?;
         let said = ask(&mut held, roots, &asked).await;
-        let said = held.finish(said)?;
+        let (said, server) = held.finish(said)?;
         // An empty list of diagnostics means little if the server reports a problem with itself.
         let ailment = held.health_warning().filter(|_| asked.query.action == Action::Diagnostics);
         drop(held);
         let seen = roots.clone();
-        let told = blocking(move || render(&Renderer::new(&seen), &asked, &said)).await?;
+        let told = blocking(move || render(&Renderer::new(&seen), server, &asked, &said)).await?;
         Ok(match ailment {
             Some(words) => format!("{told}\nThe language server says of itself: {words}"),
             None => told,
@@ -162,9 +162,10 @@ async fn ask(
     held: &mut SessionLease,
     roots: &Roots,
     asked: &PreparedQuery,
-) -> Result<Value, SessionError> {
+) -> Result<(Value, &'static Server), SessionError> {
     let PreparedQuery { query, source, id, place, .. } = asked;
     let (session, until) = held.session()?;
+    let server = session.server;
     refresh(session, roots, &source.path, until).await?;
     let before = session.published(&super::server_session::uri(&source.path)).times;
     let (uri, is_news) = session.open(&source.path, id, &source.text, until).await?;
@@ -172,7 +173,7 @@ async fn ask(
     session.ready(until).await?;
     let document = json!({"uri": uri});
     let at = json!({"textDocument": document, "position": place});
-    match query.action {
+    let said = match query.action {
         Action::Definition => retry(session, "textDocument/definition", at, until).await,
         Action::Hover => retry(session, "textDocument/hover", at, until).await,
         Action::References => {
@@ -195,7 +196,8 @@ async fn ask(
         Action::Diagnostics | Action::RuffCheck => {
             diagnostics(session, &uri, before, is_news, until).await
         }
-    }
+    };
+    Ok((said?, server))
 }
 
 /// Tells the server about changes on disk of the other open files.
@@ -264,6 +266,7 @@ async fn diagnostics(
 /// Renders the response as text.
 fn render(
     telling: &Renderer<'_>,
+    server: &Server,
     asked: &PreparedQuery,
     said: &Value,
 ) -> Result<String, ToolError> {
@@ -294,7 +297,8 @@ fn render(
         }
         Action::Diagnostics | Action::RuffCheck => {
             let items = said.as_array().map(Vec::as_slice).unwrap_or_default();
-            Ok(telling.diagnostics(&query.file, &source.text, &parse_response::diagnostics(items)))
+            let items = parse_response::diagnostics(items);
+            Ok(telling.diagnostics(server, &query.file, &source.text, &items))
         }
         Action::Rename => {
             let (files, moves) = parse_response::edits(said);

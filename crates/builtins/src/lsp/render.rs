@@ -11,6 +11,7 @@ use similar::TextDiff;
 use toolcrib_core::ToolError;
 use url::Url;
 
+use super::languages::Server;
 use super::parse_response::{Diagnostic, Location, Symbol, TextEdit, apply_edits};
 use super::position::{self, Position};
 use super::query::read_source;
@@ -97,11 +98,16 @@ impl<'a> Renderer<'a> {
         out
     }
 
-    pub(super) fn diagnostics(&self, file: &str, text: &str, all: &[Diagnostic]) -> String {
+    pub(super) fn diagnostics(
+        &self,
+        server: &Server,
+        file: &str,
+        text: &str,
+        all: &[Diagnostic],
+    ) -> String {
         if all.is_empty() {
-            return format!(
-                "Nothing is wrong with {file}, as far as its language server can tell."
-            );
+            let found = format!("{} reports nothing about {file}.", server.program);
+            return format!("{found} {}", server.unchecked).trim_end().to_owned();
         }
         let errors = all.iter().filter(|found| found.severity == 1).count();
         let mut out = format!("{file}: {errors} errors, {} others.\n", all.len() - errors);

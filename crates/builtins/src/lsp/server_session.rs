@@ -18,7 +18,7 @@ use super::connection::{
     ConnectionState, IncomingMessage, Published, ResponseError, answer_request,
 };
 use super::framing::{self, Decoder};
-use super::languages::{self, Language};
+use super::languages::{self, Language, Server};
 use crate::program_runner::{Needs, PathMasks, Program, ProgramRunner, WorkspaceAccess};
 
 /// Messages that wait to be written. A server that does not read them gets no further replies.
@@ -68,6 +68,8 @@ impl Deadline {
 pub(super) struct Session {
     /// Kept for its `Drop` only; the mutex makes the session `Sync`.
     _process: Mutex<Process>,
+    /// The program that runs.
+    pub(super) server: &'static Server,
     /// What it does not find.
     pub(super) masks: PathMasks,
     shared: Arc<ConnectionState>,
@@ -104,21 +106,26 @@ impl Session {
         masks: PathMasks,
         until: &Deadline,
     ) -> Result<Result<Self, (SessionError, String)>, ToolError> {
-        let (name, args) = language.server(&workbench.program_policy())?;
+        let server = language.server(&workbench.program_policy())?;
         let needs = Needs { workspace: WorkspaceAccess::Read, ..Needs::default() };
-        let mut program = Program::new(name).args(args).folder(root).needs(needs);
+        let mut program = Program::new(server.program).args(server.args).folder(root).needs(needs);
         for (name, value) in languages::ENV.iter().chain(language.env) {
             program = program.env(name, value);
         }
         let process = workbench.start(&program, &masks).await?;
-        let mut session = Self::from_process(process, language, masks);
+        let mut session = Self::from_process(process, server, language, masks);
         let begun = session.initialize(language, root, until).await;
         let complaint = session.shared.last_stderr();
         Ok(begun.map(|()| session).map_err(|trouble| (trouble, complaint)))
     }
 
     /// A session over a running process; starts the tasks that serve its streams.
-    fn from_process(mut process: Process, language: &'static Language, masks: PathMasks) -> Self {
+    fn from_process(
+        mut process: Process,
+        server: &'static Server,
+        language: &'static Language,
+        masks: PathMasks,
+    ) -> Self {
         let shared = Arc::new(ConnectionState::new());
         let (outbox, letters) = mpsc::channel(QUEUE);
         let nothing = || -> Output { Box::new(tokio::io::empty()) };
@@ -131,6 +138,7 @@ impl Session {
         tokio::spawn(read_stderr(stderr, Arc::clone(&shared)));
         Self {
             _process: Mutex::new(process),
+            server,
             masks,
             shared,
             outbox,

@@ -48,6 +48,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "lsp_manager",
+        "Ask a language server",
         "Ask a language server about code: where a name is defined or used, what it is, what is wrong in a file, what a file defines, what a rename would change. Rust, Python, Go, TypeScript, JavaScript.",
         false,
     );

@@ -422,7 +422,7 @@ async fn rust_analyzer_knows_a_project() {
         shop.ok(json!({"action": "symbols", "file": "src/lib.rs", "symbol": "square"})).await;
     assert!(symbols.contains("src/shape.rs:2"), "{symbols}");
     let wrong = || json!({"action": "diagnostics", "file": "src/shape.rs"});
-    assert!(shop.ok(wrong()).await.contains("Nothing is wrong with src/shape.rs"));
+    assert!(shop.ok(wrong()).await.contains("rust-analyzer reports nothing about src/shape.rs"));
     shop.put("src/shape.rs", "pub fn square(side: u32) -> u32 {\n    \"side\"\n}\n");
     let text = shop.ok(wrong()).await;
     assert!(text.contains("src/shape.rs:2:5 error"), "{text}");
@@ -463,7 +463,7 @@ async fn pyright_knows_types() {
     assert!(text.contains("main.py:5:8 error [reportArgumentType]"), "{text}");
     shop.put("main.py", "def square(side: int) -> int:\n    return side * side\n\n\nsquare(3)\n");
     let text = shop.ok(json!({"action": "diagnostics", "file": "main.py"})).await;
-    assert!(text.starts_with("Nothing is wrong with main.py"), "{text}");
+    assert!(text == "pyright-langserver reports nothing about main.py.", "{text}");
     let text =
         shop.ok(json!({"action": "references", "file": "main.py", "symbol": "square"})).await;
     assert_eq!(text, "main.py:1:5: def square(side: int) -> int:\nmain.py:5:1: square(3)\n");
