@@ -290,6 +290,9 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
+        /// Why, in words for people; absent where the model's words serve both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
     /// Policy, a switch, a budget, a guard or a person refused the call, or it was not decided in
     /// time.
@@ -302,5 +305,8 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
+        /// Why, in words for people; absent where the model's words serve both.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
     },
 }

@@ -63,7 +63,7 @@ pub use settings::{Settings, SetupError, ToolFolder};
 pub use stores::{ANCHORS_FILE, Stores, StoresError};
 pub use switch_watcher::{SwitchEvent, SwitchWatcher};
 pub use tool_search::{EmbeddingModel, ToolSearchSettings};
-pub use toolcrib::{Builder, Toolcrib};
+pub use toolcrib::{AGENT_SOURCE, Builder, Toolcrib};
 pub use vault_secrets::{oauth_secret_name, secrets_to_mask as secret_values};
 
 /// Shared types and traits.

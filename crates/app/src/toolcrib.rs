@@ -38,6 +38,10 @@ use crate::tool_search::ToolSearcher;
 use crate::workbench::WorkbenchMasks;
 use crate::{vault_secrets, workbench};
 
+/// Id of the source of the tools that only the agent loop runs: `ask_user`, `load_skill` and the
+/// like.
+pub const AGENT_SOURCE: &str = "agent";
+
 /// Name in records of the decision on questions of a deleted conversation.
 const CLOSED_BY: &str = "removed";
 
@@ -516,7 +520,7 @@ impl Builder {
         let skills = load_skill::handler(library.clone());
         self.library = Some(library);
         let tools = vec![Entry::Local(ask_user::handler()), Entry::Local(skills)];
-        self.source(FixedSource::new("agent", tools)).source(provider_tools::source())
+        self.source(FixedSource::new(AGENT_SOURCE, tools)).source(provider_tools::source())
     }
 
     /// Builds the Toolcrib. The order of the steps is a contract; each comment gives the reason.

@@ -17,6 +17,9 @@ use super::value_size::value_size;
 
 /// Longest text of an error, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 4_000;
+/// The sentence that ends the text about values that a schema refuses: what the model does next.
+/// Surfaces for people leave it out.
+pub const CORRECT_AND_RETRY: &str = "Correct this and call the tool again.";
 /// Most errors in one text; the model corrects the rest after the next call.
 const MAX_ERRORS: usize = 5;
 /// Longest line, in characters.
@@ -44,7 +47,7 @@ pub(super) fn render(validator: &Validator, value: &Value, schema: &Schema) -> S
     if more > 0 {
         lines.push(format!("There are {more} more problems."));
     }
-    lines.push("Nothing was done. Correct this and call the tool again.".to_owned());
+    lines.push(format!("Nothing was done. {CORRECT_AND_RETRY}"));
     let text = lines.iter().map(|line| shorten(line, MAX_LINE)).collect::<Vec<_>>().join("\n");
     bounded(text)
 }

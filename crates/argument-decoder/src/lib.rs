@@ -44,7 +44,7 @@ mod tests;
 
 pub use changes::{Change, ChangeKind, MAX_CHANGES};
 pub use decode::{Decoded, Limits, decode, decode_value};
-pub use error_message::MAX_MESSAGE_BYTES;
+pub use error_message::{CORRECT_AND_RETRY, MAX_MESSAGE_BYTES};
 pub use parser::parse_strict;
 pub use schema::{MAX_SCHEMA_DEPTH, MAX_SCHEMA_NODES, Schema, SchemaError};
 pub use unwrap_text::MAX_ENCODINGS;

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use encoding_rs::{Encoding, UTF_8};
-use toolcrib_core::{CallCtx, ErrorType, ToolError};
+use toolcrib_core::{CallCtx, ErrorType, Obstacle, ToolError};
 use toolcrib_net::{HttpClient, HttpError, Limits, Request, Response, Truncation};
 
 /// Reserved for building the result, so that the tool reports a timeout before the engine does.
@@ -41,72 +41,74 @@ fn reads_nothing(error: &HttpError) -> bool {
 
 fn to_tool_error(error: HttpError) -> ToolError {
     use ErrorType::{NetworkError, PolicyDenied, Timeout};
-    let detail = error.to_string();
-    let (kind, text, transient) = match &error {
+    let (kind, text, instruction, transient) = match &error {
         HttpError::Denied(denied) => (
             PolicyDenied,
-            format!(
-                "The address may not be reached: {denied}. Use a public address, or ask the person to allow this one."
-            ),
+            format!("The address may not be reached: {denied}."),
+            "Use a public address, or ask the person to allow this one.",
             false,
         ),
         HttpError::Dns(denied) => (
             NetworkError,
-            format!(
-                "The host name could not be resolved: {denied}. Check the spelling of the address."
-            ),
+            format!("The host name could not be resolved: {denied}."),
+            "Check the spelling of the address.",
             false,
         ),
         HttpError::Connect { host, source, .. } => (
             NetworkError,
-            format!(
-                "Could not connect to {host}: {}. Check the address and port, or try later.",
-                source.kind()
-            ),
+            format!("Could not connect to {host}: {}.", source.kind()),
+            "Check the address and port, or try later.",
             true,
         ),
         HttpError::Tls { host, .. } => (
             NetworkError,
-            format!(
-                "The secure connection to {host} failed. Its certificate may be invalid; tell the person."
-            ),
+            format!("The secure connection to {host} failed. Its certificate may be invalid."),
+            "Tell the person.",
             false,
         ),
         HttpError::Timeout { phase, host, after } => (
             Timeout,
             format!(
-                "The request to {host} timed out after {} s while {phase}. Try again later or use another address.",
+                "The request to {host} timed out after {} s while {phase}.",
                 after.as_secs_f32().ceil()
             ),
+            "Try again later or use another address.",
             true,
         ),
         HttpError::TooManyRedirects { max, last } => (
             NetworkError,
-            format!(
-                "There were more than {max} redirects, the last from {last}. Use the final address."
-            ),
+            format!("There were more than {max} redirects, the last from {last}."),
+            "Use the final address.",
             false,
         ),
         HttpError::BadRequest(why) => {
-            return ToolError::validation(format!(
-                "The request cannot be sent: {why}. Correct the arguments and call again."
-            ))
-            .with_nothing_read();
+            return ToolError::validation(format!("The request cannot be sent: {why}."))
+                .with_instruction("Correct the arguments and call again.")
+                .with_nothing_read();
         }
         HttpError::Protocol { host, .. } => (
             NetworkError,
-            format!(
-                "The server {host} closed the connection or did not answer in HTTP. Try again later."
-            ),
+            format!("The server {host} closed the connection or did not answer in HTTP."),
+            "Try again later.",
             true,
         ),
         other => (
             NetworkError,
-            format!("The answer cannot be used: {other}. Try another address."),
+            format!("The answer cannot be used: {other}."),
+            "Try another address.",
             false,
         ),
     };
-    let refused = ToolError::new(kind, text).with_detail(detail).transient(transient);
+    let refused = ToolError::new(kind, text)
+        .with_instruction(instruction)
+        .with_detail(error.to_string())
+        .transient(transient);
+    let refused = match &error {
+        HttpError::Denied(denied) if denied.rule.is_openable() => {
+            refused.with_obstacle(Obstacle::Address { target: denied.subject.clone() })
+        }
+        _ => refused,
+    };
     if reads_nothing(&error) { refused.with_nothing_read() } else { refused }
 }
 

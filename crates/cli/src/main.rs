@@ -6,6 +6,7 @@ mod bootstrap;
 mod chat;
 mod clap_args;
 mod command;
+mod completion;
 mod config;
 mod daemon;
 mod doctor;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
     if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
+    completion::answer_shell();
     let cli = clap_args::Cli::from_process_args();
     let json = cli.json;
     output::set_json_warnings(json);

@@ -71,6 +71,18 @@ fn is_ignorable(c: char) -> bool {
         || (c as u32) & 0xfffe == 0xfffe
 }
 
+/// The beginning of a description that says what a tool is for: up to the first end of a sentence,
+/// a colon or a semicolon. A dot inside a word, as in `config.toml` or `e.g.`, ends nothing.
+#[must_use]
+pub fn first_sentence(description: &str) -> &str {
+    let text = description.trim();
+    let ends = text.match_indices(['.', ':', ';']).find(|(at, _)| {
+        let rest = text.get(at + 1..).unwrap_or_default();
+        rest.is_empty() || rest.starts_with(char::is_whitespace)
+    });
+    ends.and_then(|(at, _)| text.get(..at)).unwrap_or(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

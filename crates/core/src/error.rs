@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::catalog::Exclusion;
 use crate::outcome::OutcomeKind;
 
 macro_rules! error_types {
@@ -133,6 +134,29 @@ pub struct ToolError {
     /// Whether the tool refused before it read anything: its message then raises no taint label.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_nothing: bool,
+    /// The message without its instructions to the model, for people; `None` = it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_people: Option<String>,
+    /// What kept the call from running, where the owner can change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Box<Obstacle>>,
+}
+
+/// What keeps a call from running and what the owner can change. Each surface adds its own words
+/// about how.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The network policy refuses a target that the owner may open.
+    Address {
+        /// `HOST:PORT`.
+        target: String,
+    },
+    /// The tool is not offered to the caller.
+    Excluded {
+        /// Why.
+        reason: Exclusion,
+    },
 }
 
 impl ToolError {
@@ -144,6 +168,8 @@ impl ToolError {
             detail: None,
             transient: None,
             read_nothing: false,
+            for_people: None,
+            obstacle: None,
         }
     }
 
@@ -155,6 +181,29 @@ impl ToolError {
     /// Arguments that match the schema but are invalid for the tool.
     pub fn validation(message: impl Into<String>) -> Self {
         Self::new(ErrorType::ValidationError, message)
+    }
+
+    /// Adds a sentence that tells the model what to do next. People are shown the message without
+    /// it.
+    #[must_use]
+    pub fn with_instruction(mut self, instruction: &str) -> Self {
+        self.for_people.get_or_insert_with(|| self.message.clone());
+        self.message.push(' ');
+        self.message.push_str(instruction);
+        self
+    }
+
+    /// Adds what the owner can change.
+    #[must_use]
+    pub fn with_obstacle(mut self, obstacle: Obstacle) -> Self {
+        self.obstacle = Some(Box::new(obstacle));
+        self
+    }
+
+    /// The message without its instructions to the model.
+    #[must_use]
+    pub fn message_for_people(&self) -> &str {
+        self.for_people.as_deref().unwrap_or(&self.message)
     }
 
     /// Adds a detail for the operator.

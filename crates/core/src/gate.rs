@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::approval::ReasonKind;
 use crate::call::{Context, Origin};
+use crate::error::ToolError;
 use crate::id::{CallId, RunId};
 use crate::permission::Permission;
 use crate::rule::{Decider, RuleRef};
@@ -46,11 +47,9 @@ pub struct GateInput<'a> {
 pub enum Vote {
     /// The call must not run.
     Deny {
-        /// `permission_denied` or `policy_denied`.
-        error_type: crate::error::ErrorType,
-        /// Message for the model: what was refused, by which part of policy, and what would be
-        /// allowed.
-        reason: String,
+        /// `permission_denied` or `policy_denied`: what was refused and by which part of policy,
+        /// with instructions to the model about what would be allowed.
+        error: ToolError,
         /// The rule, if a rule denies.
         rule: Option<RuleRef>,
     },

@@ -68,7 +68,7 @@ pub use conversation::{
     RunStore, StoredMessage, StoredRun,
 };
 pub use entry::{Entry, ProviderSpec, Source};
-pub use error::{ErrorType, ToolError};
+pub use error::{ErrorType, Obstacle, ToolError};
 pub use gate::{Gate, GateInput, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};

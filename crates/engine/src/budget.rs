@@ -183,10 +183,8 @@ pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
             format!("the {} s of tool time of this run are used", limit.as_secs())
         }
     };
-    let fact = format!("The budget is exceeded: {what}.");
-    // People read the fact alone, in the end of the run.
-    ToolError::new(ErrorType::BudgetExceeded, format!("{fact} Answer with what you have."))
-        .with_detail(fact)
+    ToolError::new(ErrorType::BudgetExceeded, format!("The budget is exceeded: {what}."))
+        .with_instruction("Answer with what you have.")
 }
 
 #[cfg(test)]

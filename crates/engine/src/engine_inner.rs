@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
     Answer, ApprovalId, ApprovalStore, Approver, ArtifactStore, Batch, BatchSubscriber, BoxFuture,
-    CallStore, CancellationToken, Clock, Gate, GrantStore, KillSwitch, StoreError,
+    CallStore, CancellationToken, Clock, ErrorType, Exclusion, Gate, GrantStore, KillSwitch,
+    Obstacle, StoreError, ToolError,
 };
 
 use crate::active_batches::ActiveBatches;
@@ -169,12 +170,15 @@ impl EngineInner {
             && !self.kill_switch.as_ref().is_some_and(|brake| brake.is_engaged())
     }
 
-    /// The error message of a call that came while every tool was stopped.
-    pub(crate) fn tools_disabled_message(&self) -> String {
-        match self.kill_switch.as_ref().and_then(|brake| brake.reason()) {
-            Some(reason) => format!("Tools are disabled. {reason} Answer without calling tools."),
-            None => "Tools are disabled. Answer without calling tools.".to_owned(),
-        }
+    /// The error of a call that came while every tool was stopped.
+    pub(crate) fn tools_disabled(&self) -> ToolError {
+        let text = match self.kill_switch.as_ref().and_then(|brake| brake.reason()) {
+            Some(reason) => format!("Tools are disabled. {reason}"),
+            None => "Tools are disabled.".to_owned(),
+        };
+        ToolError::new(ErrorType::ToolsDisabled, text)
+            .with_instruction("Answer without calling tools.")
+            .with_obstacle(Obstacle::Excluded { reason: Exclusion::KillSwitch })
     }
 
     /// Reads the stored switches, where what is known of them is too old to start a call on.

@@ -1,6 +1,6 @@
 //! Short texts that are not results, made fit for a model: masked, sanitized, bounded.
 
-use toolcrib_core::{ToolError, defaults};
+use toolcrib_core::{Obstacle, ToolError, defaults};
 use toolcrib_sanitizer::{sanitize, truncate};
 
 use crate::secrets::Secrets;
@@ -10,6 +10,10 @@ use crate::secrets::Secrets;
 pub(crate) fn sanitize_error(secrets: &Secrets, mut error: ToolError) -> ToolError {
     error.message = sanitize_text(secrets, error.message);
     error.detail = error.detail.map(|detail| sanitize_text(secrets, detail));
+    error.for_people = error.for_people.map(|text| sanitize_text(secrets, text));
+    if let Some(Obstacle::Address { target }) = error.obstacle.as_deref_mut() {
+        *target = sanitize_text(secrets, std::mem::take(target));
+    }
     error
 }
 

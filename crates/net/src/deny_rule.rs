@@ -69,6 +69,17 @@ rules! {
     RedirectUnsafe "redirect.cross_origin" "a redirect that would repeat a changing request at another origin",
 }
 
+impl Rule {
+    /// Whether the owner may open a target that this rule denies: an address of their own machine
+    /// or network. Addresses of metadata services and those that only disguise others stay closed.
+    pub const fn is_openable(self) -> bool {
+        matches!(
+            self,
+            Self::Private | Self::Loopback | Self::Cgnat | Self::UniqueLocal | Self::LinkLocal
+        )
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id())

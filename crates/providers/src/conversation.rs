@@ -123,6 +123,9 @@ pub struct CallAnswer {
     /// Parts for users, hidden from models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
+    /// Why the call failed, in words for people; `None` where the model's words serve both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
 }
 
 impl CallAnswer {
@@ -133,6 +136,7 @@ impl CallAnswer {
             Ok(result) => (result.media.clone(), result.for_people.clone()),
             Err(_) => (Vec::new(), Vec::new()),
         };
+        let reason = outcome.result.as_ref().err().and_then(|error| error.for_people.clone());
         Self {
             call: outcome.call,
             tool: outcome.tool.clone(),
@@ -143,6 +147,7 @@ impl CallAnswer {
                 .filter(|_| outcome.report.attempts > 0),
             media,
             for_people,
+            reason,
         }
     }
 
@@ -158,6 +163,7 @@ impl CallAnswer {
             elapsed_ms: None,
             media: Vec::new(),
             for_people: Vec::new(),
+            reason: None,
         }
     }
 }

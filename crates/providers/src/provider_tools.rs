@@ -33,6 +33,7 @@ pub fn web_search() -> Entry {
         "Search the web. The provider of the model searches and reads; nothing is sent from here.",
         json!({"type": "object", "properties": {"query": {"type": "string"}}}),
     );
+    spec.title = "Search the web".to_owned();
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
     spec.reach = Reach { outbound: true, ..Reach::default() };
@@ -82,6 +83,7 @@ pub fn computer(computer: Arc<dyn Computer>) -> Entry {
         "Use a screen, a mouse and a keyboard.",
         json!({"type": "object", "additionalProperties": true}),
     );
+    spec.title = "Use the screen".to_owned();
     spec.risk = Risk::Critical;
     spec.effect = Effect::SideEffect;
     spec.reach = Reach { outbound: true, exec: true, private_read: true };

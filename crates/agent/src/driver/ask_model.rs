@@ -208,7 +208,7 @@ impl RunDriver<'_> {
         let tokens = usage.and_then(|usage| usage.total()).unwrap_or(self.last_estimate);
         let run = machine.state().run;
         if let Err(error) = self.driver.invoker.charge_tokens(run, tokens) {
-            machine.budget_used_up(error.detail.unwrap_or(error.message));
+            machine.budget_used_up(error.message_for_people().to_owned());
         } else if let (Some(cap), Some(spent)) = (self.job.cost, machine.state().spent.cost)
             && spent > cap
         {

@@ -193,6 +193,7 @@ impl BatchSubscriber for CallEvents {
 /// The final state for a result.
 fn final_state(answer: &CallAnswer) -> ToolState {
     let (output, elapsed_ms) = (answer.wire.clone(), answer.elapsed_ms.unwrap_or(0));
+    let reason = answer.reason.clone();
     let error_type = output.get("error_type").cloned();
     let error_type = error_type.and_then(|name| serde_json::from_value(name).ok());
     match answer.kind {
@@ -202,8 +203,8 @@ fn final_state(answer: &CallAnswer) -> ToolState {
         // Without a kind the call never reached the invoker: the loop refused it.
         None | Some(OutcomeKind::Denied | OutcomeKind::Expired) => {
             let outcome = answer.kind.unwrap_or(OutcomeKind::Denied);
-            ToolState::OutputDenied { outcome, error_type, output, elapsed_ms }
+            ToolState::OutputDenied { outcome, error_type, output, elapsed_ms, reason }
         }
-        Some(outcome) => ToolState::OutputError { outcome, error_type, output, elapsed_ms },
+        Some(outcome) => ToolState::OutputError { outcome, error_type, output, elapsed_ms, reason },
     }
 }

@@ -51,6 +51,7 @@ impl Tool for LoadSkill {
             "Load the instructions of a skill, or one of its files. Do it before you begin a task that a skill in the list fits.",
             schema::for_type::<Args>(),
         );
+        spec.title = "Load skill".to_owned();
         spec.parameter_aliases = vec![("skill".to_owned(), "name".to_owned())];
         spec.tier = Tier::Innate;
         spec.risk = Risk::Safe;

@@ -144,5 +144,6 @@ fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswe
         elapsed_ms: None,
         media: Vec::new(),
         for_people: Vec::new(),
+        reason: None,
     }
 }

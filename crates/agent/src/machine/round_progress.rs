@@ -43,7 +43,7 @@ impl<P: Fn(&str) -> bool> Round<P> {
         match &outcome.result {
             Err(error) if error.error_type == ErrorType::RepeatedCall => self.refused = true,
             Err(error) if error.error_type == ErrorType::BudgetExceeded => {
-                self.budget = Some(error.detail.as_ref().unwrap_or(&error.message).clone());
+                self.budget = Some(error.message_for_people().to_owned());
             }
             // A polling tool runs also in a round that is refused.
             _ => self.ran |= !polls,

@@ -145,9 +145,12 @@ fn state(state: &mut ToolState, secrets: &Secrets) {
     match state {
         ToolState::InputAvailable { args } => *args = masked_args(args, secrets),
         ToolState::ApprovalRequested { approval } => request(approval, secrets),
-        ToolState::OutputAvailable { output, .. }
-        | ToolState::OutputError { output, .. }
-        | ToolState::OutputDenied { output, .. } => *output = secrets.mask_json(output),
+        ToolState::OutputAvailable { output, .. } => *output = secrets.mask_json(output),
+        ToolState::OutputError { output, reason, .. }
+        | ToolState::OutputDenied { output, reason, .. } => {
+            *output = secrets.mask_json(output);
+            *reason = reason.take().map(|reason| secrets.mask(reason));
+        }
         ToolState::Progress { progress } => {
             progress.message = secrets.mask(std::mem::take(&mut progress.message));
         }

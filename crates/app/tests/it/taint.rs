@@ -378,6 +378,19 @@ async fn the_same_calls_run_unasked_in_a_run_that_has_read_nothing() {
 }
 
 #[tokio::test]
+async fn a_refused_fetch_taints_nothing() {
+    let w = permissive(workspace(FixtureBuilder::new())).open().await;
+    let run = w.run(RunLimits::default());
+    for url in ["http://169.254.169.254/", "http://10.0.0.1/", "ftp://example.com/", "no url"] {
+        for tool in ["fetch_url", "http_request"] {
+            let outcome = done(&w, run, tool, json!({"url": url})).await;
+            assert!(outcome.result.is_err(), "{tool} {url}: {outcome:?}");
+            assert!(labels(&w, run).is_empty(), "{tool} {url}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_plain_fetch_asks_only_where_private_data_was_read_too() {
     let approver = Arc::new(ScriptedApprover::default());
     let start = own_tools().iter().fold(workspace(FixtureBuilder::new()), FixtureBuilder::tool);

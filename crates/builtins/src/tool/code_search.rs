@@ -76,6 +76,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "code_search",
+        "Search file contents",
         "Search the contents of the files of the workspace by a regular expression, line by line. Searches hidden files, passes binary files, those that .gitignore names, and .git, node_modules and the like.",
         false,
     );

@@ -42,6 +42,7 @@ pub(super) fn two_path_aliases() -> Vec<(String, String)> {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "copy_path",
+        "Copy file or folder",
         "Copy a file, or a folder with everything in it, inside the workspace.",
         true,
     );

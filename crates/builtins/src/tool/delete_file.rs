@@ -30,6 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "delete_file",
+        "Delete file or folder",
         "Delete a file, a symbolic link or a folder in the workspace. A person can undo it.",
         true,
     );

@@ -71,6 +71,7 @@ impl Action {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "diff_editor",
+        "Apply diff",
         "Change files of the workspace by a diff: every context and removed line must stand in the file, line numbers may be off, and either all of the diff is applied or nothing. For small precise changes; to write a whole file use write_file.",
         true,
     );

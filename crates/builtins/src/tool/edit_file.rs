@@ -44,6 +44,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "edit_file",
+        "Edit file",
         "Replace an exact piece of text in a file of the workspace. Read the file first and copy the piece as it is.",
         true,
     );

@@ -85,12 +85,12 @@ pub(crate) fn spec() -> ToolSpec {
 fn spec_for(confines: &ProgramPolicy) -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "execute_shell_command",
+        "Run shell command",
         &format!(
             "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
             ExecutionTarget::from_policy(confines).describe(confines)
         ),
     );
-    spec.title = "Run a shell command".to_owned();
     spec.group = Some("shell".to_owned());
     spec.aliases = vec!["bash_manager".to_owned(), "bash".to_owned(), "shell".to_owned()];
     spec.parameter_aliases =

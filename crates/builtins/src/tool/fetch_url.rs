@@ -42,9 +42,9 @@ enum Verb {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "fetch_url",
+        "Fetch URL",
         "Fetch a web page or text file and return its readable text: HTML becomes Markdown, everything else stays as it is. For APIs with headers or other methods use http_request.",
     );
-    spec.title = "Fetch URL".to_owned();
     spec.aliases = vec!["web_fetch".to_owned()];
     spec.group = Some("network".to_owned());
     spec.parameter_aliases = super::aliases([("uri", "url"), ("link", "url")]);

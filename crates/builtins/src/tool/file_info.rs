@@ -25,6 +25,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "file_info",
+        "Show file details",
         "Tell what a path in the workspace is: file, folder or link, its size, time of last change and permissions.",
         false,
     );

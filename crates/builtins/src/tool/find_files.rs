@@ -44,6 +44,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "find_files",
+        "Find files",
         "Find files and folders of the workspace by a glob pattern, hidden ones too. Does not follow links or look into .git, node_modules and the like unless path points there. At most 1,000 results.",
         false,
     );

@@ -41,6 +41,7 @@ enum Format {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "get_current_time",
+        "Get current time",
         "Get the current date and time, in the local or any other time zone.",
     );
     spec.aliases = vec!["get_local_time".to_owned()];

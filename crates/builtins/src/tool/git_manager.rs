@@ -92,6 +92,7 @@ impl Action {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "git_manager",
+        "Use git",
         "Use git on a repository of the workspace: init, add, commit, log, diff, status, branch, show, push. Runs no hooks, filters, pagers or prompts, and does not read the configuration of the system.",
         false,
     );

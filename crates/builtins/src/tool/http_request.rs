@@ -69,9 +69,9 @@ impl Verb {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "http_request",
+        "Send HTTP request",
         "Make an HTTP request and return status, headers and body (the first 512 KB). To read a web page use fetch_url.",
     );
-    spec.title = "HTTP request".to_owned();
     spec.group = Some("network".to_owned());
     spec.parameter_aliases = super::aliases([("uri", "url"), ("data", "body")]);
     // The worst case; GET and HEAD are assessed lower.

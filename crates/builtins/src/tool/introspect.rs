@@ -38,6 +38,7 @@ pub(crate) struct Args {}
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "introspect",
+        "Look at own state",
         "Look at your own state: agent, conversation, what this run has used and how full your context is, which tools there are, your last calls, questions that wait for a person, and recent conversations.",
     );
     spec.tier = Tier::Innate;

@@ -34,6 +34,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "list_dir",
+        "List folder",
         "List the files and folders in a folder of the workspace, hidden ones too, with sizes and link targets. At most 1,000 entries.",
         false,
     );

@@ -24,6 +24,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "make_dir",
+        "Make folder",
         "Make a folder in the workspace, with its parents. It is no error when the folder exists.",
         true,
     );

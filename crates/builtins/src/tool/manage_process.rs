@@ -67,6 +67,7 @@ impl Action {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         NAME,
+        "Manage background programs",
         "Look after programs that execute_shell_command started with background=true in this conversation: list them, read their output (log), end one (kill), take a finished one off the list (remove).",
     );
     spec.group = Some("shell".to_owned());

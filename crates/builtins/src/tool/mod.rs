@@ -38,11 +38,13 @@ use toolcrib_core::{
 use crate::executed_files;
 use crate::fs::Roots;
 
-/// The base definition of a built-in tool: system tier, schema of `A`, safe by default.
-fn base_spec<A: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+/// The base definition of a built-in tool: system tier, schema of `A`, safe by default. The title
+/// is for people: a verb and its object, because titles made from names ("Pdf read") read badly.
+fn base_spec<A: JsonSchema>(name: &str, title: &str, description: &str) -> ToolSpec {
     // The names passed in are valid (tested); the other arm only avoids a panic.
     let name = ToolName::local(name).unwrap_or_else(|_| remote_name("builtin", name));
     let mut spec = ToolSpec::new(name, description, schema::for_type::<A>());
+    title.clone_into(&mut spec.title);
     spec.needs = needs::of(spec.name.as_str());
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
@@ -51,8 +53,8 @@ fn base_spec<A: JsonSchema>(name: &str, description: &str) -> ToolSpec {
 
 /// The base definition of a file tool: confined to the workspace, 10 s, output with workspace
 /// trust.
-fn file_spec<A: JsonSchema>(name: &str, description: &str, writes: bool) -> ToolSpec {
-    let mut spec = base_spec::<A>(name, description);
+fn file_spec<A: JsonSchema>(name: &str, title: &str, description: &str, writes: bool) -> ToolSpec {
+    let mut spec = base_spec::<A>(name, title, description);
     spec.group = Some("files".to_owned());
     spec.timeout = defaults::TIMEOUT_FILE;
     spec.trust = Trust::Workspace;

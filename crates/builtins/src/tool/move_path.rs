@@ -29,6 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "move_path",
+        "Move or rename",
         "Move or rename a file or folder inside the workspace. A symbolic link is moved itself.",
         true,
     );

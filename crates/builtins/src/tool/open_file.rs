@@ -51,6 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "open_file",
+        "Open file for the user",
         "Open one file for the user in the program of their desktop: a page in the browser, a picture in the viewer. You get nothing of its content. Only this one file is opened, so write HTML with inline CSS and JavaScript.",
     );
     spec.group = Some("shell".to_owned());

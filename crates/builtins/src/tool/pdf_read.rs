@@ -33,6 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "pdf_read",
+        "Read PDF or document",
         "Read the text of a PDF of the workspace, all pages or some; also of Word (docx), Excel (xlsx), CSV and HTML files.",
         false,
     );

@@ -52,6 +52,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "read_artifact",
+        "Read stored result",
         "Read a stored result that was too long to be shown whole: a page from an offset, or the lines that match a pattern.",
     );
     spec.group = Some("results".to_owned());

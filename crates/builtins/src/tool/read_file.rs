@@ -43,6 +43,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "read_file",
+        "Read file",
         "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size.",
         false,
     );

@@ -51,6 +51,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "review_tool_calls",
+        "Review past calls",
         "Look up which tools were called around a time, with what arguments, how long they took and what came of them. Use it to answer what was done before, or why something failed.",
     );
     spec.tier = Tier::Innate;

@@ -55,9 +55,9 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "ssh_configure_host",
+        "Configure SSH host",
         "Register a named SSH host for commands in the sandbox, so that `ssh NAME` works in execute_shell_command. Writes only its own block of the SSH configuration; calling it again with the same alias replaces the block.",
     );
-    spec.title = "Configure an SSH host".to_owned();
     spec.group = Some("shell".to_owned());
     spec.parameter_aliases = super::aliases([("name", "alias"), ("host", "hostname")]);
     (spec.effect, spec.risk) = (Effect::Idempotent, Risk::Critical);

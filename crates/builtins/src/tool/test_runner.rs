@@ -58,7 +58,8 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "test_runner",
-        "Run the tests of a project of the workspace with pytest, unittest, cargo, go, npm or make, in the sandbox and without network. Gives counts, the names of failing tests and the end of the output.",
+        "Run tests",
+        "Run the tests of a project of the workspace: pytest, unittest, cargo, go, npm or make, in the sandbox and without network. Gives counts, the names of failing tests and the end of the output.",
         true,
     );
     spec.group = Some("tests".to_owned());

@@ -39,6 +39,7 @@ enum Mode {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "write_file",
+        "Write file",
         "Write text to a file in the workspace: a new file, a new content, or more at the end. To change a part of a file use edit_file.",
         true,
     );

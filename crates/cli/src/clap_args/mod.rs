@@ -672,6 +672,13 @@ pub(crate) struct Spec {
     /// Ask for strict mode where a schema can be expressed in it.
     #[arg(long)]
     pub(crate) strict: bool,
+    /// Only the tools that this agent is offered.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Only these: names, group:G, server:S or globs with `*`. A tool that is named is shown even
+    /// if it is not offered, with a warning that says why.
+    #[arg(value_name = "TOOL")]
+    pub(crate) listed: Vec<String>,
     #[command(flatten)]
     pub(crate) workspace_args: WorkspaceArgs,
 }

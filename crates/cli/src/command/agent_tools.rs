@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use toolcrib_app::agent::library::{Agent, Folder, Location, expand_tool_list};
-use toolcrib_app::core::{Risk, Status};
+use toolcrib_app::core::{Risk, Status, display_text};
 
 use super::agent::{find_agent, write_checked};
 use super::library_snapshot::{self, LibrarySnapshot};
@@ -44,7 +44,7 @@ fn print(shelf: &LibrarySnapshot, agent: &Agent, json: bool) -> Result<u8, Failu
         if let Status::Error { .. } = info.status {
             marks.push("broken".to_owned());
         }
-        let about = info.description.split(['.', ':']).next().unwrap_or_default().to_owned();
+        let about = display_text::first_sentence(&info.description).to_owned();
         let check = if has { "[x]" } else { "[ ]" };
         lines.push(vec![format!("{check} {}", info.id), about, marks.join(", ")]);
         rows.push(json!({

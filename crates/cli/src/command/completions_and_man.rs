@@ -5,13 +5,19 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
+use clap_complete::env::Shells;
 
-use crate::clap_args::{Cli, command_groups};
+use crate::clap_args::Cli;
+use crate::completion::VARIABLE;
 use crate::output::{self, Failure};
 
 pub(crate) fn completions(shell: Shell) -> Result<u8, Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command_groups::command(), "toolcrib", &mut script);
+    let shells = Shells::builtins();
+    let Some(completer) = shells.completer(&shell.to_string()) else {
+        return Err(Failure::usage(format!("there are no completions for {shell}")));
+    };
+    completer.write_registration(VARIABLE, "toolcrib", "toolcrib", "toolcrib", &mut script)?;
     output::print_raw(&String::from_utf8_lossy(&script))?;
     Ok(0)
 }

@@ -52,7 +52,9 @@ fn advice(forecast: &DryRunReply) -> Option<String> {
     let operation = forecast.operation.as_deref().unwrap_or(tool);
     match (&forecast.ruling, &forecast.refused) {
         (Some(said), _) => policy_advice::ruling_advice(said, tool, operation),
-        (None, Some(error)) => policy_advice::error_advice(error.error_type, tool),
+        (None, Some(error)) => {
+            policy_advice::error_advice(error.error_type, error.obstacle.as_deref(), tool)
+        }
         (None, None) => None,
     }
 }
@@ -104,7 +106,14 @@ fn to_text(forecast: &DryRunReply) -> String {
     }
     line("asking means", forecast.asking.as_deref().unwrap_or_default());
     if let Some(error) = &forecast.refused {
-        line("refused", &format!("{} ({})", error.message, error.error_type));
+        line(
+            "refused",
+            &format!(
+                "{} ({})",
+                error.for_people.as_deref().unwrap_or(&error.message),
+                error.error_type
+            ),
+        );
     }
     if let Some(advice) = advice(forecast) {
         text += &format!("\n{}\n", terminal::escape_to_line(&advice));

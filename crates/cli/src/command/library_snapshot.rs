@@ -27,15 +27,21 @@ pub(super) struct LibrarySnapshot {
 impl LibrarySnapshot {
     /// Looks around.
     pub(super) fn load(places: &LibraryArgs, json: bool) -> Result<Self, Failure> {
-        let named = places.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
-        let workspace = std::path::absolute(&named)?;
-        let config = config::load(&Env::from_process(), Some(&workspace))?;
-        let folders = bootstrap::library_folders(Some(&workspace), &config);
         let world = WorkspaceArgs {
-            workspace: Some(workspace.clone()),
+            workspace: places.workspace.clone(),
             tools: places.tools.clone(),
             ..WorkspaceArgs::default()
         };
+        Self::load_for(world, json)
+    }
+
+    /// The same for all arguments of a run.
+    pub(super) fn load_for(mut world: WorkspaceArgs, json: bool) -> Result<Self, Failure> {
+        let named = world.workspace.take().or_else(|| world.root.first().cloned());
+        let workspace = std::path::absolute(named.unwrap_or_else(|| PathBuf::from(".")))?;
+        let config = config::load(&Env::from_process(), Some(&workspace))?;
+        let folders = bootstrap::library_folders(Some(&workspace), &config);
+        world.workspace = Some(workspace.clone());
         let (toolcrib, library) = bootstrap::block_on(async {
             let toolcrib = bootstrap::inspect_as_agent(&world, json).await?;
             let library = load_library(&toolcrib, folders.clone())?;

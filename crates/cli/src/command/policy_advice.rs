@@ -1,7 +1,9 @@
 //! What policy said of a call, in words for people, and what they can do about it.
 
 use toolcrib_app::Preset;
-use toolcrib_app::core::{Decider, ErrorType, Outcome, Ruling, Verdict};
+use toolcrib_app::core::{Decider, ErrorType, Obstacle, Outcome, Ruling, Verdict};
+
+use super::tool_why::exclusion_advice;
 
 /// Which part of policy, in one word.
 pub(super) fn decider_word(by: Decider) -> &'static str {
@@ -27,11 +29,6 @@ pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
     let error = outcome.result.as_ref().err()?;
     let tool = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
     let operation = outcome.report.operation.as_deref().unwrap_or(tool);
-    if let Some(target) = refused_target(&error.message) {
-        return Some(format!(
-            "If that address is yours to open: `--allow-net {target}`, or `toolcrib config set allow_net '[\"{target}\"]'` for always."
-        ));
-    }
     let ruling = outcome.report.ruling.as_ref().filter(|ruling| {
         let is_decided = matches!(
             error.error_type,
@@ -44,17 +41,18 @@ pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
     });
     match ruling {
         Some(ruling) => ruling_advice(ruling, tool, operation),
-        None => error_advice(error.error_type, tool),
+        None => error_advice(error.error_type, error.obstacle.as_deref(), tool),
     }
 }
 
-/// `ADDRESS:PORT` of a message of the network policy about an address that the owner may open.
-fn refused_target(message: &str) -> Option<&str> {
-    let (before, rule) = message.split_once(" refused by address.")?;
-    let is_openable = ["private", "loopback", "cgnat", "unique_local", "link_local"]
-        .iter()
-        .any(|name| rule.starts_with(name));
-    is_openable.then(|| before.rsplit(' ').next()).flatten()
+/// What to do about something that the owner can change.
+fn obstacle_advice(obstacle: &Obstacle, tool: &str) -> String {
+    match obstacle {
+        Obstacle::Address { target } => format!(
+            "If that address is yours to open: `--allow-net {target}`, or `toolcrib config set allow_net '[\"{target}\"]'` for always."
+        ),
+        Obstacle::Excluded { reason } => exclusion_advice(reason, tool, None),
+    }
 }
 
 /// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or
@@ -97,13 +95,21 @@ pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Opt
 }
 
 /// What to do about a call that never came as far as policy.
-pub(super) fn error_advice(error: ErrorType, tool: &str) -> Option<String> {
+pub(super) fn error_advice(
+    error: ErrorType,
+    obstacle: Option<&Obstacle>,
+    tool: &str,
+) -> Option<String> {
+    if let Some(obstacle) = obstacle {
+        return Some(obstacle_advice(obstacle, tool));
+    }
     match error {
         ErrorType::ToolDisabled | ErrorType::ToolNotAvailable | ErrorType::NotConfigured => {
             Some(format!("`toolcrib tool why {tool}` says what keeps it away, and what to do."))
         }
+        ErrorType::ToolNotFound => Some("`toolcrib tool list` shows what there is.".to_owned()),
         ErrorType::ToolsDisabled => Some(
-            "Tools are switched off; `toolcrib tool list --all` shows them, `toolcrib tool enable` switches them on, `toolcrib start-tools` all of them.".to_owned(),
+            "Tools are switched off; `toolcrib tool list --all` shows them, `toolcrib tool enable` switches them on.".to_owned(),
         ),
         _ => None,
     }

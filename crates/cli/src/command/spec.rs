@@ -1,21 +1,29 @@
 //! `toolcrib spec`: the declarations to send to a provider.
 
-use std::sync::Arc;
-
 use serde_json::{Value, json};
-use toolcrib_app::core::ViewRequest;
+use toolcrib_ops::tools::{self, DeclareRequest};
 
-use crate::bootstrap;
+use super::agent::find_agent;
+use super::library_snapshot::LibrarySnapshot;
 use crate::clap_args::Spec;
+use crate::op_context;
 use crate::output::{self, Failure};
 
 pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
-    let declared = bootstrap::block_on(async {
-        let toolcrib = bootstrap::inspect(&command.workspace_args, json).await?;
-        let mut view = ViewRequest::default();
-        view.model.provider = command.format.to_string();
-        Ok(toolcrib.declare(command.format, &Arc::new(view), command.strict))
-    })?;
+    let snapshot = LibrarySnapshot::load_for(command.workspace_args.clone(), json)?;
+    if let Some(name) = &command.agent {
+        // Says why the file of an agent cannot be read, where the operation only knows that there
+        // is no such agent.
+        find_agent(&snapshot, name)?;
+    }
+    let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(&snapshot.library));
+    let request = DeclareRequest {
+        format: command.format,
+        strict: command.strict,
+        agent: command.agent.clone(),
+        tools: command.listed.clone(),
+    };
+    let declared = tools::declare(&ctx, &request)?;
     for warning in &declared.warnings {
         if json {
             output::eprint_line(&json!(warning).to_string());

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::core::{
     Answer, ApprovalRequest, Entry, ErrorType, ModelResult, Origin, Outcome, RawArgs, Status,
-    SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
+    SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest, display_text,
 };
 use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_ops::tools;
@@ -33,7 +33,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
         // Of a broken tool, the reason is shown.
         let about = match &info.status {
             Status::Error { reason } => reason.as_str(),
-            _ => first_sentence(&info.description),
+            _ => display_text::first_sentence(&info.description),
         };
         text += &ToolListRow::load(&toolcrib, info).row(info, about);
     }
@@ -123,11 +123,6 @@ impl ToolListRow {
         one.insert("tokens".to_owned(), json!(self.tokens));
         one
     }
-}
-
-/// `tool show` has the rest.
-fn first_sentence(text: &str) -> &str {
-    text.split(['.', ':']).next().unwrap_or(text)
 }
 
 /// Its status; of one that can be used, whether every call of it is asked about.
@@ -375,35 +370,11 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
             }
         }
         Err(error) => {
-            let message = message_for_person(&error.message);
+            let message = error.message_for_people();
             output::eprint_line(&format!("toolcrib: {message} ({})", error.error_type));
-            // Those words are for models.
-            if error.error_type == ErrorType::ToolNotFound {
-                output::eprint_line("toolcrib: `toolcrib tool list` shows what there is");
-            }
         }
     }
     Ok(())
-}
-
-/// Sentences of error messages that tell a model what to do next. A person who called the tool by
-/// hand does not need them.
-const MODEL_SENTENCES: [&str; 7] = [
-    "Use only the tools that were declared to you.",
-    "Do not call it again; use the tools that were declared to you.",
-    "Do not call it again until then.",
-    "Do not retry it; say what you would have done.",
-    "Correct this and call the tool again.",
-    "Answer without calling tools.",
-    "Use a public address, or ask the person to allow this one.",
-];
-
-/// The message of an error without what it tells a model.
-fn message_for_person(message: &str) -> String {
-    let plain = MODEL_SENTENCES.iter().fold(message.to_owned(), |text, sentence| {
-        text.replace(&format!(" {sentence}"), "").replace(sentence, "")
-    });
-    plain.trim_end().to_owned()
 }
 
 /// `{outcome, error_type?, result}` and what else is known: the form of `--json` and of `--lines`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Entry, Status, ViewRequest};
+use toolcrib_app::core::{Entry, Status, ViewRequest, display_text};
 use toolcrib_app::discover::find_tools::ToolSearchResult;
 use toolcrib_app::discover::{JsonlError, Model, search_jsonl};
 
@@ -114,7 +114,7 @@ fn search_tools(command: &Find, need: &str, json: bool) -> Result<u8, Failure> {
     let mut text = String::new();
     for (entry, score) in &sought.usable {
         let spec = entry.spec();
-        let about = spec.description.split(['.', ':']).next().unwrap_or_default();
+        let about = display_text::first_sentence(&spec.description);
         text += &format!(
             "{score:>5.2}  {:<24} {}\n",
             spec.name.as_str(),

@@ -53,7 +53,7 @@ pub(super) fn run(command: &ToolWhy, json: bool) -> Result<u8, Failure> {
 }
 
 /// What to do about it.
-fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> String {
+pub(super) fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> String {
     match reason {
         Exclusion::KillSwitch => "`toolcrib start-tools` switches tools on.".to_owned(),
         Exclusion::SourceOff { source } => {

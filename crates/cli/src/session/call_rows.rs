@@ -127,6 +127,7 @@ impl CallTable {
                 error_type: None,
                 output: serde_json::json!({"message": "stopped"}),
                 elapsed_ms: u64::try_from(row.begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+                reason: None,
             });
         }
         lost.iter().filter_map(|row| self.find(Some(row.number)).cloned()).collect()
@@ -162,11 +163,12 @@ pub(crate) fn format_ended(row: &CallRow, paint: Styler, columns: Option<usize>)
         ToolState::OutputAvailable { elapsed_ms, .. } => {
             ("✓", Style::GREEN, String::new(), Some(*elapsed_ms))
         }
-        ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
-            ("✗", Style::RED, format_failure(*outcome, output), Some(*elapsed_ms))
+        ToolState::OutputError { outcome, output, elapsed_ms, reason, .. } => {
+            let words = format_failure(*outcome, reason.as_deref(), output);
+            ("✗", Style::RED, words, Some(*elapsed_ms))
         }
-        ToolState::OutputDenied { outcome, output, .. } => {
-            ("⊘", Style::YELLOW, format_failure(*outcome, output), None)
+        ToolState::OutputDenied { outcome, output, reason, .. } => {
+            ("⊘", Style::YELLOW, format_failure(*outcome, reason.as_deref(), output), None)
         }
         _ => return None,
     };
@@ -184,9 +186,9 @@ pub(crate) fn format_ended(row: &CallRow, paint: Styler, columns: Option<usize>)
     Some(format!("{} {}{}", paint.styled(style, mark), row.label(paint), paint.dim(&after)))
 }
 
-fn format_failure(outcome: OutcomeKind, output: &Value) -> String {
+fn format_failure(outcome: OutcomeKind, reason: Option<&str>, output: &Value) -> String {
     let outcome = outcome.as_str().replace('_', " ");
-    let words = failure_text(output);
+    let words = failure_text(reason, output);
     match words.as_str() {
         "" => format!(" · {outcome}"),
         words if words == outcome => format!(" · {words}"),
@@ -194,8 +196,11 @@ fn format_failure(outcome: OutcomeKind, output: &Value) -> String {
     }
 }
 
-/// Why a call failed, in one line.
-pub(crate) fn failure_text(output: &Value) -> String {
+/// Why a call failed, in one line: the reason for people, or else what the model reads.
+pub(crate) fn failure_text(reason: Option<&str>, output: &Value) -> String {
+    if let Some(reason) = reason {
+        return escape_to_line(reason);
+    }
     match output.get("message") {
         None => String::new(),
         Some(Value::String(text)) => escape_to_line(text),
@@ -287,6 +292,7 @@ mod tests {
                 error_type: Some(ErrorType::Timeout),
                 output: json!({"message": "It took\ntoo long."}),
                 elapsed_ms: 5_250,
+                reason: None,
             },
             "✗ read_file notes\\u{1b}.md · timed out: It took too long. · 5.2 s · #1",
         );
@@ -296,6 +302,7 @@ mod tests {
                 error_type: None,
                 output: json!({}),
                 elapsed_ms: 1,
+                reason: None,
             },
             "⊘ read_file notes\\u{1b}.md · denied · #1",
         );

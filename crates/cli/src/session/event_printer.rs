@@ -97,11 +97,11 @@ impl PrinterState {
     fn print_tool(&mut self, event: &ToolEvent) {
         let line = match &event.state {
             ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
-            ToolState::OutputError { outcome, output, elapsed_ms, .. } => {
-                format!("{outcome}, {elapsed_ms} ms: {}", failure_text(output))
+            ToolState::OutputError { outcome, output, elapsed_ms, reason, .. } => {
+                format!("{outcome}, {elapsed_ms} ms: {}", failure_text(reason.as_deref(), output))
             }
-            ToolState::OutputDenied { outcome, output, .. } => {
-                format!("{outcome}: {}", failure_text(output))
+            ToolState::OutputDenied { outcome, output, reason, .. } => {
+                format!("{outcome}: {}", failure_text(reason.as_deref(), output))
             }
             _ => return,
         };

@@ -66,8 +66,8 @@ fn completions_for_every_shell() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
         let script = env.run(&["completions", shell]).code(0).stdout;
-        for word in ["toolcrib", "sanitize", "--allow-net"] {
-            assert!(script.contains(word.trim_start_matches("--")), "{shell} lacks {word}");
+        for word in ["toolcrib", "TOOLCRIB_COMPLETE"] {
+            assert!(script.contains(word), "{shell} lacks {word}");
         }
     }
     env.run(&["completions", "cobol"]).code(2).says(&["bash"]);
@@ -132,4 +132,43 @@ fn every_command_takes_json() {
             assert!(value.is_array() || value.is_object(), "{args:?}");
         }
     }
+}
+
+/// What bash would insert after these words, by the script of `toolcrib completions bash`.
+fn completed(env: &TestEnv, words: &[&str]) -> Vec<String> {
+    let ours = env.command(&[]);
+    let folder = std::path::Path::new(ours.get_program()).parent().unwrap();
+    let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let script = format!(
+        "source <(toolcrib completions bash)\nCOMP_WORDS=(toolcrib {})\nCOMP_CWORD={}\nCOMP_TYPE=9\nset -- $(complete -p toolcrib)\nwhile [ \"$1\" != -F ]; do shift; done\n\"$2\" toolcrib \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        list.join(" "),
+        words.len(),
+    );
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--norc", "-c", &script]).current_dir(env.root()).env_clear();
+    for (name, value) in ours.get_envs() {
+        bash.env(name, value.unwrap_or_default());
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    bash.env("PATH", format!("{}:{path}", folder.display()));
+    let piped = std::process::Stdio::piped;
+    bash.stdin(piped()).stdout(piped()).stderr(piped());
+    let ended = support::end(bash, b"").code(0);
+    assert_eq!(ended.stderr, "");
+    ended.stdout.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+#[test]
+fn values_complete_in_a_shell() {
+    let env = TestEnv::new();
+    assert_eq!(completed(&env, &["tool", "show", "read_f"]), ["read_file"]);
+    assert_eq!(completed(&env, &["run", "--agent", "gen"]), ["general-assistant"]);
+    assert_eq!(completed(&env, &["run", "--policy", "ask-a"]), ["ask-all"]);
+    assert_eq!(completed(&env, &["rul"]), ["rules"]);
+    env.run(&["tool", "call", "delete_file", "path=x", "--on-ask", "fail"]).code(6);
+    let open = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
+    assert_eq!(completed(&env, &["approve", "yes", "appr_"]), [open[0]["id"].as_str().unwrap()]);
+    env.run(&["tool", "call", "get_current_time"]).code(0);
+    let calls = completed(&env, &["explain", "call_"]);
+    assert!(calls.len() == 1 && calls[0].starts_with("call_"), "{calls:?}");
 }

@@ -240,3 +240,33 @@ fn the_hooks_of_all_layers_run_and_those_of_the_machine_stay() {
     assert!(list.contains("# hook guard *: echo '\"person\"' >> "), "{list}");
     assert!(list.contains("# project ./.toolcrib/config.toml:1\n"), "{list}");
 }
+
+#[test]
+fn a_used_up_budget_is_told_to_its_hook() {
+    let env = TestEnv::new();
+    let out = env.outside().join("log").display().to_string();
+    env.own(
+        "config.toml",
+        &format!("[[hooks]]\nevent = \"on_token_budget_exceeded\"\ncommand = \"cat >> {out}\"\n"),
+    );
+    let turns = "
+  - usage: {input: 5000, output: 10}
+    calls:
+      - {tool: read_file, args: {path: notes.md}}
+      - {tool: read_file, args: {path: notes.md, from_line: 2}}
+  - say: Enough.
+";
+    let told = |limit: &[&str]| {
+        let _ = fs::remove_file(env.outside().join("log"));
+        env.play(turns, limit);
+        log(&env, "log")
+    };
+    assert!(told(&["--max-calls", "2"]).is_empty());
+    // One event per refused call.
+    for (limit, refused) in [(["--max-tokens", "100"], 2), (["--max-calls", "1"], 1)] {
+        let told = told(&limit);
+        assert_eq!(told.len(), refused, "{limit:?}: {told:?}");
+        assert_eq!(told[0]["hook_point"], "on_token_budget_exceeded");
+        assert_eq!(told[0]["tool_name"], "read_file", "{told:?}");
+    }
+}

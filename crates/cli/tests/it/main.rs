@@ -30,6 +30,7 @@ mod daemon;
 mod daemon_log;
 mod db_migrate;
 mod denied_paths;
+mod docs_blocks;
 mod docs_examples;
 mod doctor;
 mod document_tools;

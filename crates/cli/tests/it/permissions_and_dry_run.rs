@@ -115,7 +115,7 @@ fn a_flag_keeps_a_tool_from_a_role_and_is_named() {
     );
     let row = newest(&env);
     let advice = explained(&env, &row)["advice"].clone();
-    assert!(advice.as_str().unwrap().contains("toolcrib tool why write_file"), "{advice}");
+    assert!(advice.as_str().unwrap().contains("`allow_write_file = false`"), "{advice}");
 
     let why = |tool: &str, agent: Option<&str>| {
         let mut args = vec!["tool", "why", tool, "--json"];

@@ -135,3 +135,44 @@ fn a_loss_is_said() {
     let ended = env.run(&["spec", "--format", "openai-chat", "--strict"]).code(0);
     ended.says(&["toolcrib: http_request", "without strict mode"]);
 }
+
+#[test]
+fn an_agent_is_shown_its_tools_and_those_of_the_loop() {
+    let env = TestEnv::new();
+    env.run(&["agent", "new", "reader"]).code(0);
+    env.run(&["agent", "tools", "reader", "--set", "read_file,group:network,ask_user"]).code(0);
+    let names = |args: &[&str]| {
+        let ended = env.run(&[&["spec", "--json", "--format", "anthropic"], args].concat()).code(0);
+        let tools = support::json(&ended.stdout);
+        let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
+        tools.as_array().unwrap().iter().map(name).collect::<Vec<_>>()
+    };
+    let of_agent = names(&["--agent", "reader"]);
+    for name in ["ask_user", "read_file", "fetch_url"] {
+        assert!(of_agent.iter().any(|own| own == name), "{of_agent:?}");
+    }
+    assert!(!of_agent.iter().any(|own| own == "write_file"), "{of_agent:?}");
+    let of_all = names(&[]);
+    assert!(of_all.iter().any(|own| own == "write_file"), "{of_all:?}");
+    assert!(!of_all.iter().any(|own| own == "ask_user"), "only the loop runs it: {of_all:?}");
+
+    env.run(&["spec", "--format", "anthropic", "--agent", "raeder"]).code(4).says(&["reader"]);
+}
+
+#[test]
+fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
+    let env = TestEnv::new();
+    let args = ["spec", "--format", "anthropic", "ask_user", "web_search", "list_dir"];
+    let ended = env.run(&args).code(0).says(&["web_search: it is not offered: it is switched off"]);
+    let tools = support::json(&ended.stdout);
+    let mut names: Vec<&str> =
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["ask_user", "list_dir", "web_search"]);
+    let search = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "web_search");
+    assert_eq!(search.unwrap()["type"], "web_search_20260318");
+
+    env.run(&["spec", "--format", "anthropic", "raed_file"]).code(4).says(&["read_file"]);
+    let group = env.run(&["spec", "--format", "openai-chat", "group:network"]).code(0).stdout;
+    assert!(group.contains("http_request") && group.contains("fetch_url"), "{group}");
+}

@@ -371,3 +371,78 @@ fn http_tools_reach_what_was_opened_and_nothing_else() {
     let (reply, code) = env.call("http_request", &get, &["--allow-net", &open]);
     assert_eq!((reply["error_type"].as_str(), code), (Some("network_error"), 1), "{reply}");
 }
+
+#[test]
+fn titles_and_first_sentences_of_tools_are_for_people() {
+    let env = TestEnv::new();
+    let tools = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
+    let mut titles = std::collections::BTreeSet::new();
+    for tool in tools.as_array().unwrap() {
+        let (name, title) = (tool["id"].as_str().unwrap(), tool["title"].as_str().unwrap());
+        assert!(titles.insert(title.to_owned()), "{title} is the title of two tools");
+        assert!((4..=32).contains(&title.len()), "{name}: {title}");
+        let first = title.split(' ').next().unwrap();
+        assert!(VERBS.contains(&first), "{name}: a title begins with a verb: {title}");
+        let about = tool["description"].as_str().unwrap();
+        let sentence = toolcrib_app::core::display_text::first_sentence(about);
+        assert!((10..=120).contains(&sentence.len()), "{name}: {sentence}");
+    }
+    let titled = |title: &str| titles.contains(title);
+    assert!(titled("Read PDF or document") && titled("List folder") && titled("Run Python"));
+}
+
+/// The verbs that titles of built-in tools begin with.
+const VERBS: [&str; 25] = [
+    "Apply",
+    "Ask",
+    "Chain",
+    "Configure",
+    "Copy",
+    "Delete",
+    "Edit",
+    "Fetch",
+    "Find",
+    "Get",
+    "List",
+    "Load",
+    "Look",
+    "Make",
+    "Manage",
+    "Move",
+    "Open",
+    "Read",
+    "Review",
+    "Run",
+    "Search",
+    "Send",
+    "Show",
+    "Use",
+    "Write",
+];
+
+#[test]
+fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
+    let env = TestEnv::new();
+    let check = |args: &[&str], says: &[&str]| {
+        let ended = env.run(&[&["tool", "call"], args].concat());
+        assert_ne!(ended.code, 0);
+        let ended = ended.says(says);
+        for to_the_model in ["Do not", "declared to you", "Answer without", "ask the person"] {
+            assert!(!ended.stderr.contains(to_the_model), "{}", ended.stderr);
+        }
+    };
+    check(
+        &["fetch_url", "url=http://127.0.0.1:8080/", "--policy", "auto"],
+        &["refused by address.loopback", "`--allow-net 127.0.0.1:8080`"],
+    );
+    check(&["no_such_tool"], &["is not available", "`toolcrib tool list`"]);
+    env.run(&["tool", "disable", "get_current_time"]).code(0);
+    check(&["get_current_time"], &["`toolcrib tool enable get_current_time` switches it on"]);
+    check(
+        &["delete_file", "path=x", "--on-ask", "deny"],
+        &["nobody can be asked here", "rules add allow 'delete_file'"],
+    );
+    check(&["read_file", "path=3", "limit=no"], &["Nothing was done."]);
+    env.run(&["stop-tools"]).code(0);
+    check(&["read_file", "path=x"], &["Tools are disabled.", "`toolcrib start-tools`"]);
+}

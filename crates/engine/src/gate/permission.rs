@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     Context, Decider, ErrorType, Gate, GateInput, Permission, PermissionState, Permissions,
-    ReasonKind, Vote,
+    ReasonKind, ToolError, Vote,
 };
 
 /// Denies what the host denies, asks for permissions that are undecided.
@@ -58,13 +58,10 @@ impl Gate for PermissionGate {
 
 /// The text for the model: the refusal and the next step.
 fn denied(permission: &Permission, hint: &str) -> Vote {
-    Vote::Deny {
-        error_type: ErrorType::PermissionDenied,
-        reason: format!(
-            "Permission {permission} was denied by the user.{hint} Do not try again without being asked to."
-        ),
-        rule: None,
-    }
+    let reason = format!("Permission {permission} was denied by the user.{hint}");
+    let error = ToolError::new(ErrorType::PermissionDenied, reason)
+        .with_instruction("Do not try again without being asked to.");
+    Vote::Deny { error, rule: None }
 }
 
 /// Permissions that are set once: granted unless said otherwise.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, Vote};
+use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, ToolError, Vote};
 
 /// A preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -95,13 +95,10 @@ impl Preset {
 }
 
 fn locked(operation: &str) -> Vote {
-    Vote::Deny {
-        error_type: ErrorType::PolicyDenied,
-        reason: format!(
-            "{operation} is not allowed: only safe reads run while tools are locked. Do not retry it; answer with what you can read."
-        ),
-        rule: None,
-    }
+    let reason = format!("{operation} is not allowed: only safe reads run while tools are locked.");
+    let error = ToolError::new(ErrorType::PolicyDenied, reason)
+        .with_instruction("Do not retry it; answer with what you can read.");
+    Vote::Deny { error, rule: None }
 }
 
 impl fmt::Display for Preset {

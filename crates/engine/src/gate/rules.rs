@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, RuleRef, Verdict, Vote,
+    Clock, Decider, ErrorType, Gate, GateInput, ReasonKind, RuleRef, ToolError, Verdict, Vote,
     effective_channel,
 };
 
@@ -51,8 +51,8 @@ impl RulesGate {
         })
     }
 
-    /// Words for the model: what was refused, by what, and what would be allowed.
-    fn refusal(&self, asked: &RuleQuery<'_>, judgement: &Evaluation) -> String {
+    /// What was refused, by what, and for the model what would be allowed.
+    fn refusal(&self, asked: &RuleQuery<'_>, judgement: &Evaluation) -> ToolError {
         let mut text = format!("{} is not allowed: ", asked.operation);
         match &judgement.rule {
             Some(rule) => {
@@ -71,15 +71,15 @@ impl RulesGate {
         if !parts.is_empty() && judgement.segments.len() > 1 {
             let _ = write!(text, " What is denied of it: {}.", parts.join(", "));
         }
-        text.push_str(" Do not retry it.");
-        let allowed = self.rules.allowing_rules(asked, NAMED);
+        let mut advice = "Do not retry it.".to_owned();
+        let allowed = self.rules.allowing_rules(asked, &judgement.segments, NAMED);
         if !allowed.is_empty() {
             let names: Vec<&str> = allowed.iter().map(|rule| rule.rule.as_str()).collect();
-            let _ = write!(text, " Allowed would be: {}.", names.join(", "));
+            let _ = write!(advice, " Allowed would be: {}.", names.join(", "));
         } else if !parts.is_empty() && parts.len() < judgement.segments.len() {
-            text.push_str(" No rule denies the rest: you may do that without it.");
+            advice.push_str(" No rule denies the rest: you may do that without it.");
         }
-        text
+        ToolError::new(ErrorType::PolicyDenied, text).with_instruction(&advice)
     }
 }
 
@@ -108,11 +108,9 @@ impl Gate for RulesGate {
         }
         Ok(match (judgement.verdict, &judgement.rule) {
             (None, _) => Vote::Abstain,
-            (Some(Verdict::Deny), _) => Vote::Deny {
-                error_type: ErrorType::PolicyDenied,
-                reason: self.refusal(&asked, &judgement),
-                rule: judgement.rule,
-            },
+            (Some(Verdict::Deny), _) => {
+                Vote::Deny { error: self.refusal(&asked, &judgement), rule: judgement.rule }
+            }
             (Some(Verdict::Allow), Some(rule)) => Vote::Allow { rule: rule.clone() },
             (Some(Verdict::Ask | Verdict::Allow), rule) => Vote::Ask {
                 kind: if judgement.always_asks { ReasonKind::Floor } else { ReasonKind::Rule },

@@ -90,6 +90,11 @@ impl PathPattern {
         self.line.is_empty()
     }
 
+    /// Whether it is relative to the workspace of the call.
+    pub(super) fn is_of_workspace(&self) -> bool {
+        self.base == Base::Workspace
+    }
+
     /// Reads a specifier; `origin` says in which file (`PATH:LINE`).
     pub(super) fn parse(specifier: &str, origin: &str) -> Result<Self, String> {
         if let Some(rest) = specifier.strip_prefix('!') {

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use toolcrib_core::{RuleRef, ToolSpec, Verdict};
 
+use super::command_pattern::CommandPattern;
 use super::evaluate::{self, ToolContext};
-use super::evaluation::{Evaluation, RuleQuery};
+use super::evaluation::{Evaluation, RuleQuery, SegmentEvaluation};
 use super::index::Index;
 use super::lint::{self, Finding, Severity};
 use super::matches::CallerRules;
@@ -137,10 +138,17 @@ impl RuleSet {
         self.inner.rules.get(number as usize).map(|rule| &rule.named)
     }
 
-    /// Allow rules about the operation of a call that hold for its caller, at most so many: what
-    /// would be allowed instead.
+    /// Allow rules that hold for the caller of a denied call and are close to what was denied, at
+    /// most so many: what would be allowed instead. Close are other commands of the same program
+    /// and other folders of the workspace. A rule about anything else, such as one file of the home
+    /// folder, would only tell the model about things that have nothing to do with its call.
     #[must_use]
-    pub fn allowing_rules(&self, asked: &RuleQuery<'_>, most: usize) -> Vec<&RuleRef> {
+    pub fn allowing_rules(
+        &self,
+        asked: &RuleQuery<'_>,
+        denied: &[SegmentEvaluation],
+        most: usize,
+    ) -> Vec<&RuleRef> {
         let names = [asked.operation, asked.tool].map(operation_classes::canonical);
         let caller = caller(asked);
         let speaks = |rule: &&Rule| {
@@ -148,7 +156,11 @@ impl RuleSet {
                 && rule.counts()
                 && names.iter().any(|name| rule.target.covers(name))
                 && rule.scope.holds(&caller)
-                && !matches!(rule.what, RulePattern::Any)
+                && match &rule.what {
+                    RulePattern::Command(pattern) => is_of_denied_program(pattern, denied),
+                    RulePattern::Path(pattern) => pattern.is_of_workspace(),
+                    RulePattern::Any | RulePattern::Host(_) | RulePattern::Argument(_) => false,
+                }
         };
         self.inner.rules.iter().filter(speaks).take(most).map(|rule| &rule.named).collect()
     }
@@ -161,4 +173,11 @@ pub(super) fn caller<'a>(asked: &RuleQuery<'a>) -> Caller<'a> {
         workspace: asked.workspace,
         now_ms: asked.now_ms,
     }
+}
+
+/// Whether a pattern is about a program that one of the denied parts of a command line calls.
+fn is_of_denied_program(pattern: &CommandPattern, segments: &[SegmentEvaluation]) -> bool {
+    let Some(program) = pattern.words().0.first() else { return false };
+    let denied = segments.iter().filter(|segment| segment.verdict == Some(Verdict::Deny));
+    denied.filter_map(|segment| segment.text.split_whitespace().next()).any(|word| word == program)
 }

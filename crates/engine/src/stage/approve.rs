@@ -14,7 +14,7 @@ use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
     ApprovalReason, ApprovalRequest, ApproverReply, Context, Decision, DecisionRecord, ErrorType,
-    EventKind, ReasonKind, StoreError,
+    EventKind, ReasonKind, StoreError, ToolError,
 };
 
 use super::phase::{Approved, Budgeted, Plan, Ruled};
@@ -354,14 +354,14 @@ fn texts(asks: &[ApprovalReason]) -> String {
 }
 
 fn no_approver(call: &CallState, open: &[ApprovalReason]) -> StageResult<()> {
-    fail(
-        ErrorType::ApprovalDenied,
-        format!(
-            "The {} action needs approval and nobody can be asked here ({}). Do not retry it; say what you would have done.",
-            call.operation(),
-            texts(open)
-        ),
-    )
+    let text = format!(
+        "The {} action needs approval and nobody can be asked here ({}).",
+        call.operation(),
+        texts(open)
+    );
+    let error = ToolError::new(ErrorType::ApprovalDenied, text)
+        .with_instruction("Do not retry it; say what you would have done.");
+    Err(StageExit::Fail(error))
 }
 
 fn expired(call: &CallState) -> StageResult<()> {

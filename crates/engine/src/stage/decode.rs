@@ -120,7 +120,15 @@ fn accept(call: &mut CallState, decoded: args::Decoded) -> StageResult<DecodedAr
             Ok(StagePass::changed(args, note))
         }
         args::Decoded::ValidationError { message } | args::Decoded::ParseError { message } => {
-            Err(StageExit::Fail(ToolError::new(ErrorType::ValidationError, message)))
+            Err(StageExit::Fail(invalid(&message)))
         }
+    }
+}
+
+fn invalid(message: &str) -> ToolError {
+    match message.strip_suffix(args::CORRECT_AND_RETRY) {
+        Some(facts) => ToolError::new(ErrorType::ValidationError, facts.trim_end())
+            .with_instruction(args::CORRECT_AND_RETRY),
+        None => ToolError::new(ErrorType::ValidationError, message),
     }
 }

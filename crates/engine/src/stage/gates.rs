@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     ApprovalReason, Catalog as _, Decider, ErrorType, EventKind, Gate, GateInput, Labels,
-    ReasonKind, RuleRef, Ruling, Tier, Verdict, Vote,
+    ReasonKind, RuleRef, Ruling, Tier, ToolError, Verdict, Vote,
 };
 
 use super::phase::{Assessed, Plan, Ruled};
 use super::resolve::unavailable;
-use super::step::{StageExit, StagePass, StageResult, fail};
+use super::step::{StageExit, StagePass, StageResult};
 use crate::call_state::CallState;
 use crate::gate::{Preset, PresetOwner};
 use crate::policy::ActivePolicy;
@@ -23,14 +23,13 @@ pub(crate) fn run(call: &mut CallState, Assessed(plan): Assessed) -> StageResult
     let result = evaluate(call, &plan, labels.as_deref(), call.policy());
     call.facts.labels = labels.filter(|labels| !labels.is_empty());
     match result {
-        GateResult::Denied { error_type, ruling } => {
-            let reason = ruling.reason.clone().into_owned();
+        GateResult::Denied { error, ruling } => {
             call.facts.ruling = Some(ruling);
             call.emit(EventKind::PermissionDenied, |event| {
-                event.error_type = Some(error_type);
-                event.error = Some(reason.clone());
+                event.error_type = Some(error.error_type);
+                event.error = Some(error.message.clone());
             });
-            fail(error_type, reason)
+            Err(StageExit::Fail(error))
         }
         GateResult::Open { asks, ruling } => {
             let note = match (asks.as_slice(), &ruling.rule) {
@@ -61,7 +60,7 @@ pub(super) fn recheck(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     }
     let labels = call.scope.run.as_ref().map(|run| run.labels());
     match evaluate(call, plan, labels.as_deref(), &registry.policy()) {
-        GateResult::Denied { error_type, ruling } => fail(error_type, ruling.reason.into_owned()),
+        GateResult::Denied { error, .. } => Err(StageExit::Fail(error)),
         GateResult::Open { .. } => Ok(()),
     }
 }
@@ -75,12 +74,11 @@ fn check_still_visible(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let Some(barred) = view::blocked_by_owner(&state, &call.scope.view, tool) else {
         return Ok(());
     };
-    let (error_type, text) = unavailable(name.as_str(), Some(&barred));
-    fail(error_type, text)
+    Err(StageExit::Fail(unavailable(name.as_str(), Some(&barred))))
 }
 
 enum GateResult {
-    Denied { error_type: ErrorType, ruling: Ruling },
+    Denied { error: ToolError, ruling: Ruling },
     Open { asks: Vec<ApprovalReason>, ruling: Ruling },
 }
 
@@ -120,12 +118,12 @@ fn evaluate(
     let role = &call.scope.view.role;
     if let Some(flag) = role_access::call_denied(flags, role, &assessed.permissions) {
         let reason = format!(
-            "{} is not allowed: it runs programs, and the flag {flag} is false. Do without that; only the owner changes it.",
+            "{} is not allowed: it runs programs, and the flag {flag} is false.",
             call.operation()
         );
-        let by = Decider::Gate;
-        let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };
-        return GateResult::Denied { error_type: ErrorType::PermissionDenied, ruling };
+        let error = ToolError::new(ErrorType::PermissionDenied, reason)
+            .with_instruction("Do without that; only the owner changes it.");
+        return denied(error, Decider::Gate, None);
     }
     let engine = call.engine();
     let mut votes = Votes::default();
@@ -156,15 +154,20 @@ fn evaluate(
     }
     if preset == Preset::Locked && !votes.asks.is_empty() {
         let reason = format!(
-            "{} is not allowed: it would need approval ({}), and nothing asks while tools are locked. Do not retry it; answer with what you can read.",
+            "{} is not allowed: it would need approval ({}), and nothing asks while tools are locked.",
             call.operation(),
             votes.asks.iter().map(|(_, ask)| ask.text.as_str()).collect::<Vec<_>>().join("; ")
         );
-        let by = Decider::Preset;
-        let ruling = Ruling { verdict: Verdict::Deny, by, rule: None, reason: reason.into() };
-        return GateResult::Denied { error_type: ErrorType::PolicyDenied, ruling };
+        let error = ToolError::new(ErrorType::PolicyDenied, reason)
+            .with_instruction("Do not retry it; answer with what you can read.");
+        return denied(error, Decider::Preset, None);
     }
     votes.open(preset)
+}
+
+fn denied(error: ToolError, by: Decider, rule: Option<RuleRef>) -> GateResult {
+    let reason = error.message_for_people().to_owned().into();
+    GateResult::Denied { error, ruling: Ruling { verdict: Verdict::Deny, by, rule, reason } }
 }
 
 impl Votes {
@@ -172,10 +175,7 @@ impl Votes {
     fn take(&mut self, vote: Vote, by: Decider) -> Option<GateResult> {
         match vote {
             Vote::Abstain => {}
-            Vote::Deny { error_type, reason, rule } => {
-                let ruling = Ruling { verdict: Verdict::Deny, by, rule, reason: reason.into() };
-                return Some(GateResult::Denied { error_type, ruling });
-            }
+            Vote::Deny { error, rule } => return Some(denied(error, by, rule)),
             Vote::Allow { rule } => self.allowed = Some(rule),
             Vote::Ask { kind, reason, rule } => {
                 self.asks.push((by, ApprovalReason { kind, text: reason, rule }));
@@ -222,13 +222,12 @@ fn run_gate(gate: &Arc<dyn Gate>, proposal: &GateInput<'_>) -> Vote {
         Ok(Err(fault)) => fault,
         Err(_) => "it broke".to_owned(),
     };
-    Vote::Deny {
-        error_type: ErrorType::PolicyDenied,
-        reason: format!(
-            "{} is not allowed: the {} policy could not be checked ({fault}). Do not retry it.",
-            proposal.operation,
-            gate.name()
-        ),
-        rule: None,
-    }
+    let reason = format!(
+        "{} is not allowed: the {} policy could not be checked ({fault}).",
+        proposal.operation,
+        gate.name()
+    );
+    let error =
+        ToolError::new(ErrorType::PolicyDenied, reason).with_instruction("Do not retry it.");
+    Vote::Deny { error, rule: None }
 }

@@ -74,7 +74,7 @@ async fn may_start(call: &CallState) -> Result<(), StageExit> {
     if call.engine().tools_enabled() {
         return Ok(());
     }
-    fail(ErrorType::ToolsDisabled, call.engine().tools_disabled_message())
+    Err(StageExit::Fail(call.engine().tools_disabled()))
 }
 
 /// Why a call without a record was not run.

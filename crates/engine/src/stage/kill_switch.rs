@@ -1,22 +1,22 @@
 //! Stage 1: the kill switch, and the switches of sources and tiers.
 
-use toolcrib_core::{ErrorType, EventKind};
+use toolcrib_core::{ErrorType, EventKind, ToolError};
 
 use super::phase::{Enabled, Received};
-use super::step::{StagePass, StageResult, fail};
+use super::step::{StageExit, StagePass, StageResult};
 use crate::call_state::CallState;
 
 pub(crate) fn run(call: &mut CallState, Received(()): Received) -> StageResult<Enabled> {
     if !call.engine().tools_enabled() {
         call.emit(EventKind::ToolsDisabled, |_| ());
-        return fail(ErrorType::ToolsDisabled, call.engine().tools_disabled_message());
+        return Err(StageExit::Fail(call.engine().tools_disabled()));
     }
     if let Some(what) = switched_off(call) {
         call.emit(EventKind::ToolsDisabled, |_| ());
-        return fail(
-            ErrorType::ToolsDisabled,
-            format!("Tools are disabled for {what}. Do not call {} again.", call.asked),
-        );
+        let error =
+            ToolError::new(ErrorType::ToolsDisabled, format!("Tools are disabled for {what}."))
+                .with_instruction(&format!("Do not call {} again.", call.asked));
+        return Err(StageExit::Fail(error));
     }
     Ok(StagePass::plain(Enabled(())))
 }

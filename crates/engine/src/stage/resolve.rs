@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{ErrorType, Exclusion, Status, suggest};
+use toolcrib_core::{ErrorType, Exclusion, Obstacle, Status, ToolError, suggest};
 
 use super::action_alias;
 use super::phase::{Enabled, Resolved};
-use super::step::{StagePass, StageResult, fail};
+use super::step::{StageExit, StagePass, StageResult};
 use crate::call_state::CallState;
 
 /// Characters of a wrong name that are repeated to the model.
@@ -19,13 +19,11 @@ pub(crate) fn run(call: &mut CallState, Enabled(()): Enabled) -> StageResult<Res
     let Some(tool) = view.find(&call.asked) else { return not_in_view(call) };
     call.facts.tool = Some(Arc::clone(tool));
     let Some(handler) = tool.entry.handler() else {
-        return fail(
-            ErrorType::ToolNotAvailable,
-            format!(
-                "Tool {} is not available here: the provider runs it, and its result comes with the model's own answer.",
-                call.asked
-            ),
+        let text = format!(
+            "Tool {} is not available here: the provider runs it, and its result comes with the model's own answer.",
+            call.asked
         );
+        return Err(StageExit::Fail(ToolError::new(ErrorType::ToolNotAvailable, text)));
     };
     let resolved = Resolved { tool: Arc::clone(tool), handler: Arc::clone(handler) };
     if tool.spec().name.as_str() == call.asked {
@@ -41,18 +39,18 @@ fn not_in_view(call: &mut CallState) -> StageResult<Resolved> {
     let tool = state.find_any_spelling(&call.asked).map(Arc::clone);
     drop(state);
     let Some(tool) = tool else {
-        return fail(ErrorType::ToolNotFound, unknown(call, &asked));
+        return Err(StageExit::Fail(unknown(call, &asked)));
     };
     let reason = call.scope.resolved_view.exclusion(&tool.spec().name);
-    let (error_type, text) = unavailable(&asked, reason);
+    let error = unavailable(&asked, reason);
     call.facts.tool = Some(tool);
-    fail(error_type, text)
+    Err(StageExit::Fail(error))
 }
 
 /// The error for a tool that is registered but not for this caller.
-pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> (ErrorType, String) {
+pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> ToolError {
     let because = reason.map(ToString::to_string).unwrap_or_default();
-    let (error_type, advice) = match reason {
+    let (error_type, instruction) = match reason {
         Some(Exclusion::Disabled | Exclusion::FeatureOff { .. } | Exclusion::GroupOff { .. }) => (
             ErrorType::ToolDisabled,
             "It can be switched on in the settings. Do not call it again until then.",
@@ -66,15 +64,20 @@ pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> (ErrorType
             "Do not call it again; use the tools that were declared to you.",
         ),
     };
-    (error_type, format!("Tool {asked} is not available: {because}. {advice}"))
+    let error = ToolError::new(error_type, format!("Tool {asked} is not available: {because}."))
+        .with_instruction(instruction);
+    match reason {
+        Some(reason) => error.with_obstacle(Obstacle::Excluded { reason: reason.clone() }),
+        None => error,
+    }
 }
 
-fn unknown(call: &CallState, asked: &str) -> String {
+fn unknown(call: &CallState, asked: &str) -> ToolError {
     let near = suggest::similar_names(&call.asked, call.scope.resolved_view.view.names());
+    let missing = |text| ToolError::new(ErrorType::ToolNotFound, text);
     if near.is_empty() {
-        return format!(
-            "Tool {asked} is not available. Use only the tools that were declared to you."
-        );
+        return missing(format!("Tool {asked} is not available."))
+            .with_instruction("Use only the tools that were declared to you.");
     }
-    format!("Tool {asked} is not available. Did you mean {}?", near.join(", "))
+    missing(format!("Tool {asked} is not available. Did you mean {}?", near.join(", ")))
 }

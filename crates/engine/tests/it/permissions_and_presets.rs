@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use toolcrib_core::{
     Effect, ErrorType, Gate, GateInput, OutcomeKind, Permission, PermissionState, ReasonKind, Risk,
-    RuleRef, Tier, Verdict, Vote,
+    RuleRef, Tier, ToolError, Verdict, Vote,
 };
 use toolcrib_engine::{Engine, EngineSettings, GrantedPermissions, Preset};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
@@ -130,8 +130,7 @@ async fn an_ask_from_permission_or_taint_stands_whatever_a_rule_allows() {
         GrantedPermissions::default().with(Permission::Exec, PermissionState::Undecided);
     let taint =
         Vote::Ask { kind: ReasonKind::Taint, reason: "untrusted text was read".into(), rule: None };
-    let deny =
-        Vote::Deny { error_type: ErrorType::PolicyDenied, reason: "never".into(), rule: None };
+    let deny = Vote::Deny { error: ToolError::new(ErrorType::PolicyDenied, "never"), rule: None };
     let tool = || {
         Arc::new(
             ScriptedTool::new("work")

@@ -79,6 +79,28 @@ async fn a_refusal_says_which_rule_which_part_and_what_would_be_allowed() {
 }
 
 #[tokio::test]
+async fn a_refusal_names_no_rule_about_something_else() {
+    let list = [
+        (Deny, "Read(./secrets/**)"),
+        (Allow, "Read(~/.zshrc)"),
+        (Allow, "Read(./notes/**)"),
+        (Deny, "Bash(git push:*)"),
+        (Allow, "Bash(ls:*)"),
+    ];
+    let read = ScriptedTool::new("read_file");
+    let (read, shell) = (Arc::new(read), Arc::new(shell()));
+    let engine = engine(Engine::builder().rules(compiled(&list)), &[&read, &shell]).await;
+    let outcome = call(&engine, "read_file", json!({"path": "./secrets/key"})).await;
+    let (_, _, text) = failure(&outcome);
+    assert!(text.ends_with("Do not retry it. Allowed would be: Read(./notes/**)."), "{text}");
+    let outcome = call(&engine, "shell", json!({"command": "git push"})).await;
+    let error = outcome.result.as_ref().unwrap_err();
+    assert!(error.message.ends_with("denies it. Do not retry it."), "{}", error.message);
+    assert!(error.message_for_people().ends_with("denies it."), "{error:?}");
+    assert_eq!(outcome.report.ruling.as_ref().unwrap().reason, error.message_for_people());
+}
+
+#[tokio::test]
 async fn a_question_says_which_rule_asks() {
     let approver = Arc::new(ScriptedApprover::approving(1));
     let builder = Engine::builder()

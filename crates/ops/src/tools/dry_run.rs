@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::core::{
-    ApprovalReason, Batch, Effect, ErrorType, Labels, OutcomeKind, Reach, Risk, Ruling,
+    ApprovalReason, Batch, Effect, ErrorType, Labels, Obstacle, OutcomeKind, Reach, Risk, Ruling,
     StageRecord, ToolName,
 };
 use toolcrib_app::{ApprovalRoute, DryRunReport};
@@ -102,6 +102,12 @@ pub struct Refusal {
     pub error_type: ErrorType,
     /// The text for the model.
     pub message: String,
+    /// The text without its instructions to the model; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_people: Option<String>,
+    /// What the owner can change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub obstacle: Option<Box<Obstacle>>,
 }
 
 /// Predicts the end of a call. Nothing runs, no person is asked, and nothing is recorded.
@@ -133,9 +139,12 @@ impl From<DryRunReport> for DryRunReply {
             labels: report.labels,
             reasons: dry_run.asks,
             asking: dry_run.asking.map(|route| route.as_str().to_owned()),
-            refused: dry_run
-                .refused
-                .map(|error| Refusal { error_type: error.error_type, message: error.message }),
+            refused: dry_run.refused.map(|error| Refusal {
+                error_type: error.error_type,
+                message: error.message,
+                for_people: error.for_people,
+                obstacle: error.obstacle,
+            }),
             stages: report.stages,
         }
     }

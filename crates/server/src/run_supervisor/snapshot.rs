@@ -336,8 +336,8 @@ impl RunSnapshot {
                 call.outcome = Some(serialized_name(&OutcomeKind::Succeeded));
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }
-            ToolState::OutputError { outcome, error_type, output, elapsed_ms }
-            | ToolState::OutputDenied { outcome, error_type, output, elapsed_ms } => {
+            ToolState::OutputError { outcome, error_type, output, elapsed_ms, .. }
+            | ToolState::OutputDenied { outcome, error_type, output, elapsed_ms, .. } => {
                 call.progress = None;
                 call.outcome = Some(serialized_name(outcome));
                 call.error_type = error_type.as_ref().map(serialized_name);

@@ -51,6 +51,7 @@ fn state() -> impl Strategy<Value = ToolState> {
             error_type: Some(ErrorType::PolicyDenied),
             output,
             elapsed_ms: 1,
+            reason: None,
         }),
     ]
 }

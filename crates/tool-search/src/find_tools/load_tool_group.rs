@@ -45,6 +45,7 @@ impl Tool for LoadToolGroup {
             schema::for_type::<Args>(),
         );
         spec.parameter_aliases = vec![("group".to_owned(), "group_name".to_owned())];
+        spec.title = "Load a group of tools".to_owned();
         spec.tier = Tier::Innate;
         spec.risk = Risk::Safe;
         spec.effect = Effect::Read;

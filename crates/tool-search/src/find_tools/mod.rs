@@ -75,6 +75,7 @@ fn spec() -> ToolSpec {
         "Find tools that are not in your list. Say what you need; the best tools are added and you can call them in this same turn. Try this before you say that something cannot be done.",
         schema::for_type::<Args>(),
     );
+    spec.title = "Find tools".to_owned();
     spec.tier = Tier::Innate;
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;

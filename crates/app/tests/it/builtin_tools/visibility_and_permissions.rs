@@ -280,7 +280,7 @@ fn agents() -> Vec<TestCase> {
             json!({
                 "info": {
                     "id": "http_request",
-                    "title": "HTTP request",
+                    "title": "Send HTTP request",
                     "description": "Make an HTTP request…",
                     "enabled": true,
                 },

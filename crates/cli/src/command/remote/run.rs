@@ -182,7 +182,7 @@ impl RunProgress {
     fn print_call(&mut self, call: &Value) {
         let word = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
         let ms = call.get("elapsed_ms").and_then(Value::as_u64).unwrap_or_default();
-        let why = call.get("output").map(failure_text).unwrap_or_default();
+        let why = call.get("output").map(|output| failure_text(None, output)).unwrap_or_default();
         let line = match word("state") {
             "output-available" => format!("done, {ms} ms"),
             "output-error" => format!("{}, {ms} ms: {why}", word("outcome")),
