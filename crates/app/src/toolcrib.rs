@@ -355,17 +355,32 @@ impl Toolcrib {
         self.workspace.as_ref().and_then(|w| w.journal()).map_or(Ok(Vec::new()), Journal::list)
     }
 
-    /// Undoes the last `n` changes that tools made in the workspace, newest first. `force`
-    /// overwrites later changes.
+    /// The roots and the undo journal of the workspace; `None` without a workspace.
+    #[must_use]
+    pub fn journal(&self) -> Option<(&Roots, &Journal)> {
+        let workspace = self.workspace.as_ref()?;
+        Some((workspace.roots(), workspace.journal()?))
+    }
+
+    /// Undoes the changes of the undo journal with these numbers, newest first. `force` overwrites
+    /// later changes.
     ///
     /// # Errors
-    /// [`JournalError`] when the journal cannot be read or written. A refusal is part of the
-    /// report.
-    pub fn undo(&self, n: usize, force: bool) -> Result<UndoReport, JournalError> {
-        let Some(workspace) = &self.workspace else { return Ok(UndoReport::default()) };
-        workspace
-            .journal()
-            .map_or(Ok(UndoReport::default()), |journal| journal.undo(workspace.roots(), n, force))
+    /// [`JournalError`] when one of them is not in the journal, or it cannot be read or written. A
+    /// refusal is part of the report.
+    pub fn undo(&self, ids: &[u64], force: bool) -> Result<UndoReport, JournalError> {
+        let Some((roots, journal)) = self.journal() else { return Ok(UndoReport::default()) };
+        journal.undo(roots, ids, force)
+    }
+
+    /// Redoes the undone changes with these numbers, the last undone first. `force` overwrites later
+    /// changes.
+    ///
+    /// # Errors
+    /// As for [`Toolcrib::undo`].
+    pub fn redo(&self, ids: &[u64], force: bool) -> Result<UndoReport, JournalError> {
+        let Some((roots, journal)) = self.journal() else { return Ok(UndoReport::default()) };
+        journal.redo(roots, ids, force)
     }
 
     /// Runs the calls of one response of a model; the reply has the messages to append to its

@@ -37,6 +37,9 @@ pub(crate) struct WorkerEnd {
     pub(crate) orphan: bool,
 }
 
+/// How long the system may take to reap a killed process.
+const REAP_TIME: Duration = Duration::from_secs(5);
+
 impl WorkerEnd {
     pub(crate) fn has_message(&self, what: fn(&WorkerMessage) -> bool) -> bool {
         self.said.iter().any(what)
@@ -79,12 +82,25 @@ impl WorkerProgram {
         let stuck = wait(&heard, kill, start, group);
         let well = end(&mut child, stuck)?;
         let said = reader.join().map_err(|_| "the reader broke")??;
-        let orphan = test_kill_process_group(group).is_ok();
+        let orphan = has_orphan(group);
         if orphan {
             let _ = kill_process_group(group, Signal::KILL);
         }
         Ok(WorkerEnd { said, well, stuck, orphan })
     }
+}
+
+/// Whether a process of the group outlives its worker. A killed child counts until its new parent
+/// has reaped it, which takes a moment on a busy machine.
+fn has_orphan(group: Pid) -> bool {
+    let until = Instant::now() + REAP_TIME;
+    while test_kill_process_group(group).is_ok() {
+        if Instant::now() >= until {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    false
 }
 
 /// Waits for the end of what is said, and kills in between; `true` = in vain.

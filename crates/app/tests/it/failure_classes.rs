@@ -600,7 +600,9 @@ fn files_and_patterns() -> Vec<TestCase> {
                 w.call("write_file", json!({"path": "a.txt", "content": "after"})).await;
                 w.call("delete_file", json!({"path": "a.txt"})).await;
                 let gone = w.text("a.txt");
-                w.toolcrib.undo(2, false).unwrap();
+                let made: Vec<u64> =
+                    w.toolcrib.changes().unwrap().iter().map(|change| change.id).collect();
+                w.toolcrib.undo(&made, false).unwrap();
                 json!([gone, w.text("a.txt"), w.toolcrib.changes().unwrap().len()])
             },
             json!([null, "before", 0]),

@@ -17,7 +17,7 @@ use super::error::FsErrorKind;
 use super::resolve::{NodeKind, ResolvedPath};
 
 /// A path inside a root: the root's real path, and the real path below it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct RootedPath {
     #[serde(with = "path_text")]
     pub(super) root: PathBuf,

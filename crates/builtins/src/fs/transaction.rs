@@ -11,10 +11,11 @@ use super::atomic_write::{self, TempFile, check_writable};
 use super::bounded_read;
 use super::dir_tree;
 use super::error::FsErrorKind;
+use super::former_content::FormerContent;
 use super::resolve::{LinkPolicy, NodeKind, ResolvedPath};
 use super::roots::Roots;
-use super::snapshot::{RootedPath, Snapshot, link_text, mode_of};
-use super::undo_journal::{ENTRY_BYTES, JournalLock, Step};
+use super::snapshot::{RootedPath, Snapshot, mode_of};
+use super::undo_journal::{ChangeOrigin, ENTRY_BYTES, JournalLock, Step};
 use super::workspace::ChangeReport;
 use crate::executed_files;
 
@@ -24,9 +25,8 @@ pub(super) struct Transaction<'a> {
     ledger: Option<JournalLock<'a>>,
     cancel: &'a CancellationToken,
     steps: Vec<Step>,
-    /// Bytes of former content stored so far.
-    kept: u64,
-    lost: Option<String>,
+    former: FormerContent,
+    made_by: Option<ChangeOrigin>,
     _gate: MutexGuard<'a, ()>,
 }
 
@@ -35,9 +35,11 @@ impl<'a> Transaction<'a> {
         roots: &'a Roots,
         ledger: Option<JournalLock<'a>>,
         cancel: &'a CancellationToken,
+        made_by: Option<ChangeOrigin>,
         gate: MutexGuard<'a, ()>,
     ) -> Self {
-        Self { roots, ledger, cancel, steps: Vec::new(), kept: 0, lost: None, _gate: gate }
+        let former = FormerContent::default();
+        Self { roots, ledger, cancel, steps: Vec::new(), former, made_by, _gate: gate }
     }
 
     /// Resolves the target of a write: an existing, writable regular file, or a missing one.
@@ -71,33 +73,7 @@ impl<'a> Transaction<'a> {
         &mut self,
         spot: &ResolvedPath,
     ) -> Result<(Option<Snapshot>, Stat), FsErrorKind> {
-        match spot.node {
-            Some(NodeKind::File) => {}
-            Some(NodeKind::Link) => {
-                return Ok((Some(Snapshot::Link { target: link_text(spot)? }), spot.stat()?));
-            }
-            Some(NodeKind::Dir) => {
-                let stat = spot.stat()?;
-                return Ok((Some(Snapshot::Dir { mode: mode_of(&stat) }), stat));
-            }
-            Some(NodeKind::Special(what)) => return Err(FsErrorKind::Special(what)),
-            None => return Err(FsErrorKind::Changed),
-        }
-        match bounded_read::read_bounded(spot, ENTRY_BYTES.saturating_sub(self.kept)) {
-            Ok((content, stat)) => Ok((self.store_content(&content, &stat)?, stat)),
-            Err(FsErrorKind::TooLarge(_)) => {
-                self.mark_not_undoable();
-                Ok((None, spot.stat()?))
-            }
-            Err(fault) => Err(fault),
-        }
-    }
-
-    fn mark_not_undoable(&mut self) {
-        self.lost = Some(format!(
-            "the former content is larger than {} MB, which is not kept",
-            ENTRY_BYTES / (1024 * 1024)
-        ));
+        self.former.keep_state(self.ledger.as_ref(), spot)
     }
 
     /// Stores content that is in memory already.
@@ -106,16 +82,7 @@ impl<'a> Transaction<'a> {
         content: &[u8],
         stat: &Stat,
     ) -> Result<Option<Snapshot>, FsErrorKind> {
-        let snapshot = Snapshot::file(content, mode_of(stat));
-        self.kept += content.len() as u64;
-        if self.kept > ENTRY_BYTES {
-            self.mark_not_undoable();
-            return Ok(None);
-        }
-        if let (Some(ledger), Snapshot::File { sha256, .. }) = (&self.ledger, &snapshot) {
-            ledger.store_blob(sha256, content)?;
-        }
-        Ok(Some(snapshot))
+        Ok(self.former.keep(self.ledger.as_ref(), content, stat)?)
     }
 
     /// Plans the replacement of a file; records no step if its former content was not stored.
@@ -169,9 +136,12 @@ impl<'a> Transaction<'a> {
         apply: impl FnOnce() -> Result<(), FsErrorKind>,
     ) -> Result<ChangeReport, FsErrorKind> {
         let entries = self.steps.len();
-        let steps = if self.lost.is_some() { Vec::new() } else { self.steps };
+        let lost = self.former.lost().cloned();
+        let steps = if lost.is_some() { Vec::new() } else { self.steps };
         let id = match &self.ledger {
-            Some(ledger) => Some((ledger, ledger.record(summary, steps, self.lost.clone())?)),
+            Some(ledger) => {
+                Some((ledger, ledger.record(summary, self.made_by, steps, lost.clone())?))
+            }
             None => None,
         };
         if let Err(fault) = apply() {
@@ -185,7 +155,7 @@ impl<'a> Transaction<'a> {
             }
             return Err(fault);
         }
-        let not_undoable = self.lost.filter(|_| id.is_some());
+        let not_undoable = lost.filter(|_| id.is_some());
         Ok(ChangeReport { path, not_undoable, entries })
     }
 
@@ -238,7 +208,7 @@ impl<'a> Transaction<'a> {
                 let place = RootedPath::from_resolved(spot);
                 self.steps.extend(former.map(|before| Step::Replaced { place, before, after }));
             }
-            Err(FsErrorKind::TooLarge(_)) => self.mark_not_undoable(),
+            Err(FsErrorKind::TooLarge(_)) => self.former.mark_lost(),
             Err(fault) => return Err(fault),
         }
         self.commit(summary, spot.display(), Vec::new(), || {
@@ -372,7 +342,8 @@ impl<'a> Transaction<'a> {
             return Err(FsErrorKind::Overlap);
         }
         let replaced = former.as_ref().and_then(|(before, _)| before.clone());
-        self.steps.push(Step::Moved { from, to, ino, replaced });
+        let moved = moved_content(source, self.cancel)?;
+        self.steps.push(Step::Moved { from, to, ino, moved, replaced });
         let shown = target.display();
         let stat = former.map(|(_, stat)| stat);
         self.commit(summary, shown, parents, || {
@@ -406,7 +377,7 @@ impl<'a> Transaction<'a> {
             let place = place.clone();
             self.steps.extend(before.map(|before| Step::Removed { place, before }));
         }
-        if many && self.lost.is_some() {
+        if many && self.former.lost().is_some() {
             return Err(FsErrorKind::TooLarge(format!(
                 "the folder holds more than {} MB, so deleting it could not be undone. Delete its parts one by one.",
                 ENTRY_BYTES / (1024 * 1024)
@@ -445,6 +416,20 @@ impl<'a> Transaction<'a> {
         };
         let changed = self.commit(summary, path, Vec::new(), keep_entry)?;
         failed.map_or(Ok(changed), Err)
+    }
+}
+
+/// Content or target by which a moved file or link is recognized when its inode has changed: an edit
+/// replaces a file by a new one. `None` = a folder, or a file too large to be read for this.
+fn moved_content(
+    source: &ResolvedPath,
+    cancel: &CancellationToken,
+) -> Result<Option<Snapshot>, FsErrorKind> {
+    let is_small = bounded_read::size(&source.stat()?) <= ENTRY_BYTES;
+    match source.node {
+        Some(NodeKind::File) if is_small => Snapshot::capture(source, cancel),
+        Some(NodeKind::Link) => Snapshot::capture(source, cancel),
+        _ => Ok(None),
     }
 }
 

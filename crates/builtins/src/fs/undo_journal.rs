@@ -3,9 +3,10 @@
 //! It lives in a state folder outside the workspace: one file per entry, and former contents as
 //! blobs named by their SHA-256. An entry is durable before its change is made, so a crash in
 //! between leaves an entry whose undo has nothing to do. Entries and blobs are renamed into place,
-//! so they exist completely or not at all. Every change and every undo holds the journal's lock
+//! so they exist completely or not at all. Every change, undo and redo holds the journal's lock
 //! (`flock`), which also excludes other processes.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -14,15 +15,19 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{CancellationToken, Clock as _, SystemClock, defaults};
+use toolcrib_core::{
+    CallId, CancellationToken, Clock as _, RunId, SystemClock, defaults,
+};
 
 use super::atomic_write::temp_name;
 use super::error::FsErrorKind;
 use super::snapshot::{RootedPath, Snapshot};
 
 /// Most bytes of former content per entry. A larger file can still be changed; the result then says
-/// that the change cannot be undone. 50 entries hold at most 3.2 GB.
+/// that the change cannot be undone. 50 entries hold at most 3.2 GB, and so do 50 undone
+/// ones.
 pub const ENTRY_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a change waits for another process that holds the lock.
 const LOCK_TIME: Duration = Duration::from_secs(8);
@@ -51,6 +56,9 @@ pub enum JournalError {
     /// Another process holds the workspace lock.
     #[error("another change holds the workspace")]
     Busy,
+    /// A change was undone or dropped since it was listed.
+    #[error("change {0} is not in the journal any more; list the changes again")]
+    Gone(u64),
     /// The call was cancelled while it waited for the lock.
     #[error("cancelled")]
     Cancelled,
@@ -77,7 +85,24 @@ pub struct Entry {
     pub summary: String,
     /// Why it cannot be undone; `None` if it can.
     pub not_undoable: Option<String>,
+    /// The call that made it; absent in entries of versions before 0.2 and for changes that no
+    /// call made.
+    #[serde(default)]
+    pub made_by: Option<ChangeOrigin>,
     pub(super) steps: Vec<Step>,
+}
+
+/// The call that made a change, and what the call was a part of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeOrigin {
+    /// The call.
+    pub call: CallId,
+    /// Its run.
+    pub run: Option<RunId>,
+    /// Its owner: other owners see the change without this.
+    pub owner: String,
+    /// Its conversation; empty = none.
+    pub conversation: String,
 }
 
 /// One step of a change, with the data that undo needs.
@@ -91,8 +116,16 @@ pub(super) enum Step {
     Replaced { place: RootedPath, before: Snapshot, after: Snapshot },
     /// The path was removed.
     Removed { place: RootedPath, before: Snapshot },
-    /// The file was moved, identified by its inode; `replaced` is the overwritten target.
-    Moved { from: RootedPath, to: RootedPath, ino: u64, replaced: Option<Snapshot> },
+    /// The path was moved, identified by its inode; `replaced` is the overwritten target.
+    Moved {
+        from: RootedPath,
+        to: RootedPath,
+        ino: u64,
+        /// By which the file is recognized when an edit has given it another inode.
+        #[serde(default)]
+        moved: Option<Snapshot>,
+        replaced: Option<Snapshot>,
+    },
 }
 
 impl Step {
@@ -106,7 +139,8 @@ impl Step {
     }
 }
 
-/// The undo journal in one folder; [`Journal::undo`] is in the module `undo`.
+/// The undo journal in one folder; [`Journal::undo`] is in the module `undo`, [`Journal::redo`] in
+/// the module `redo`.
 #[derive(Debug, Clone)]
 pub struct Journal {
     dir: PathBuf,
@@ -121,7 +155,7 @@ impl Journal {
         let dir = dir.into();
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true).mode(0o700);
-        for part in [dir.clone(), dir.join("entries"), dir.join("blobs")] {
+        for part in [dir.clone(), dir.join("entries"), dir.join("undone"), dir.join("blobs")] {
             builder.create(&part).map_err(io_at(&part))?;
         }
         Ok(Self { dir })
@@ -146,7 +180,12 @@ impl Journal {
 
     /// Sequence numbers of the entries, oldest first.
     fn ids(&self) -> Result<Vec<u64>, JournalError> {
-        let dir = self.dir.join("entries");
+        self.numbers("entries")
+    }
+
+    /// Numbers of the records in a part of the journal, the lowest first.
+    pub(super) fn numbers(&self, part: &str) -> Result<Vec<u64>, JournalError> {
+        let dir = self.dir.join(part);
         let mut ids = Vec::new();
         for entry in fs::read_dir(&dir).map_err(io_at(&dir))? {
             let name = entry.map_err(io_at(&dir))?.file_name();
@@ -156,15 +195,16 @@ impl Journal {
         Ok(ids)
     }
 
+    pub(super) fn record_path(&self, part: &str, number: u64) -> PathBuf {
+        self.dir.join(part).join(format!("{number:016}.json"))
+    }
+
     fn entry_path(&self, id: u64) -> PathBuf {
-        self.dir.join("entries").join(format!("{id:016}.json"))
+        self.record_path("entries", id)
     }
 
     fn read(&self, id: u64) -> Result<Entry, JournalError> {
-        let path = self.entry_path(id);
-        let text = fs::read(&path).map_err(io_at(&path))?;
-        serde_json::from_slice(&text)
-            .map_err(|error| JournalError::Damaged { path, reason: error.to_string() })
+        read_record(&self.entry_path(id))
     }
 
     /// Takes the lock, waiting up to 8 s for another process.
@@ -194,7 +234,7 @@ impl Journal {
 /// The journal with its lock held.
 #[derive(Debug)]
 pub(super) struct JournalLock<'a> {
-    journal: &'a Journal,
+    pub(super) journal: &'a Journal,
     /// Closing the file releases the lock.
     _file: File,
 }
@@ -221,22 +261,31 @@ impl JournalLock<'_> {
         }
     }
 
+    /// The highest number that an undone entry had. Its number is not given to another change: a
+    /// person would undo a change that was not listed.
+    fn last_undone(&self) -> u64 {
+        let text = fs::read_to_string(self.journal.dir.join("last-undone")).unwrap_or_default();
+        text.trim().parse().unwrap_or(0)
+    }
+
+    /// Keeps the number of an entry that is undone from being given to another change.
+    pub(super) fn reserve_number(&self, id: u64) -> Result<(), JournalError> {
+        let last = self.last_undone().max(id);
+        self.put(&self.journal.dir.join("last-undone"), last.to_string().as_bytes())
+    }
+
     /// Records a change before it is made; drops the oldest entries beyond 50.
     pub(super) fn record(
         &self,
         summary: String,
+        made_by: Option<ChangeOrigin>,
         steps: Vec<Step>,
         not_undoable: Option<String>,
     ) -> Result<u64, JournalError> {
         let ids = self.journal.ids()?;
-        let id = ids.last().map_or(1, |last| last + 1);
-        let entry = Entry { id, at_ms: SystemClock.now_ms(), summary, not_undoable, steps };
-        let path = self.journal.entry_path(id);
-        let text = serde_json::to_vec(&entry).map_err(|error| JournalError::Damaged {
-            path: path.clone(),
-            reason: error.to_string(),
-        })?;
-        self.put(&path, &text)?;
+        let id = ids.last().copied().unwrap_or(0).max(self.last_undone()) + 1;
+        let entry = Entry { id, at_ms: SystemClock.now_ms(), summary, not_undoable, made_by, steps };
+        self.put_record(&self.journal.entry_path(id), &entry)?;
         let surplus = (ids.len() + 1).saturating_sub(defaults::UNDO_ENTRIES);
         for &old in ids.iter().take(surplus) {
             self.forget(old)?;
@@ -244,24 +293,25 @@ impl JournalLock<'_> {
         Ok(id)
     }
 
-    /// Removes an entry, and the blobs that no other entry needs.
+    /// Removes an entry, and the blobs that are no longer needed.
     pub(super) fn forget(&self, id: u64) -> Result<(), JournalError> {
         // The blobs of a damaged entry are unknown; they stay until an entry with the same content
         // is removed.
-        let gone = self.journal.read(id).map(|entry| blobs_of(&entry)).unwrap_or_default();
-        let path = self.journal.entry_path(id);
-        fs::remove_file(&path).map_err(io_at(&path))?;
-        if gone.is_empty() {
+        let gone = self.journal.read(id).map(|entry| blobs_of(&entry.steps)).unwrap_or_default();
+        self.remove_record(&self.journal.entry_path(id), &gone)
+    }
+
+    /// Removes a record, and those of its blobs that no other record needs.
+    pub(super) fn remove_record(&self, path: &Path, blobs: &[String]) -> Result<(), JournalError> {
+        fs::remove_file(path).map_err(io_at(path))?;
+        if blobs.is_empty() {
             return Ok(());
         }
-        let needed: std::collections::HashSet<String> = self
-            .journal
-            .ids()?
-            .into_iter()
-            .filter_map(|id| self.journal.read(id).ok())
-            .flat_map(|entry| blobs_of(&entry))
-            .collect();
-        for sha256 in gone.iter().filter(|sha256| !needed.contains(*sha256)) {
+        let entries = self.journal.ids()?.into_iter().filter_map(|id| self.journal.read(id).ok());
+        let mut needed: HashSet<String> =
+            entries.flat_map(|entry| blobs_of(&entry.steps)).collect();
+        needed.extend(self.blobs_of_undone()?);
+        for sha256 in blobs.iter().filter(|sha256| !needed.contains(*sha256)) {
             let _ = fs::remove_file(self.blob_path(sha256));
         }
         Ok(())
@@ -269,6 +319,19 @@ impl JournalLock<'_> {
 
     fn blob_path(&self, sha256: &str) -> PathBuf {
         self.journal.dir.join("blobs").join(sha256)
+    }
+
+    /// Writes a record atomically, as JSON.
+    pub(super) fn put_record(
+        &self,
+        path: &Path,
+        record: &impl Serialize,
+    ) -> Result<(), JournalError> {
+        let text = serde_json::to_vec(record).map_err(|error| JournalError::Damaged {
+            path: path.to_owned(),
+            reason: error.to_string(),
+        })?;
+        self.put(path, &text)
     }
 
     /// Writes a file atomically.
@@ -287,12 +350,20 @@ impl JournalLock<'_> {
     }
 }
 
-fn blobs_of(entry: &Entry) -> Vec<String> {
+/// Reads an entry, or the record of an undone one.
+pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, JournalError> {
+    let text = fs::read(path).map_err(io_at(path))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| JournalError::Damaged { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// Names of the blobs that hold the former contents of these steps.
+pub(super) fn blobs_of(steps: &[Step]) -> Vec<String> {
     let sha = |step: &Step| match step.before() {
         Some(Snapshot::File { sha256, .. }) => Some(sha256.clone()),
         _ => None,
     };
-    entry.steps.iter().filter_map(sha).collect()
+    steps.iter().filter_map(sha).collect()
 }
 
 fn io_at(path: &Path) -> impl Fn(std::io::Error) -> JournalError + use<> {

@@ -13,13 +13,15 @@ use super::resolve::{LinkPolicy, NodeKind};
 use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot};
 use super::transaction::Transaction;
-use super::undo_journal::Journal;
+use super::undo_journal::{ChangeOrigin, Journal};
 
 /// The folders that tools work in, and the journal that undoes their changes.
 #[derive(Debug, Clone)]
 pub struct Workspace {
     roots: Roots,
     shared: Arc<Shared>,
+    /// The call that this is for.
+    made_by: Option<ChangeOrigin>,
 }
 
 /// What all calls of a workspace share.
@@ -54,13 +56,25 @@ impl Workspace {
     }
 
     fn with(roots: Roots, journal: Option<Journal>) -> Self {
-        Self { roots, shared: Arc::new(Shared { journal, gate: Mutex::new(()) }) }
+        let shared = Arc::new(Shared { journal, gate: Mutex::new(()) });
+        Self { roots, shared, made_by: None }
     }
 
-    /// The same workspace for a call: without what rules keep from it.
+    /// The same workspace for a call: without what rules keep from it, and with the call named in
+    /// the journal.
     #[must_use]
     pub fn for_call(&self, ctx: &CallCtx) -> Self {
-        Self { roots: self.roots.for_call(&ctx.path_denials), shared: Arc::clone(&self.shared) }
+        let made_by = ChangeOrigin {
+            call: ctx.call,
+            run: ctx.run,
+            owner: ctx.context.owner.clone(),
+            conversation: ctx.context.conversation.clone(),
+        };
+        Self {
+            roots: self.roots.for_call(&ctx.path_denials),
+            shared: Arc::clone(&self.shared),
+            made_by: Some(made_by),
+        }
     }
 
     /// Its roots.
@@ -86,7 +100,7 @@ impl Workspace {
         if cancel.is_cancelled() {
             return Err(FsErrorKind::Cancelled);
         }
-        Ok(Transaction::new(&self.roots, ledger, cancel, gate))
+        Ok(Transaction::new(&self.roots, ledger, cancel, self.made_by.clone(), gate))
     }
 
     /// Writes the whole content of a file and creates missing parent folders. A link is followed to

@@ -23,7 +23,7 @@ async fn several_files_are_changed_as_one_and_undone_as_one() {
     assert_eq!(shop.read_file("new/b.py").as_deref(), Some("z = 1\n"));
     let journal = shop.workspace.journal().expect("journal");
     assert_eq!(journal.list().expect("list").len(), 1);
-    let report = journal.undo(shop.workspace.roots(), 1, false).expect("undo");
+    let report = journal.undo(shop.workspace.roots(), &[1], false).expect("undo");
     assert!(report.refused.is_none(), "{report:?}");
     assert_eq!(shop.read_file("src/a.py").as_deref(), Some("x = 1\ny = 1\n"));
     assert!(!shop.path("new").exists());
