@@ -213,6 +213,7 @@ class CallSummary(TypedDict):
     policy: NotRequired[str | None]
     approval: NotRequired[str | None]
     approved_by: NotRequired[str | None]
+    undone_at: NotRequired[int | None]
 
 
 class ChainRow(TypedDict):
@@ -236,26 +237,49 @@ class ChainText(TypedDict, closed=True):
     code: str
 
 
-class ChangeDocument(TypedDict):
+class Change(TypedDict):
     id: int
     at: int
     summary: str
     not_undoable: NotRequired[str | None]
+    call: NotRequired[str | None]
+    run: NotRequired[str | None]
+    conversation: NotRequired[str | None]
 
 
-class UndoneChange(TypedDict):
-    change: ChangeDocument
+FileAct: TypeAlias = Literal['remove', 'restore', 'change', 'move']
+
+
+Change1: TypeAlias = int
+
+
+Direction: TypeAlias = Literal['undo', 'redo']
+
+
+class ChangeDone(TypedDict):
+    change: Change
     did: list[str]
 
 
-class RefusedChange(TypedDict):
-    change: ChangeDocument
+class ChangeRefused(TypedDict):
+    change: Change
     why: str
 
 
 class UndoBody(TypedDict, closed=True):
-    newest: int
+    newest: NotRequired[int | None]
     count: NotRequired[int | None]
+    changes: NotRequired[list[Change1] | None]
+    force: NotRequired[bool]
+
+
+class RedoneDocument(TypedDict):
+    redone: list[ChangeDone]
+    refused: NotRequired[ChangeRefused | None]
+
+
+class RedoBody(TypedDict, closed=True):
+    changes: list[Change1]
     force: NotRequired[bool]
 
 
@@ -874,14 +898,30 @@ class ChainRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class ChangeDocumentPage(TypedDict):
-    items: list[ChangeDocument]
+class ChangePage(TypedDict):
+    items: list[Change]
     next: NotRequired[str | None]
 
 
+FilePreview = TypedDict(
+    'FilePreview',
+    {
+        'path': str,
+        'act': FileAct,
+        'from': NotRequired[str | None],
+        'diff': NotRequired[str | None],
+    },
+)
+
+
+class PreviewBody(TypedDict, closed=True):
+    direction: Direction
+    changes: list[Change1]
+
+
 class UndoneDocument(TypedDict):
-    undone: list[UndoneChange]
-    refused: NotRequired[RefusedChange | None]
+    undone: list[ChangeDone]
+    refused: NotRequired[ChangeRefused | None]
 
 
 class ConversationRowPage(TypedDict):
@@ -1127,6 +1167,10 @@ class Tested(TypedDict):
 class UsageDocumentPage(TypedDict):
     items: list[UsageDocument]
     next: NotRequired[str | None]
+
+
+class PreviewDocument(TypedDict):
+    files: list[FilePreview]
 
 
 class McpServerRow(TypedDict):

@@ -405,6 +405,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/changes/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Shows what an undo or a redo would do to each file, with a diff. */
+        post: operations["post_changes_preview"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/changes/undo": {
         parameters: {
             query?: never;
@@ -415,10 +432,30 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Takes changes of tools back, the newest first.
-         * @description It stops at a change that something was done to since; `conflict` says which, and `about` has what was taken back before it.
+         * Undoes changes of tools, newest first.
+         * @description It stops at a change whose files were changed since; `conflict` names it, and `about` has what was undone before it.
          */
         post: operations["post_changes_undo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/changes/redo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Redoes undone changes, the last undone first.
+         * @description It stops at a change whose files were changed since; `conflict` names it, and `about` has what was redone before it.
+         */
+        post: operations["post_changes_redo"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2117,6 +2154,11 @@ export interface components {
             approval?: string | null;
             /** @description Who approved. */
             approved_by?: string | null;
+            /**
+             * Format: int64
+             * @description When its changes were undone, milliseconds since 1970; absent = they were not.
+             */
+            undone_at?: number | null;
         };
         /**
          * @description Everything that is known of a call. A token that only looks is not shown arguments, results and
@@ -2189,14 +2231,14 @@ export interface components {
             code: string;
         };
         /** @description A part of a list. */
-        ChangeDocumentPage: {
+        ChangePage: {
             /** @description The rows. */
-            items: components["schemas"]["ChangeDocument"][];
+            items: components["schemas"]["Change"][];
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A change that a tool made. */
-        ChangeDocument: {
+        Change: {
             /**
              * Format: uint64
              * @description Its number; a later change has a larger one.
@@ -2207,45 +2249,99 @@ export interface components {
              * @description Milliseconds since 1970.
              */
             at: number;
-            /** @description What was done, in one line, such as `edit notes.md`. */
+            /** @description The change in one line, such as `edit notes.md`. */
             summary: string;
-            /** @description Why it cannot be taken back; absent = it can. */
+            /** @description Why it cannot be undone, or redone if it is undone; absent = it can. */
             not_undoable?: string | null;
+            /** @description The call that made it; absent = unknown, or a call of another owner. */
+            call?: string | null;
+            /** @description The call's run. */
+            run?: string | null;
+            /** @description The call's conversation. */
+            conversation?: string | null;
         };
-        /** @description What was taken back. */
+        /** @description The files that an undo or a redo would change. */
+        PreviewDocument: {
+            /** @description One for each path. */
+            files: components["schemas"]["FilePreview"][];
+        };
+        /** @description What would happen to one path. */
+        FilePreview: {
+            /** @description The path below its root. */
+            path: string;
+            /** @description What would happen to it. */
+            act: components["schemas"]["FileAct"];
+            /** @description Where it would be moved from. */
+            from?: string | null;
+            /**
+             * @description Unified diff, at most 200 lines; absent for folders, links and moves, for what is no text or
+             *     larger than 10 MB, after 20 files, and for callers that see no contents.
+             */
+            diff?: string | null;
+        };
+        /** @description What happens to a file. */
+        FileAct: "remove" | "restore" | "change" | "move";
+        /** @description What is previewed. */
+        PreviewBody: {
+            /** @description `undo` or `redo`. */
+            direction: components["schemas"]["Direction"];
+            /** @description Numbers of the changes, as they were listed, at most 50. */
+            changes: number[];
+        };
+        /** @description Which way changes are taken. */
+        Direction: "undo" | "redo";
+        /** @description What was undone. */
         UndoneDocument: {
             /** @description The changes, the newest first. */
-            undone: components["schemas"]["UndoneChange"][];
+            undone: components["schemas"]["ChangeDone"][];
             /** @description The change that stands in the way of the others, and why. */
-            refused?: components["schemas"]["RefusedChange"] | null;
+            refused?: components["schemas"]["ChangeRefused"] | null;
         };
-        /** @description A change that was taken back. */
-        UndoneChange: {
+        /** @description A change that was undone or redone. */
+        ChangeDone: {
             /** @description The change. */
-            change: components["schemas"]["ChangeDocument"];
-            /** @description What was done for that, one line each; empty when it had never been made. */
+            change: components["schemas"]["Change"];
+            /** @description What was done to files, one line each; empty when there was nothing to do. */
             did: string[];
         };
-        /** @description A change that was not taken back. */
-        RefusedChange: {
+        /** @description A change that was not undone or redone. */
+        ChangeRefused: {
             /** @description The change. */
-            change: components["schemas"]["ChangeDocument"];
+            change: components["schemas"]["Change"];
             /** @description Why. */
             why: string;
         };
-        /** @description How much is taken back. */
+        /** @description Which changes are undone: either `newest` and `count`, or `changes`. */
         UndoBody: {
             /**
              * Format: uint64
-             * @description Number of the newest change, as it was listed: if there is a newer one, nothing is taken
-             *     back.
+             * @description Number of the newest change, as it was listed: if there is a newer one, nothing is undone.
              */
-            newest: number;
+            newest?: number | null;
             /**
              * Format: uint
              * @description How many changes, from the newest on, 1 to 50; default 1.
              */
             count?: number | null;
+            /** @description Numbers of the changes, as they were listed, at most 50; they need not be the newest ones. */
+            changes?: number[] | null;
+            /**
+             * @description Whether what was changed since is overwritten.
+             * @default false
+             */
+            force: boolean;
+        };
+        /** @description What was redone. */
+        RedoneDocument: {
+            /** @description The changes with their new numbers, in the order in which they were made. */
+            redone: components["schemas"]["ChangeDone"][];
+            /** @description The change that stands in the way of the others, and why. */
+            refused?: components["schemas"]["ChangeRefused"] | null;
+        };
+        /** @description Which undone changes are redone. */
+        RedoBody: {
+            /** @description Numbers of the changes, as `GET /changes?undone=true` lists them, at most 50. */
+            changes: number[];
             /**
              * @description Whether what was changed since is overwritten.
              * @default false
@@ -5285,7 +5381,14 @@ export interface operations {
     };
     get_changes: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Made by this run. */
+                run?: string;
+                /** @description Made in this conversation. */
+                conversation?: string;
+                /** @description Whether the undone changes are listed, which can be redone, the last undone first. */
+                undone?: boolean;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -5298,7 +5401,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["ChangeDocumentPage"];
+                    "application/json": components["schemas"]["ChangePage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_changes_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewBody"];
+            };
+        };
+        responses: {
+            /** @description The files; nothing was done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PreviewDocument"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -5332,13 +5475,53 @@ export interface operations {
             };
         };
         responses: {
-            /** @description All of them were taken back. */
+            /** @description All of them were undone. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UndoneDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_changes_redo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RedoBody"];
+            };
+        };
+        responses: {
+            /** @description All of them were redone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RedoneDocument"];
                 };
             };
             400: components["responses"]["Problem"];

@@ -373,8 +373,8 @@ impl Toolcrib {
         journal.undo(roots, ids, force)
     }
 
-    /// Redoes the undone changes with these numbers, the last undone first. `force` overwrites later
-    /// changes.
+    /// Redoes the undone changes with these numbers, the last undone first. `force` overwrites
+    /// later changes.
     ///
     /// # Errors
     /// As for [`Toolcrib::undo`].

@@ -52,9 +52,15 @@ pub enum OpError {
     /// The request contradicts the present state.
     #[error("{0}")]
     Conflict(String),
+    /// What the request names was changed since the caller read it.
+    #[error("{0}")]
+    Stale(String),
     /// The thing was there and has expired or ended.
     #[error("{0}")]
     Gone(String),
+    /// The operation was done, and its audit record could not be written.
+    #[error("{0}")]
+    Unrecorded(String),
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -105,6 +111,8 @@ classes! {
     Denied: "forbidden", 403, 5;
     /// It contradicts the present state.
     Conflict: "conflict", 409, 5;
+    /// Changed since the caller read it.
+    Stale: "stale", 412, 5;
     /// Expired or ended.
     Gone: "gone", 410, 6;
     /// A store does not answer.
@@ -137,8 +145,9 @@ impl OpError {
             Self::Ambiguous { .. } | Self::Invalid(_) => ErrorClass::Invalid,
             Self::Denied(_) => ErrorClass::Denied,
             Self::Conflict(_) | Self::NoOwnSwitch { .. } | Self::Refused(_) => ErrorClass::Conflict,
+            Self::Stale(_) => ErrorClass::Stale,
             Self::Gone(_) => ErrorClass::Gone,
-            Self::Store(_) => ErrorClass::Unavailable,
+            Self::Store(_) | Self::Unrecorded(_) => ErrorClass::Unavailable,
             Self::Internal(_) => ErrorClass::Internal,
         }
     }

@@ -13,10 +13,12 @@
 //! Absent on purpose: HTTP, the command line, configuration files, text for people other than
 //! errors.
 
+pub mod administration;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
+pub mod changes;
 mod context;
 pub mod conversations;
 mod error;

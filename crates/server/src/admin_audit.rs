@@ -1,28 +1,19 @@
 //! Audit records of administration: who changed the setup of this daemon, and how.
 
-use std::sync::Arc;
+use toolcrib_ops::administration::{self, Act};
 
-use toolcrib_app::core::{AuditEvent, AuditStore, Clock as _, SystemClock};
-use toolcrib_app::{Secrets, Toolcrib};
-
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::Principal;
-
-/// Characters of the description of an action.
-const ABOUT_CHARS: usize = 500;
+use crate::state::DaemonState;
 
 /// Records administrative actions.
-pub(crate) struct AdminAudit {
-    audit: Arc<dyn AuditStore>,
-    secrets: Secrets,
+pub(crate) struct AdminAudit<'a> {
+    daemon: &'a DaemonState,
 }
 
-impl AdminAudit {
-    pub(crate) fn new(toolcrib: &Toolcrib) -> Self {
-        Self {
-            audit: Arc::clone(&toolcrib.stores().audit),
-            secrets: toolcrib.engine().sealing().secrets.clone(),
-        }
+impl<'a> AdminAudit<'a> {
+    pub(crate) fn new(daemon: &'a DaemonState) -> Self {
+        Self { daemon }
     }
 
     /// Records that this principal did something other than a call: `act` is a stable name, such as
@@ -40,16 +31,9 @@ impl AdminAudit {
         act: &'static str,
         about: impl Into<String> + Send,
     ) -> Result<(), Problem> {
-        let about = self.secrets.mask(about.into());
-        let about = about.chars().take(ABOUT_CHARS).collect::<String>();
-        tracing::info!(by = %principal.name, act, about, "administration");
-        let Principal { name, owner, .. } = principal;
-        let event = AuditEvent::administered(owner, name, act, about, SystemClock.now_ms());
-        self.audit.append(event).await.map_err(|error| {
-            tracing::error!(%error, act, "an administrative action could not be recorded");
-            let detail =
-                "it was done but could not be recorded in the audit; run `toolcrib doctor`";
-            Problem::new(Code::Unavailable, detail)
-        })
+        tracing::info!(by = %principal.name, act, "administration");
+        let secrets = &self.daemon.toolcrib().engine().sealing().secrets;
+        let ctx = self.daemon.store_context(principal);
+        Ok(administration::record(&ctx, secrets, Act::new(act, about)).await?)
     }
 }

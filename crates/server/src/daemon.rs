@@ -13,7 +13,6 @@ use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 
 use crate::active_requests::CallRunner;
-use crate::admin_audit::AdminAudit;
 use crate::admission::Admission;
 use crate::daemon_host::DaemonHost;
 use crate::listen::{self, ListenContext, Tls};
@@ -67,7 +66,6 @@ impl Daemon {
             run_supervisor.clone(),
         );
         let state = DaemonState::new(StateParts {
-            admin_audit: AdminAudit::new(&toolcrib),
             toolcrib,
             runner,
             host,

@@ -223,6 +223,11 @@ impl From<OpError> for Problem {
         let code = code.copied().unwrap_or(Code::Internal);
         let detail = match error {
             OpError::Store(error) => return error.into(),
+            OpError::Unrecorded(why) => {
+                tracing::error!(why, "an action could not be recorded");
+                "it was done but could not be recorded in the audit; run `toolcrib doctor`"
+                    .to_owned()
+            }
             OpError::NotFound { what, name, near } => missing_detail(what, name, near),
             OpError::NoOwnSwitch { tool, feature } => {
                 format!("{tool} has no switch of its own: switch `feature:{feature}`")

@@ -31,7 +31,6 @@ pub(crate) struct StateParts {
     pub(crate) middleware: Arc<MiddlewareState>,
     pub(crate) calls: CallRunner,
     pub(crate) run_supervisor: RunSupervisor,
-    pub(crate) admin_audit: AdminAudit,
     pub(crate) shutdown: CancellationToken,
     pub(crate) started_at: Instant,
 }
@@ -92,8 +91,8 @@ impl DaemonState {
     }
 
     /// Records administrative actions.
-    pub(crate) fn admin_audit(&self) -> &AdminAudit {
-        &self.parts.admin_audit
+    pub(crate) fn admin_audit(&self) -> AdminAudit<'_> {
+        AdminAudit::new(self)
     }
 
     /// Metrics and spans.

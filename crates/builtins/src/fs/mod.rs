@@ -22,18 +22,18 @@ pub mod roots;
 mod snapshot;
 mod transaction;
 mod undo;
-mod undo_preview;
 pub mod undo_journal;
+mod undo_preview;
 pub mod walk;
 pub mod workspace;
 
 pub(crate) use lexical_path::normalise;
 
 pub use error::{FsError, FsErrorKind};
+pub use redo::UndoneChange;
 pub use resolve::{LinkPolicy, NodeKind, OpenMethod, ResolvedPath};
 pub use roots::{RootError, Roots};
-pub use redo::UndoneChange;
 pub use undo::{UndoReport, UndoneEntry};
 pub use undo_journal::{ChangeOrigin, Entry as JournalEntry, Journal, JournalError};
-pub use undo_preview::FileUndo;
+pub use undo_preview::{FileUndo, UndoAct};
 pub use workspace::Workspace;

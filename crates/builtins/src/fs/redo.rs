@@ -32,7 +32,8 @@ impl Journal {
         let ids = self.numbers(PART)?.into_iter();
         let read = ids.map(|id| read_record::<UndoneChange>(&self.record_path(PART, id)));
         let mut undone = read.collect::<Result<Vec<_>, _>>()?;
-        // One undo of several changes takes the newest first, so its last one has the lowest number.
+        // One undo of several changes takes the newest first, so its last one has the lowest
+        // number.
         undone.sort_by_key(|change| (Reverse(change.undone_at_ms), change.entry.id));
         Ok(undone)
     }
@@ -54,7 +55,9 @@ impl Journal {
     ) -> Result<UndoReport, JournalError> {
         let locked = self.lock(&CancellationToken::new())?;
         let undone = self.undone()?;
-        if let Some(gone) = ids.iter().find(|id| !undone.iter().any(|change| change.entry.id == **id)) {
+        if let Some(gone) =
+            ids.iter().find(|id| !undone.iter().any(|change| change.entry.id == **id))
+        {
             return Err(JournalError::Gone(*gone));
         }
         let mut report = UndoReport::default();
@@ -83,14 +86,8 @@ fn redo_one(
         return Ok(Err(format!("\"{}\" cannot be redone: {reason}.", undo.summary)));
     }
     let others = locked.list()?;
-    let attempt = Reversal {
-        roots,
-        locked,
-        entry: undo,
-        others: &others,
-        force,
-        direction: Direction::Redo,
-    };
+    let attempt =
+        Reversal { roots, locked, entry: undo, others: &others, force, direction: Direction::Redo };
     let plan = match attempt.plan() {
         Ok(plan) => plan,
         Err(reason) => return Ok(Err(reason)),

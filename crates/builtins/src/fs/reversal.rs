@@ -1,5 +1,5 @@
-//! Reversal of one journal entry, for undo and redo: verifies that the files have not changed since,
-//! then restores their former state.
+//! Reversal of one journal entry, for undo and redo: verifies that the files have not changed
+//! since, then restores their former state.
 
 use std::collections::HashSet;
 

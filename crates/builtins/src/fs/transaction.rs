@@ -419,8 +419,8 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Content or target by which a moved file or link is recognized when its inode has changed: an edit
-/// replaces a file by a new one. `None` = a folder, or a file too large to be read for this.
+/// Content or target by which a moved file or link is recognized when its inode has changed: an
+/// edit replaces a file by a new one. `None` = a folder, or a file too large to be read for this.
 fn moved_content(
     source: &ResolvedPath,
     cancel: &CancellationToken,

@@ -17,9 +17,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{
-    CallId, CancellationToken, Clock as _, RunId, SystemClock, defaults,
-};
+use toolcrib_core::{CallId, CancellationToken, Clock as _, RunId, SystemClock, defaults};
 
 use super::atomic_write::temp_name;
 use super::error::FsErrorKind;
@@ -284,7 +282,8 @@ impl JournalLock<'_> {
     ) -> Result<u64, JournalError> {
         let ids = self.journal.ids()?;
         let id = ids.last().copied().unwrap_or(0).max(self.last_undone()) + 1;
-        let entry = Entry { id, at_ms: SystemClock.now_ms(), summary, not_undoable, made_by, steps };
+        let entry =
+            Entry { id, at_ms: SystemClock.now_ms(), summary, not_undoable, made_by, steps };
         self.put_record(&self.journal.entry_path(id), &entry)?;
         let surplus = (ids.len() + 1).saturating_sub(defaults::UNDO_ENTRIES);
         for &old in ids.iter().take(surplus) {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use similar::TextDiff;
+use toolcrib_core::CancellationToken;
 
 use super::bounded_read;
 use super::error::FsErrorKind;
@@ -10,7 +11,6 @@ use super::resolve::NodeKind;
 use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot};
 use super::undo_journal::{Entry, Journal, JournalError, JournalLock, Step};
-use toolcrib_core::CancellationToken;
 
 /// Largest file of which a diff is made, in bytes: the limit of `edit_file`.
 const DIFF_BYTES: u64 = 10 * 1024 * 1024;
@@ -21,13 +21,26 @@ const DIFF_LINES: usize = 200;
 /// Files with a diff; the others are named without one.
 const FILES_WITH_DIFF: usize = 20;
 
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UndoAct {
+    /// It is removed.
+    Remove,
+    /// It is made again.
+    Restore,
+    /// Its content is replaced.
+    Change,
+    /// It is moved.
+    Move,
+}
+
 /// What an undo or a redo would do to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileUndo {
     /// The path below its root.
     pub path: String,
-    /// `remove`, `restore`, `change` or `move`.
-    pub act: &'static str,
+    /// What would happen to it.
+    pub act: UndoAct,
     /// Where it would be moved from.
     pub from: Option<String>,
     /// Unified diff from what the file holds to what it would hold, at most 200 lines; `None` for
@@ -108,13 +121,13 @@ impl Preview<'_> {
             Content::MovedFrom(from) if from == place => return None,
             Content::MovedFrom(from) => {
                 let from = Some(from.path.display().to_string());
-                return Some(FileUndo { path, act: "move", from, diff: None });
+                return Some(FileUndo { path, act: UndoAct::Move, from, diff: None });
             }
-            Content::Nothing if is_there => ("remove", None),
+            Content::Nothing if is_there => (UndoAct::Remove, None),
             Content::Nothing => return None,
             Content::Stored(Snapshot::Dir { .. }) if is_there => return None,
-            Content::Stored(after) if is_there => ("change", Some(after)),
-            Content::Stored(after) => ("restore", Some(after)),
+            Content::Stored(after) if is_there => (UndoAct::Change, Some(after)),
+            Content::Stored(after) => (UndoAct::Restore, Some(after)),
         };
         let diff = if with_diff { self.diff(&path, place, after) } else { None };
         Some(FileUndo { path, act, from: None, diff })

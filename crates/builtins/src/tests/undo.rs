@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 
 use serde_json::{Value, json};
 
-use crate::fs::{Journal, JournalError, UndoReport, undo_journal};
+use crate::fs::{Journal, JournalError, UndoAct, UndoReport, undo_journal};
 use crate::test_support::TestWorkspace;
 
 fn undo(shop: &TestWorkspace, n: usize, force: bool) -> UndoReport {
@@ -368,7 +368,11 @@ async fn a_preview_shows_the_whole_way_of_each_file() {
     let acts: Vec<_> = files.iter().map(|f| (f.act, f.path.as_str(), f.from.as_deref())).collect();
     assert_eq!(
         acts,
-        [("move", "d", Some("k")), ("restore", "empty", None), ("change", "f", None)]
+        [
+            (UndoAct::Move, "d", Some("k")),
+            (UndoAct::Restore, "empty", None),
+            (UndoAct::Change, "f", None)
+        ]
     );
     let diff = files[2].diff.as_deref().expect("a diff");
     assert_eq!(diff, "--- f\n+++ f\n@@ -1 +1 @@\n-two\n+old\n");
@@ -379,6 +383,10 @@ async fn a_preview_shows_the_whole_way_of_each_file() {
     let acts: Vec<_> = files.iter().map(|f| (f.act, f.path.as_str(), f.from.as_deref())).collect();
     assert_eq!(
         acts,
-        [("remove", "empty", None), ("change", "f", None), ("move", "k", Some("d"))]
+        [
+            (UndoAct::Remove, "empty", None),
+            (UndoAct::Change, "f", None),
+            (UndoAct::Move, "k", Some("d"))
+        ]
     );
 }

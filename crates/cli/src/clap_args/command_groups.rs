@@ -24,7 +24,17 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     (
         "Look back",
-        &["history", "explain", "undo", "conversation", "artifact", "audit", "metrics", "usage"],
+        &[
+            "history",
+            "explain",
+            "undo",
+            "redo",
+            "conversation",
+            "artifact",
+            "audit",
+            "metrics",
+            "usage",
+        ],
     ),
     (
         "Operate",

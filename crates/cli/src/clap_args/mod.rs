@@ -31,6 +31,7 @@ mod switches;
 pub(crate) mod tool_arguments;
 mod tool_search;
 mod tool_why;
+mod undo;
 mod userland;
 mod variable_error;
 
@@ -86,6 +87,7 @@ pub(crate) use service::{ServiceCommand, ServiceInstall};
 pub(crate) use switches::SwitchArgs;
 pub(crate) use tool_search::Find;
 pub(crate) use tool_why::{ToolList, ToolWhy};
+pub(crate) use undo::{Redo, TakeChanges, Undo};
 pub(crate) use userland::{
     PackagesCommand, UserlandInstall, UserlandNetworkArgs, UserlandPackages, UserlandUninstall,
 };
@@ -243,10 +245,11 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sandbox(Sandbox),
     /// Undo what tools changed in the workspace, newest first.
-    #[command(
-        after_help = "More than one change is shown first, and undone after a yes.\n\nExit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way; 2 several changes without a terminal and without --yes; 5 the answer was no."
-    )]
+    #[command(after_help = undo::UNDO_HELP)]
     Undo(Undo),
+    /// Make undone changes again, the last undone first.
+    #[command(after_help = undo::REDO_HELP)]
+    Redo(Redo),
     /// Look at conversations, and delete them.
     #[command(subcommand)]
     Conversation(Conversation),
@@ -731,23 +734,4 @@ pub(crate) struct NetCheck {
     /// per line.
     #[arg(long, conflicts_with = "url")]
     pub(crate) lines: bool,
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct Undo {
-    /// How many changes to undo, newest first.
-    #[arg(default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
-    pub(crate) count: u16,
-    /// Only list the changes that can be undone, newest first.
-    #[arg(long)]
-    pub(crate) list: bool,
-    /// Undo even what was changed again since.
-    #[arg(long)]
-    pub(crate) force: bool,
-    /// Do not ask before more than one change is undone; needed where no terminal is.
-    #[arg(long)]
-    pub(crate) yes: bool,
-    /// Folder of the workspace. Default: the current folder.
-    #[arg(long, value_name = "DIR")]
-    pub(crate) root: Vec<PathBuf>,
 }

@@ -229,7 +229,7 @@ impl CallDetails {
             "status": self.status(),
             "ruling": reply.ruling,
             "labels": reply.labels,
-            "facts": reply.row.as_ref().map(lookup::call_json),
+            "facts": reply.row.as_ref().map(|row| lookup::call_json(row, reply.undone_at)),
             "worker": reply.worker,
             "earlier": reply.row.as_ref().map(|_| &reply.earlier),
             "question": question,
@@ -252,6 +252,10 @@ impl CallDetails {
         self.policy(&mut page);
         self.decision(&mut page);
         self.end(&mut page);
+        if let Some(at) = self.reply.undone_at {
+            let at = time_format::format_local(at);
+            page.line("undone", &format!("{at}; `toolcrib redo --list` shows if it can be redone"));
+        }
         if !self.reply.audit.is_empty() {
             page.line("audit", &self.audit_text());
         }

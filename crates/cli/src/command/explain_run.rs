@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::{CallRow, RunId, RunStatus, StoredRun};
-use toolcrib_ops::calls::{self, HistoryRequest};
+use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
 
 use super::lookup;
 use crate::output::{self, Failure};
@@ -24,7 +24,7 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
     };
     let stored = stores.runs.run(id).await.map_err(lookup::store_failure)?;
     let request = HistoryRequest { run: Some(id), limit: CALL_LIMIT, ..HistoryRequest::default() };
-    let mut rows = calls::history(&ctx, request).await?.calls;
+    let HistoryReply { calls: mut rows, undone, .. } = calls::history(&ctx, request).await?;
     rows.reverse();
     if stored.is_none() && rows.is_empty() {
         return Err(Failure::not_found(format!(
@@ -37,7 +37,9 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
     };
     let advice = stored.as_ref().and_then(|run| advice(run, is_alive));
     if json {
-        let calls: Vec<Value> = rows.iter().map(lookup::call_json).collect();
+        let undone_at = |row: &CallRow| undone.get(&row.facts.call).copied();
+        let calls: Vec<Value> =
+            rows.iter().map(|row| lookup::call_json(row, undone_at(row))).collect();
         output::print_json(&to_json(id, stored.as_ref(), calls, advice.as_deref()), true)?;
     } else {
         output::print_line(&to_text(id, stored.as_ref(), &rows, advice.as_deref()))?;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 use toolcrib_app::core::CallRow;
 use toolcrib_ops::StoreContext;
-use toolcrib_ops::calls::{self, HistoryRequest};
+use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
 
 use super::library_snapshot::{LibrarySnapshot, table};
 use super::lookup;
@@ -27,9 +27,11 @@ pub(crate) fn run(command: &History, json: bool) -> Result<u8, Failure> {
         let reply = calls::history(&ctx, request).await?;
         let rows = &reply.calls;
         if json {
-            output::print_json(&rows.iter().map(lookup::call_json).collect::<Value>(), true)?;
+            let undone_at = |row: &CallRow| reply.undone.get(&row.facts.call).copied();
+            let calls = rows.iter().map(|row| lookup::call_json(row, undone_at(row)));
+            output::print_json(&calls.collect::<Value>(), true)?;
         } else if !rows.is_empty() {
-            output::print_line(&to_text(rows))?;
+            output::print_line(&to_text(&reply))?;
         }
         print_notes(rows, reply.more, json);
         Ok(0)
@@ -78,14 +80,16 @@ async fn parse(
     Ok(request)
 }
 
-fn to_text(rows: &[CallRow]) -> String {
+fn to_text(reply: &HistoryReply) -> String {
     let head = ["TIME", "STATUS", "TOOL", "TOOK", "AGENT", "ABOUT", "CALL"].map(str::to_owned);
     let mut lines = vec![head.to_vec()];
-    lines.extend(rows.iter().map(|row| {
+    lines.extend(reply.calls.iter().map(|row| {
+        let status = lookup::status_word(lookup::call_status(row));
+        let is_undone = reply.undone.contains_key(&row.facts.call);
         let ran = row.end.as_ref().filter(|end| end.attempts > 0);
         vec![
             time_format::format_local(row.facts.received_at),
-            lookup::status_word(lookup::call_status(row)).to_owned(),
+            if is_undone { format!("{status}, undone") } else { status.to_owned() },
             lookup::tool_name(row),
             ran.map_or_else(|| "-".to_owned(), |end| time_format::format_elapsed(end.run_nanos)),
             lookup::non_empty(&row.facts.context.agent)

@@ -54,8 +54,8 @@ pub(super) fn arguments_summary(row: &CallRow) -> String {
     terminal::truncate_to_width(&terminal::escape_to_line(&text), ARGUMENTS_WIDTH)
 }
 
-/// A call for machines.
-pub(super) fn call_json(row: &CallRow) -> Value {
+/// A call for machines, with the time at which its changes were undone.
+pub(super) fn call_json(row: &CallRow, undone_at: Option<i64>) -> Value {
     let (facts, end) = (&row.facts, row.end.as_ref());
     let args: Option<Value> =
         facts.args.as_deref().and_then(|args| serde_json::from_str(args).ok());
@@ -89,6 +89,7 @@ pub(super) fn call_json(row: &CallRow) -> Value {
         "policy": facts.policy,
         "approval": facts.approval,
         "approved_by": facts.approved_by,
+        "undone_at": undone_at,
     })
 }
 

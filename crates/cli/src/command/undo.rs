@@ -1,114 +1,197 @@
-//! `toolcrib undo`: takes back what tools changed in the workspace.
+//! `toolcrib undo` and `toolcrib redo`: take back what tools changed in the workspace, or make it
+//! again.
 //!
-//! Exit codes: 0 = undone, or nothing to undo; 1 = a change stands in the way. Places in the list
-//! are what `undo COUNT` counts.
+//! Places in the list are what COUNT counts. Exactly the changes that were shown are taken.
 
 use std::io::{self, IsTerminal as _};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde_json::json;
+use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_ops::OpContext;
+use toolcrib_ops::calls;
+use toolcrib_ops::changes::{
+    self, Change, Direction, FileAct, FilePreview, ListChangesRequest, PreviewRequest, TakeReply,
+    TakeRequest,
+};
 
-use crate::bootstrap;
-use crate::clap_args::{Undo, WorkspaceArgs};
+use crate::clap_args::{Redo, TakeChanges, Undo, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::terminal;
+use crate::terminal::{self, Styler};
+use crate::{bootstrap, op_context, time_format};
 
-pub(crate) fn run(command: &Undo, json: bool) -> Result<u8, Failure> {
+pub(crate) fn undo(command: &Undo, json: bool) -> Result<u8, Failure> {
+    run(&command.take, json, Direction::Undo, command.run.as_ref(), command.conversation.as_ref())
+}
+
+pub(crate) fn redo(command: &Redo, json: bool) -> Result<u8, Failure> {
+    run(&command.take, json, Direction::Redo, None, None)
+}
+
+fn run(
+    command: &TakeChanges,
+    json: bool,
+    direction: Direction,
+    run: Option<&String>,
+    conversation: Option<&String>,
+) -> Result<u8, Failure> {
     let world = WorkspaceArgs { root: command.root.clone(), ..WorkspaceArgs::default() };
-    let toolcrib = bootstrap::block_on(bootstrap::build_for_person(&world))?;
-    // Names of files may hold a secret too.
-    let secrets = toolcrib.engine().sealing().secrets.clone();
-    let failed = |error: &dyn std::fmt::Display| Failure::run(error.to_string());
-    if command.list {
-        let changes = toolcrib.changes().map_err(|error| failed(&error))?;
-        if json {
-            output::print_json(&secrets.mask_json(&json!(changes)), true)?;
-            return Ok(0);
+    bootstrap::block_on(async {
+        let toolcrib = bootstrap::build_for_person(&world).await?;
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        let mut request = ListChangesRequest::all(direction);
+        if let Some(id) = run {
+            request.run = Some(calls::resolve_run(&ctx.store, id).await?);
         }
-        for (place, change) in (1..).zip(&changes) {
-            let note =
-                change.not_undoable.as_ref().map(|why| format!(" (cannot be undone: {why})"));
-            let age = age(change.at_ms);
-            let note = note.unwrap_or_default();
-            let line = format!("{place:>3}  {age:>7} ago  {}{note}", change.summary);
-            output::print_line(&secrets.mask(line))?;
+        if let Some(id) = conversation {
+            let id = calls::resolve_conversation(&ctx.store, id).await?;
+            request.conversation = Some(id.to_string());
         }
-        if changes.is_empty() {
-            output::warn("there is nothing to undo", false);
+        let is_filtered = run.is_some() || conversation.is_some();
+        let mut listed = changes::list(&ctx, request).await?;
+        if command.list {
+            return list(&listed, json, direction);
         }
+        let default = if is_filtered { usize::MAX } else { 1 };
+        listed.truncate(command.count.map_or(default, usize::from));
+        take(&ctx, command, json, direction, &listed).await
+    })
+}
+
+/// The verb and its forms.
+struct Words {
+    verb: &'static str,
+    done: &'static str,
+}
+
+fn words(direction: Direction) -> Words {
+    match direction {
+        Direction::Undo => Words { verb: "undo", done: "undone" },
+        Direction::Redo => Words { verb: "redo", done: "redone" },
+    }
+}
+
+fn list(listed: &[Change], json: bool, direction: Direction) -> Result<u8, Failure> {
+    if json {
+        output::print_json(&json!(listed), true)?;
         return Ok(0);
     }
-    if command.count > 1 && !command.yes {
-        let changes = toolcrib.changes().map_err(|error| failed(&error))?;
-        let meant = changes.len().min(usize::from(command.count));
-        let lines: Vec<String> =
-            changes.iter().take(meant).map(|change| secrets.mask(change.summary.clone())).collect();
-        if !is_confirmed(&lines)? {
-            let message = "nothing was undone".to_owned();
-            return Err(Failure { code: 5, message });
+    let Words { verb, done } = words(direction);
+    let now = SystemClock.now_ms();
+    for (place, change) in (1..).zip(listed) {
+        let note = change.not_undoable.as_ref().map(|why| format!(" (cannot be {done}: {why})"));
+        let age = time_format::format_age(change.at, now);
+        let note = note.unwrap_or_default();
+        output::print_line(&format!("{place:>3}  {age:>7} ago  {}{note}", change.summary))?;
+    }
+    if listed.is_empty() {
+        output::warn(&format!("there is nothing to {verb}"), false);
+    }
+    Ok(0)
+}
+
+async fn take(
+    ctx: &OpContext<'_>,
+    command: &TakeChanges,
+    json: bool,
+    direction: Direction,
+    chosen: &[Change],
+) -> Result<u8, Failure> {
+    let Words { verb, done } = words(direction);
+    let ids: Vec<u64> = chosen.iter().map(|change| change.id).collect();
+    if command.dry_run || (chosen.len() > 1 && !command.yes) {
+        let request = PreviewRequest { direction, ids: ids.clone() };
+        let files = changes::preview(ctx, request).await?;
+        if command.dry_run {
+            return dry_run(chosen, &files, json);
+        }
+        if !is_confirmed(direction, chosen, &files)? {
+            return Err(Failure { code: 5, message: format!("nothing was {done}") });
         }
     }
-    let report =
-        toolcrib.undo(usize::from(command.count), command.force).map_err(|error| failed(&error))?;
+    let request = TakeRequest { direction, ids, force: command.force };
+    let TakeReply { done: taken, refused } = changes::take(ctx, request).await?;
     if json {
-        let undone: Vec<_> = report
-            .undone
-            .iter()
-            .map(|u| json!({"change": u.entry.summary, "did": u.did}))
-            .collect();
-        let refused = report
-            .refused
-            .as_ref()
-            .map(|(entry, why)| json!({"change": entry.summary, "why": why}));
-        let report = json!({"undone": undone, "refused": refused});
-        output::print_json(&secrets.mask_json(&report), true)?;
+        output::print_json(&json!({done: taken, "refused": refused}), true)?;
     } else {
-        for undone in &report.undone {
-            let did = undone.did.join(", ");
-            let did = if did.is_empty() { "it had never been made".to_owned() } else { did };
-            let line = format!("undone: {} ({did})", undone.entry.summary);
-            output::print_line(&secrets.mask(line))?;
+        for one in &taken {
+            let did = one.did.join(", ");
+            let did = if did.is_empty() { "there was nothing to do".to_owned() } else { did };
+            output::print_line(&format!("{done}: {} ({did})", one.change.summary))?;
         }
-        if report.undone.is_empty() && report.refused.is_none() {
-            output::warn("there is nothing to undo", false);
+        if taken.is_empty() && refused.is_none() {
+            output::warn(&format!("there is nothing to {verb}"), false);
         }
     }
-    match report.refused {
-        Some((entry, why)) => Err(Failure::run(format!(
-            "{} was not undone: {why} (--force undoes it all the same)",
-            entry.summary
+    match refused {
+        Some(refused) => Err(Failure::run(format!(
+            "{} was not {done}: {} (--force overwrites it)",
+            refused.change.summary, refused.why
         ))),
         None => Ok(0),
     }
 }
 
-/// Shows several changes and asks whether to undo them all. One or none needs no question.
+fn dry_run(chosen: &[Change], files: &[FilePreview], json: bool) -> Result<u8, Failure> {
+    if json {
+        output::print_json(&json!({"changes": chosen, "files": files}), true)?;
+    } else {
+        output::print_line(&files_text(files, output_styler(&io::stdout())))?;
+    }
+    Ok(0)
+}
+
+/// Shows several changes and asks whether to take them all.
 ///
 /// # Errors
 /// Exit code 2 where no person can be asked.
-fn is_confirmed(changes: &[String]) -> Result<bool, Failure> {
-    let count = changes.len();
-    if count < 2 {
-        return Ok(true);
+fn is_confirmed(
+    direction: Direction,
+    chosen: &[Change],
+    files: &[FilePreview],
+) -> Result<bool, Failure> {
+    let Words { verb, done } = words(direction);
+    let (count, order) = match direction {
+        Direction::Undo => (chosen.len(), "newest first"),
+        Direction::Redo => (chosen.len(), "last undone first"),
+    };
+    output::eprint_line(&format!("toolcrib: these {count} changes would be {done}, {order}:"));
+    for (place, change) in (1..).zip(chosen) {
+        output::eprint_line(&format!("{place:>5}  {}", change.summary));
     }
-    output::eprint_line(&format!("toolcrib: these {count} changes would be undone, newest first:"));
-    for (place, summary) in (1..).zip(changes) {
-        output::eprint_line(&format!("{place:>5}  {}", terminal::escape_to_line(summary)));
-    }
+    output::eprint_line(files_text(files, output_styler(&io::stderr())).trim_end());
     if !io::stdin().is_terminal() {
-        return Err(Failure::usage("nothing was undone: --yes undoes several changes unasked"));
+        let message = format!("nothing was {done}: --yes {verb}es several changes unasked");
+        return Err(Failure::usage(message));
     }
-    output::eprint_prompt(&format!("Undo these {count} changes? [y/N] "));
+    output::eprint_prompt(&format!("toolcrib: {verb} these {count} changes? [y/N] "));
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// How long ago a moment in milliseconds since 1970 was, in the largest unit that fits.
-fn age(at_ms: i64) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let seconds = now.as_secs().saturating_sub(u64::try_from(at_ms).unwrap_or_default() / 1000);
-    let units = [(86_400, "d"), (3600, "h"), (60, "min")];
-    let unit = units.iter().find(|(length, _)| seconds >= *length).unwrap_or(&(1, "s"));
-    format!("{} {}", seconds / unit.0, unit.1)
+fn output_styler(stream: &impl io::IsTerminal) -> Styler {
+    if stream.is_terminal() { Styler::from_env() } else { Styler::default() }
+}
+
+/// What would happen to each file, with its diff.
+fn files_text(files: &[FilePreview], paint: Styler) -> String {
+    let mut text = String::new();
+    for file in files {
+        let act = match file.act {
+            FileAct::Remove => "remove",
+            FileAct::Restore => "restore",
+            FileAct::Change => "change",
+            FileAct::Move => "move",
+        };
+        let head = match &file.from {
+            Some(from) => format!("{act} {from} to {}", file.path),
+            None => format!("{act} {}", file.path),
+        };
+        text += &format!("{}\n", paint.bold(&head));
+        // The first two lines repeat the path.
+        for line in file.diff.iter().flat_map(|diff| diff.lines().skip(2)) {
+            text += &format!("{}\n", terminal::style_diff_line(line, paint));
+        }
+    }
+    text
 }

@@ -66,20 +66,22 @@ pub(crate) fn preview_call(
     }
 }
 
+/// A line of a unified diff in its colour.
+pub(crate) fn style_diff_line(line: &str, paint: Styler) -> String {
+    let style = match line.chars().next() {
+        Some('+') => Style::GREEN,
+        Some('-') => Style::RED,
+        Some('@') => Style::CYAN,
+        _ => Style::PLAIN,
+    };
+    paint.styled(style, &escape_controls(line))
+}
+
 /// A diff as it was written. Its position is only found when it is applied.
 fn style_diff(diff: &str, paint: Styler) -> String {
-    let style = |line: &str| match line.chars().next() {
-        Some('+') => Some(Style::GREEN),
-        Some('-') => Some(Style::RED),
-        Some('@') => Some(Style::CYAN),
-        _ => None,
-    };
     let mut text = String::new();
     for line in diff.lines().take(LINES) {
-        let shown = escape_controls(line);
-        let shown =
-            style(line).map_or_else(|| shown.to_string(), |style| paint.styled(style, &shown));
-        text.push_str(&shown);
+        text.push_str(&style_diff_line(line, paint));
         text.push('\n');
     }
     let rest = diff.lines().count().saturating_sub(LINES);

@@ -21,7 +21,7 @@ mod terminal_approver;
 mod text_wrap;
 
 pub(crate) use approval_prompt::{describe_reason, render_args};
-pub(crate) use call_preview::{preview_call, quote_for_shell};
+pub(crate) use call_preview::{preview_call, quote_for_shell, style_diff_line};
 pub(crate) use console::{Console, terminal_size};
 pub(crate) use key_decoder::Key;
 pub(crate) use keyboard::{Keys, restore_terminal};

@@ -45,7 +45,7 @@ fn several_at_once() {
     let env = changed();
     let reply = support::json(&env.run(&["undo", "3", "--yes", "--json"]).code(0).stdout);
     let undone: Vec<&Value> =
-        reply["undone"].as_array().unwrap().iter().map(|u| &u["change"]).collect();
+        reply["undone"].as_array().unwrap().iter().map(|u| &u["change"]["summary"]).collect();
     assert_eq!(undone[0], "delete notes.md");
     assert_eq!((undone.len(), &reply["refused"]), (3, &Value::Null));
     env.run(&["undo", "50", "--yes"]).code(0);
@@ -79,7 +79,7 @@ fn what_was_changed_since_is_left_alone_unless_forced() {
     assert_eq!(ended.stdout, "");
     assert_eq!(env.read("notes.md").as_deref(), Some("by hand"));
     let ended = env.run(&["undo", "--json"]).code(1);
-    assert_eq!(support::json(&ended.stdout)["refused"]["change"], "write notes.md");
+    assert_eq!(support::json(&ended.stdout)["refused"]["change"]["summary"], "write notes.md");
     assert_eq!(support::json(&ended.stderr)["exit_code"], 1);
     env.run(&["undo", "--force"]).code(0);
     assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
@@ -106,4 +106,90 @@ fn several_changes_are_not_undone_unasked() {
     assert_eq!((ended.stdout.as_str(), env.read("notes.md").as_deref()), ("", Some("two")));
     env.run(&["undo", "999", "--yes"]).code(0);
     assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+}
+
+#[test]
+fn what_was_undone_is_redone() {
+    let env = changed();
+    env.run(&["undo", "4", "--yes"]).code(0);
+    let text = env.run(&["redo", "--list"]).code(0).stdout;
+    assert!(text.starts_with("  1 ") && text.contains("write new/plan.md"), "{text}");
+    let ended = env.run(&["redo"]).code(0);
+    assert_eq!(ended.stdout, "redone: write new/plan.md (restored new, restored new/plan.md)\n");
+    env.run(&["redo", "9"]).code(2).says(&["these 3 changes would be redone", "--yes redoes"]);
+    let reply = support::json(&env.run(&["redo", "9", "--yes", "--json"]).code(0).stdout);
+    assert_eq!(reply["redone"].as_array().unwrap().len(), 3);
+    assert_eq!((env.read("notes.md"), env.read("plan.md").as_deref()), (None, Some("plan")));
+    env.run(&["redo"]).code(0).says(&["there is nothing to redo"]);
+    env.run(&["undo", "4", "--yes"]).code(0);
+    assert_eq!(env.names(), ["notes.md"]);
+}
+
+#[test]
+fn a_preview_shows_a_diff_of_each_file_and_changes_nothing() {
+    let env = changed();
+    let text = env.run(&["undo", "4", "--dry-run"]).code(0).stdout;
+    assert!(text.contains("remove plan.md\n@@ -1 +0,0 @@\n-plan\n"), "{text}");
+    assert!(text.contains("restore notes.md\n@@ -0,0 +1 @@\n+buy oats\n"), "{text}");
+    let reply = support::json(&env.run(&["undo", "--dry-run", "--json"]).code(0).stdout);
+    assert_eq!(reply["changes"][0]["summary"], "delete notes.md");
+    assert_eq!(reply["files"][0]["act"], "restore");
+    assert!(reply["files"][0]["diff"].as_str().unwrap().contains("+buy rice"), "{reply}");
+    assert_eq!((env.read("notes.md"), env.read("plan.md").as_deref()), (None, Some("plan")));
+    env.run(&["undo", "2"]).code(2).says(&["+buy rice", "--yes undoes"]);
+}
+
+#[test]
+fn an_undo_is_in_the_history_and_the_audit_log() {
+    let env = TestEnv::new();
+    change(&env, "write_file", json!({"path": "notes.md", "content": "by the tool"}));
+    env.run(&["undo"]).code(0);
+    let row = &support::json(&env.run(&["history", "--json"]).code(0).stdout)[0];
+    assert!(row["undone_at"].is_i64(), "{row}");
+    let text = env.run(&["history"]).code(0).stdout;
+    assert!(text.contains("succeeded, undone"), "{text}");
+    let call = row["call"].as_str().unwrap();
+    let text = env.run(&["explain", call]).code(0).stdout;
+    assert!(text.contains("undone") && text.contains("toolcrib redo"), "{text}");
+    let text = env.run(&["audit", "tail"]).code(0).stdout;
+    assert!(
+        text.lines().any(|line| line.contains("changes.undo") && line.contains(call)),
+        "{text}"
+    );
+    env.run(&["audit", "verify"]).code(0);
+    env.run(&["redo"]).code(0);
+    let row = &support::json(&env.run(&["history", "--json"]).code(0).stdout)[0];
+    assert_eq!(row["undone_at"], Value::Null);
+}
+
+/// A run's changes are undone although others came later; where one of them touched the same file,
+/// it is named.
+#[test]
+fn the_changes_of_one_run_are_undone() {
+    let env = TestEnv::new();
+    let turns = r#"
+  - calls: [{tool: write_file, args: {path: a.md, content: a}}]
+  - calls: [{tool: write_file, args: {path: notes.md, content: by the run}}]
+  - {say: Written.}
+"#;
+    let model = env.script("script", turns);
+    env.run(&["run", "--model", &model, "--policy", "auto", "Do it"]).code(0);
+    change(&env, "write_file", json!({"path": "b.md", "content": "b"}));
+    let listed = support::json(&env.run(&["undo", "--list", "--json"]).code(0).stdout);
+    let run = listed[1]["run"].as_str().unwrap();
+    assert_eq!((&listed[0]["run"], &listed[2]["run"]), (&Value::Null, &listed[1]["run"]));
+    assert!(listed[1]["conversation"].is_string(), "{listed}");
+    let rows = env.run(&["undo", "--run", run, "--list"]).code(0).stdout;
+    assert_eq!(rows.lines().count(), 2, "{rows}");
+    let ended = env.run(&["undo", "--run", run, "--yes"]).code(0);
+    assert_eq!(ended.stdout.lines().count(), 2, "{}", ended.stdout);
+    assert_eq!(env.names(), ["b.md", "notes.md"]);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    env.run(&["redo", "2", "--yes"]).code(0);
+    change(&env, "write_file", json!({"path": "notes.md", "content": "later"}));
+    let conversation = listed[1]["conversation"].as_str().unwrap();
+    let ended = env.run(&["undo", "--conversation", conversation, "--yes"]).code(1);
+    ended.says(&["notes.md was changed since by \"write notes.md\""]);
+    assert_eq!(env.read("notes.md").as_deref(), Some("later"));
+    env.run(&["undo", "--run", "run_zz"]).code(4).says(&["there is no run run_zz"]);
 }

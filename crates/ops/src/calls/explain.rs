@@ -11,6 +11,7 @@ use toolcrib_app::core::{
 use super::document::CallDocument;
 use super::history::hide_payloads;
 use super::lookup::CallLookup;
+use super::undone::undone_at;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
@@ -49,6 +50,9 @@ pub struct ExplainCallReply {
     pub grants: Vec<Grant>,
     /// Audit records about it.
     pub audit: Vec<AuditRow>,
+    /// When its changes were undone, milliseconds since 1970; `None` = they were not, or they were
+    /// made again since.
+    pub undone_at: Option<i64>,
 }
 
 /// A question to a person about a call, and the decision.
@@ -96,11 +100,8 @@ pub async fn explain(
     let call = request.call;
     let known = CallLookup::find(ctx, call).await?;
     let document = known.document(call);
-    let (grants, audit) = if ctx.shows_payloads {
-        (matching_grants(ctx, &known).await?, ctx.stores.audit.records_of(call).await?)
-    } else {
-        (Vec::new(), Vec::new())
-    };
+    let grants = if ctx.shows_payloads { matching_grants(ctx, &known).await? } else { Vec::new() };
+    let audit = ctx.stores.audit.records_of(call).await?;
     let worker = worker(ctx, &known).await?;
     let (row, outcome, earlier) = match known.stored {
         Some(stored) => (Some(stored.row), stored.outcome, stored.earlier),
@@ -120,6 +121,7 @@ pub async fn explain(
         earlier,
         question: question.map(|(waiting, decision)| AskedQuestion { waiting, decision }),
         grants,
+        undone_at: undone_at(&audit),
         audit,
     };
     Ok(if ctx.shows_payloads { reply } else { without_payloads(reply) })
@@ -135,6 +137,7 @@ fn without_payloads(mut reply: ExplainCallReply) -> ExplainCallReply {
         labels: None,
         outcome: None,
         question: None,
+        audit: Vec::new(),
         ..reply
     }
 }

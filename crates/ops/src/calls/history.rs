@@ -1,9 +1,12 @@
 //! The calls of the past, newest first.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::{CallFilter, CallId, CallRow, CallStatus, RunId};
 
+use super::undone::find_undone;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
@@ -46,6 +49,9 @@ impl HistoryRequest {
 pub struct HistoryReply {
     /// The calls.
     pub calls: Vec<CallRow>,
+    /// When the changes of a call were undone, milliseconds since 1970; without those that were
+    /// made again.
+    pub undone: BTreeMap<CallId, i64>,
     /// Whether there are older ones.
     pub more: bool,
 }
@@ -76,10 +82,14 @@ pub async fn history(
     let mut calls = ctx.stores.history.calls(filter).await?;
     let more = calls.len() > limit;
     calls.truncate(limit);
+    let mut undone = BTreeMap::new();
+    for row in &calls {
+        undone.extend(find_undone(ctx, row).await?.map(|at| (row.facts.call, at)));
+    }
     if !ctx.shows_payloads {
         calls.iter_mut().for_each(hide_payloads);
     }
-    Ok(HistoryReply { calls, more })
+    Ok(HistoryReply { calls, undone, more })
 }
 
 /// Removes arguments and every text that may repeat them. The hash of the arguments goes too: short

@@ -8,6 +8,7 @@ mod resolve;
 mod show;
 mod state;
 mod summary;
+mod undone;
 
 pub use document::{CallDocument, PendingApproval};
 pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};

@@ -64,10 +64,14 @@ pub struct CallSummary {
     pub approval: Option<String>,
     /// Who approved.
     pub approved_by: Option<String>,
+    /// When its changes were undone, milliseconds since 1970; absent = they were not.
+    pub undone_at: Option<i64>,
 }
 
-impl From<&CallRow> for CallSummary {
-    fn from(row: &CallRow) -> Self {
+impl CallSummary {
+    /// The summary of a stored call, with the time at which its changes were undone.
+    #[must_use]
+    pub fn new(row: &CallRow, undone_at: Option<i64>) -> Self {
         let (facts, end) = (&row.facts, row.end.as_ref());
         let context = &facts.context;
         Self {
@@ -98,6 +102,7 @@ impl From<&CallRow> for CallSummary {
             policy: facts.policy.clone(),
             approval: facts.approval.map(|id| id.to_string()),
             approved_by: facts.approved_by.clone(),
+            undone_at,
         }
     }
 }

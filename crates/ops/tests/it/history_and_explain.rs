@@ -17,15 +17,15 @@ async fn the_history_has_pages_and_hides_payloads_from_viewers() {
     let page = HistoryRequest { limit: 1, ..HistoryRequest::default() };
     let first = calls::history(&fixture.store(), page.clone()).await.unwrap();
     assert_eq!((first.calls[0].facts.call, first.more), (newer, true));
-    assert_eq!(CallSummary::from(&first.calls[0]).status, CallState::Failed);
-    assert!(CallSummary::from(&first.calls[0]).message.is_some());
+    assert_eq!(CallSummary::new(&first.calls[0], None).status, CallState::Failed);
+    assert!(CallSummary::new(&first.calls[0], None).message.is_some());
     let next = HistoryRequest { before: Some(newer), ..page.clone() };
     let second = calls::history(&fixture.store(), next).await.unwrap();
     assert_eq!((second.calls[0].facts.call, second.more), (older, false));
     assert!(second.calls[0].facts.args.is_some());
     let all = HistoryRequest { limit: 9, ..HistoryRequest::default() };
     for row in &calls::history(&fixture.viewer(), all).await.unwrap().calls {
-        let summary = CallSummary::from(row);
+        let summary = CallSummary::new(row, None);
         assert_eq!((summary.args, summary.args_hash, summary.message), (None, None, None));
     }
     let none = calls::history(&fixture.other_owner(), page).await.unwrap();

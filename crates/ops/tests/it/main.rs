@@ -6,6 +6,7 @@
 
 mod artifacts;
 mod audit_bundle;
+mod changes;
 mod conversations;
 mod fixture;
 mod grants;

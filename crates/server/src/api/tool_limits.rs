@@ -94,8 +94,10 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::DELETE, "/rules/own/{number}", Refused("a rule may be about any tool")),
     (Method::POST, "/rules/explain", Free("what policy says; nothing runs")),
     (Method::POST, "/rules/lint", Free("checks a text; nothing runs")),
-    (Method::GET, "/changes", Refused("the journal does not say which tool made a change")),
-    (Method::POST, "/changes/undo", Refused("the journal does not say which tool made a change")),
+    (Method::GET, "/changes", Refused("a change may be of another tool")),
+    (Method::POST, "/changes/undo", Refused("a change may be of another tool")),
+    (Method::POST, "/changes/preview", Refused("a change may be of another tool")),
+    (Method::POST, "/changes/redo", Refused("a change may be of another tool")),
     (Method::GET, "/conversations", Free("heads, without messages")),
     (Method::GET, "/conversations/{conversation}", Free("heads, without messages")),
     (

@@ -1,75 +1,100 @@
-//! What tools changed in the workspace, and taking it back.
+//! What tools changed in the workspace: list, preview, undo, redo.
 
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::Toolcrib;
-use toolcrib_app::core::display_text::escape_to_line;
-use toolcrib_app::workspace::{JournalEntry, JournalError, UndoReport};
+use toolcrib_app::core::RunId;
+use toolcrib_ops::changes::{
+    self, Change, Direction, FilePreview, ListChangesRequest, PreviewRequest, TakeReply,
+    TakeRequest,
+};
 
-use crate::api::{self, Api, Json, Operation, Page};
+use crate::api::{Api, Json, Operation, Page, Query};
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Changes that are taken back at once (docs/tools.md: the journal keeps 50).
+/// Changes that are taken at once (docs/tools.md: the journal keeps 50).
 const MAX_CHANGES: usize = 50;
 
-/// A change that a tool made.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-struct ChangeDocument {
-    /// Its number; a later change has a larger one.
-    id: u64,
-    /// Milliseconds since 1970.
-    at: i64,
-    /// What was done, in one line, such as `edit notes.md`.
-    summary: String,
-    /// Why it cannot be taken back; absent = it can.
-    not_undoable: Option<String>,
+/// Which changes are listed.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ChangesQuery {
+    /// Made by this run.
+    #[schemars(with = "Option<String>")]
+    run: Option<RunId>,
+    /// Made in this conversation.
+    conversation: Option<String>,
+    /// Whether the undone changes are listed, which can be redone, the last undone first.
+    undone: bool,
 }
 
-/// How much is taken back.
+/// Which changes are undone: either `newest` and `count`, or `changes`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoBody {
-    /// Number of the newest change, as it was listed: if there is a newer one, nothing is taken
-    /// back.
+    /// Number of the newest change, as it was listed: if there is a newer one, nothing is undone.
     #[schemars(range(min = 0))]
-    newest: u64,
+    newest: Option<u64>,
     /// How many changes, from the newest on, 1 to 50; default 1.
     #[schemars(range(min = 1, max = 50))]
     count: Option<usize>,
+    /// Numbers of the changes, as they were listed, at most 50; they need not be the newest ones.
+    #[schemars(length(min = 1, max = 50))]
+    changes: Option<Vec<u64>>,
     /// Whether what was changed since is overwritten.
     #[serde(default)]
     force: bool,
 }
 
-/// What was taken back.
+/// Which undone changes are redone.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RedoBody {
+    /// Numbers of the changes, as `GET /changes?undone=true` lists them, at most 50.
+    #[schemars(length(min = 1, max = 50))]
+    changes: Vec<u64>,
+    /// Whether what was changed since is overwritten.
+    #[serde(default)]
+    force: bool,
+}
+
+/// What is previewed.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PreviewBody {
+    /// `undo` or `redo`.
+    direction: Direction,
+    /// Numbers of the changes, as they were listed, at most 50.
+    #[schemars(length(min = 1, max = 50))]
+    changes: Vec<u64>,
+}
+
+/// The files that an undo or a redo would change.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct PreviewDocument {
+    /// One for each path.
+    files: Vec<FilePreview>,
+}
+
+/// What was undone.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct UndoneDocument {
     /// The changes, the newest first.
-    undone: Vec<UndoneChange>,
+    undone: Vec<changes::ChangeDone>,
     /// The change that stands in the way of the others, and why.
-    refused: Option<RefusedChange>,
+    refused: Option<changes::ChangeRefused>,
 }
 
-/// A change that was taken back.
+/// What was redone.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct UndoneChange {
-    /// The change.
-    change: ChangeDocument,
-    /// What was done for that, one line each; empty when it had never been made.
-    did: Vec<String>,
-}
-
-/// A change that was not taken back.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct RefusedChange {
-    /// The change.
-    change: ChangeDocument,
-    /// Why.
-    why: String,
+struct RedoneDocument {
+    /// The changes with their new numbers, in the order in which they were made.
+    redone: Vec<changes::ChangeDone>,
+    /// The change that stands in the way of the others, and why.
+    refused: Option<changes::ChangeRefused>,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -79,58 +104,55 @@ pub(super) fn routes(api: &mut Api) {
         "Lists what tools changed in the workspace, the newest first.",
     );
     api.add(
-        list.returns_ok::<Page<ChangeDocument>>("Those that the undo journal keeps."),
+        list.query::<ChangesQuery>()
+            .returns_ok::<Page<Change>>("Those that the undo journal keeps."),
         list_changes,
     );
-    let undo = Operation::post("/changes/undo", Role::Operator, "Takes changes of tools back, the newest first.")
-        .description("It stops at a change that something was done to since; `conflict` says which, and `about` has what was taken back before it.")
-        .body::<UndoBody>();
-    api.add(undo.returns_ok::<UndoneDocument>("All of them were taken back."), undo_changes);
-}
-
-fn document(toolcrib: &Toolcrib, entry: JournalEntry) -> ChangeDocument {
-    // Names of files may hold a secret or a control character too.
-    let mask = |text: String| escape_to_line(&toolcrib.engine().sealing().secrets.mask(text));
-    ChangeDocument {
-        id: entry.id,
-        at: entry.at_ms,
-        summary: mask(entry.summary),
-        not_undoable: entry.not_undoable.map(mask),
-    }
-}
-
-/// What touches the journal, beside the tasks that answer: it waits for other processes.
-async fn run_blocking<T: Send + 'static>(
-    daemon: &DaemonState,
-    work: impl FnOnce(&Toolcrib) -> Result<T, Problem> + Send + 'static,
-) -> Result<T, Problem> {
-    let toolcrib = daemon.toolcrib().clone();
-    api::run_blocking(move || work(&toolcrib)).await
-}
-
-fn journal_problem(error: JournalError) -> Problem {
-    match error {
-        JournalError::Busy => {
-            Problem::conflict("another change holds the workspace; try again").retry_after(1)
-        }
-        error => {
-            tracing::error!(%error, "the undo journal cannot be used");
-            Problem::new(
-                Code::Unavailable,
-                "the undo journal cannot be used; `toolcrib doctor` may know why",
-            )
-        }
-    }
+    let preview = Operation::post(
+        "/changes/preview",
+        Role::Operator,
+        "Shows what an undo or a redo would do to each file, with a diff.",
+    );
+    api.add(
+        preview.body::<PreviewBody>().returns_ok::<PreviewDocument>("The files; nothing was done."),
+        preview_changes,
+    );
+    let undo =
+        Operation::post("/changes/undo", Role::Operator, "Undoes changes of tools, newest first.")
+            .description("It stops at a change whose files were changed since; `conflict` names it, and `about` has what was undone before it.")
+            .body::<UndoBody>();
+    api.add(undo.returns_ok::<UndoneDocument>("All of them were undone."), undo_changes);
+    let redo = Operation::post(
+        "/changes/redo",
+        Role::Operator,
+        "Redoes undone changes, the last undone first.",
+    )
+    .description("It stops at a change whose files were changed since; `conflict` names it, and `about` has what was redone before it.")
+    .body::<RedoBody>();
+    api.add(redo.returns_ok::<RedoneDocument>("All of them were redone."), redo_changes);
 }
 
 async fn list_changes(
     State(daemon): State<DaemonState>,
-) -> Result<Json<Page<ChangeDocument>>, Problem> {
-    let listed = run_blocking(&daemon, |toolcrib| {
-        let changes = toolcrib.changes().map_err(journal_problem)?;
-        Ok(changes.into_iter().map(|entry| document(toolcrib, entry)).collect())
-    });
-    Ok(Json(Page::single_page(listed.await?)))
+    principal: Principal,
+    Query(query): Query<ChangesQuery>,
+) -> Result<Json<Page<Change>>, Problem> {
+    let direction = if query.undone { Direction::Redo } else { Direction::Undo };
+    let request =
+        ListChangesRequest { direction, run: query.run, conversation: query.conversation };
+    let listed = changes::list(&daemon.op_context(&principal, None), request).await?;
+    Ok(Json(Page::single_page(listed)))
+}
+
+async fn preview_changes(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(body): Json<PreviewBody>,
+) -> Result<Json<PreviewDocument>, Problem> {
+    check_count("changes", body.changes.len())?;
+    let request = PreviewRequest { direction: body.direction, ids: body.changes };
+    let files = changes::preview(&daemon.op_context(&principal, None), request).await?;
+    Ok(Json(PreviewDocument { files }))
 }
 
 async fn undo_changes(
@@ -138,44 +160,62 @@ async fn undo_changes(
     principal: Principal,
     Json(body): Json<UndoBody>,
 ) -> Result<Json<UndoneDocument>, Problem> {
-    let count = body.count.unwrap_or(1);
-    if !(1..=MAX_CHANGES).contains(&count) {
-        return Err(Problem::invalid(format!("count is from 1 to {MAX_CHANGES}")));
-    }
-    let done = run_blocking(&daemon, move |toolcrib| {
-        let newest = toolcrib.changes().map_err(journal_problem)?.first().map(|entry| entry.id);
-        if newest != Some(body.newest) {
-            let words = "the newest change is another one; list them again";
-            return Err(Problem::new(Code::Stale, words).with_extra(json!({"newest": newest})));
+    let ids = match (body.changes, body.newest) {
+        (Some(ids), None) if body.count.is_none() => ids,
+        (None, Some(newest)) => {
+            let count = body.count.unwrap_or(1);
+            check_count("count", count)?;
+            newest_changes(&daemon, &principal, newest, count).await?
         }
-        let report = toolcrib.undo(count, body.force).map_err(journal_problem)?;
-        Ok(undone(toolcrib, report))
-    });
-    let done = done.await?;
-    let all: Vec<&str> = done.undone.iter().map(|one| one.change.summary.as_str()).collect();
-    if !all.is_empty() {
-        daemon.admin_audit().record(&principal, "changes.undo", all.join("; ")).await?;
-    }
+        _ => return Err(Problem::invalid("give either newest, with count, or changes")),
+    };
+    check_count("changes", ids.len())?;
+    let request = TakeRequest { direction: Direction::Undo, ids, force: body.force };
+    let TakeReply { done: undone, refused } =
+        changes::take(&daemon.op_context(&principal, None), request).await?;
+    let done = UndoneDocument { undone, refused };
     match &done.refused {
-        Some(refused) => {
-            let words = format!("{} was not taken back: {}", refused.change.summary, refused.why);
-            Err(Problem::conflict(words).with_extra(json!(done)))
-        }
+        Some(refused) => Err(Problem::conflict(&refused.why).with_extra(json!(done))),
         None => Ok(Json(done)),
     }
 }
 
-fn undone(toolcrib: &Toolcrib, report: UndoReport) -> UndoneDocument {
-    let mask = |text: String| escape_to_line(&toolcrib.engine().sealing().secrets.mask(text));
-    let undone = report.undone.into_iter().map(|one| UndoneChange {
-        change: document(toolcrib, one.entry),
-        did: one.did.into_iter().map(mask).collect(),
-    });
-    UndoneDocument {
-        undone: undone.collect(),
-        refused: report.refused.map(|(entry, why)| RefusedChange {
-            change: document(toolcrib, entry),
-            why: mask(why),
-        }),
+async fn redo_changes(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(body): Json<RedoBody>,
+) -> Result<Json<RedoneDocument>, Problem> {
+    check_count("changes", body.changes.len())?;
+    let request = TakeRequest { direction: Direction::Redo, ids: body.changes, force: body.force };
+    let TakeReply { done: redone, refused } =
+        changes::take(&daemon.op_context(&principal, None), request).await?;
+    let done = RedoneDocument { redone, refused };
+    match &done.refused {
+        Some(refused) => Err(Problem::conflict(&refused.why).with_extra(json!(done))),
+        None => Ok(Json(done)),
     }
+}
+
+/// Numbers of the newest changes; `newest` is what the caller saw as the newest one.
+async fn newest_changes(
+    daemon: &DaemonState,
+    principal: &Principal,
+    newest: u64,
+    count: usize,
+) -> Result<Vec<u64>, Problem> {
+    let all = ListChangesRequest::all(Direction::Undo);
+    let listed = changes::list(&daemon.op_context(principal, None), all).await?;
+    let now = listed.first().map(|change| change.id);
+    if now != Some(newest) {
+        let words = "the newest change is another one; list them again";
+        return Err(Problem::new(Code::Stale, words).with_extra(json!({"newest": now})));
+    }
+    Ok(listed.into_iter().take(count).map(|change| change.id).collect())
+}
+
+fn check_count(field: &str, count: usize) -> Result<(), Problem> {
+    if (1..=MAX_CHANGES).contains(&count) {
+        return Ok(());
+    }
+    Err(Problem::invalid(format!("{field}: 1 to {MAX_CHANGES} changes at once")))
 }

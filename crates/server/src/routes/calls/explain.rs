@@ -51,7 +51,7 @@ impl From<ExplainCallReply> for Explained {
             .map(|asked| json!({"request": asked.waiting.request, "decision": asked.decision}));
         Self {
             call: reply.document,
-            facts: reply.row.as_ref().map(CallSummary::from),
+            facts: reply.row.as_ref().map(|row| CallSummary::new(row, reply.undone_at)),
             stages: reply.stages.iter().map(|stage| json!(stage)).collect(),
             ruling: reply.ruling.map(|ruling| json!(ruling)),
             labels: reply.labels.map(|labels| json!(labels)),

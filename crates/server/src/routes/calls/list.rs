@@ -3,7 +3,7 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{CallId, CallStatus, OutcomeKind, RunId};
+use toolcrib_app::core::{CallId, CallRow, CallStatus, OutcomeKind, RunId};
 use toolcrib_ops::calls::{self, CallState, CallSummary, HistoryRequest};
 
 use crate::api::{Json, Page, PageQuery, Query, cursor, parse_cursor};
@@ -84,5 +84,7 @@ pub(super) async fn list(
         let tool = row.facts.tool.as_ref().map_or("", |tool| tool.as_str());
         row.facts.context.device == principal.name || tools.includes(tool)
     });
-    Ok(Json(Page { items: visible.map(CallSummary::from).collect(), next }))
+    let undone_at = |row: &CallRow| reply.undone.get(&row.facts.call).copied();
+    let items = visible.map(|row| CallSummary::new(row, undone_at(row))).collect();
+    Ok(Json(Page { items, next }))
 }

@@ -1,0 +1,42 @@
+//! Whether the changes of a call were undone, from the audit log.
+
+use serde::Deserialize;
+use toolcrib_app::core::{AuditRow, CallRow, Effect};
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// The fields of an audit record that tell.
+#[derive(Deserialize)]
+struct AuditedAct {
+    at: i64,
+    operation: Option<String>,
+}
+
+/// When the call's changes were undone, milliseconds since 1970; `None` = they were not, or they
+/// were made again since.
+pub(super) fn undone_at(audit: &[AuditRow]) -> Option<i64> {
+    let mut undone = None;
+    for row in audit {
+        let Ok(act) = serde_json::from_str::<AuditedAct>(&row.text) else { continue };
+        match act.operation.as_deref() {
+            Some("changes.undo") => undone = Some(act.at),
+            Some("changes.redo") => undone = None,
+            _ => {}
+        }
+    }
+    undone
+}
+
+/// The same for a row of the history. A call that changes nothing, or never started, is not looked
+/// up.
+pub(super) async fn find_undone(
+    ctx: &StoreContext<'_>,
+    row: &CallRow,
+) -> Result<Option<i64>, OpError> {
+    let may_change = row.facts.effect.is_some_and(|effect| effect > Effect::Read);
+    if !may_change || row.started_at.is_none() {
+        return Ok(None);
+    }
+    Ok(undone_at(&ctx.stores.audit.records_of(row.facts.call).await?))
+}

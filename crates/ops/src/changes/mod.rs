@@ -1,0 +1,12 @@
+//! Operations on what tools changed in the workspace: list, preview, undo, redo.
+
+mod change;
+mod journal;
+mod list;
+mod preview;
+mod take;
+
+pub use change::{Change, Direction};
+pub use list::{ListChangesRequest, list};
+pub use preview::{FileAct, FilePreview, PreviewRequest, preview};
+pub use take::{ChangeDone, ChangeRefused, TakeReply, TakeRequest, take};

@@ -1,0 +1,86 @@
+//! Shows what an undo or a redo would do to each file.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::workspace::{FileUndo, UndoAct};
+
+use super::change::{Direction, one_line};
+use super::journal::{entries, run_blocking};
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// Which changes.
+#[derive(Debug, Clone)]
+pub struct PreviewRequest {
+    /// Undo or redo.
+    pub direction: Direction,
+    /// Numbers of the changes, as they were listed.
+    pub ids: Vec<u64>,
+}
+
+/// What happens to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileAct {
+    /// It is removed.
+    Remove,
+    /// It is made again.
+    Restore,
+    /// Its content is replaced.
+    Change,
+    /// It is moved.
+    Move,
+}
+
+/// What would happen to one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FilePreview {
+    /// The path below its root.
+    pub path: String,
+    /// What would happen to it.
+    pub act: FileAct,
+    /// Where it would be moved from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Unified diff, at most 200 lines; absent for folders, links and moves, for what is no text or
+    /// larger than 10 MB, after 20 files, and for callers that see no contents.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+}
+
+/// Shows what an undo or a redo of these changes would do. It does not check whether a file was
+/// changed since: the diff shows what would be lost.
+///
+/// # Errors
+/// [`OpError::Stale`] when one of the changes is not in the list any more; [`OpError::Conflict`]
+/// while another process changes the workspace; [`OpError::Internal`] when the journal cannot be
+/// read.
+pub async fn preview(
+    ctx: &OpContext<'_>,
+    request: PreviewRequest,
+) -> Result<Vec<FilePreview>, OpError> {
+    let PreviewRequest { direction, ids } = request;
+    let files = run_blocking(ctx, move |toolcrib| {
+        let mut chosen = entries(toolcrib, direction)?;
+        chosen.retain(|entry| ids.contains(&entry.id));
+        toolcrib
+            .journal()
+            .map_or(Ok(Vec::new()), |(roots, journal)| journal.preview(roots, &chosen))
+    });
+    Ok(files.await?.into_iter().map(|file| file_preview(ctx, file)).collect())
+}
+
+fn file_preview(ctx: &OpContext<'_>, file: FileUndo) -> FilePreview {
+    let secrets = &ctx.toolcrib.engine().sealing().secrets;
+    FilePreview {
+        path: one_line(ctx, file.path),
+        act: match file.act {
+            UndoAct::Remove => FileAct::Remove,
+            UndoAct::Restore => FileAct::Restore,
+            UndoAct::Change => FileAct::Change,
+            UndoAct::Move => FileAct::Move,
+        },
+        from: file.from.map(|from| one_line(ctx, from)),
+        diff: file.diff.filter(|_| ctx.store.shows_payloads).map(|diff| secrets.mask(diff)),
+    }
+}
