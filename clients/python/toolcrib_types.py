@@ -178,6 +178,9 @@ class StartCall(TypedDict, closed=True):
     tool: str
     arguments: NotRequired[Any]
     wait_ms: NotRequired[int | None]
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    topic: NotRequired[str | None]
 
 
 class NewCall(TypedDict, closed=True):
@@ -722,6 +725,9 @@ class ForecastDocument(TypedDict):
 class TestBody(TypedDict, closed=True):
     arguments: NotRequired[Any]
     dry_run: NotRequired[bool]
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    topic: NotRequired[str | None]
 
 
 class ConfigChanged(TypedDict):
@@ -873,6 +879,9 @@ class CallsDocument(TypedDict):
 class StartCalls(TypedDict, closed=True):
     calls: list[NewCall]
     wait_ms: NotRequired[int | None]
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    topic: NotRequired[str | None]
 
 
 class CallSummaryPage(TypedDict):

@@ -2050,6 +2050,12 @@ export interface components {
              *     of the daemon.
              */
             wait_ms?: number | null;
+            /** @description Name of the agent that makes the call: its tool list limits it, and rules for it apply. */
+            agent?: string | null;
+            /** @description A conversation of the caller, of which grants, shell and stored results count. */
+            conversation?: string | null;
+            /** @description What it is about, in at most 200 characters, for history and audit. */
+            topic?: string | null;
         };
         /** @description What became of several calls. */
         CallsDocument: {
@@ -2065,6 +2071,12 @@ export interface components {
              * @description Milliseconds to wait for the last of them; as with one call.
              */
             wait_ms?: number | null;
+            /** @description Name of the agent that makes the calls; as with one call. */
+            agent?: string | null;
+            /** @description A conversation of the caller; as with one call. */
+            conversation?: string | null;
+            /** @description What they are about; as with one call. */
+            topic?: string | null;
         };
         /** @description One call. */
         NewCall: {
@@ -3781,6 +3793,21 @@ export interface components {
              * @default false
              */
             dry_run: boolean;
+            /**
+             * @description Name of the agent that makes the call, as for `POST /calls`.
+             * @default null
+             */
+            agent: string | null;
+            /**
+             * @description A conversation of the caller, as for `POST /calls`.
+             * @default null
+             */
+            conversation: string | null;
+            /**
+             * @description What the call is about, as for `POST /calls`.
+             * @default null
+             */
+            topic: string | null;
         };
         /** @description How the value stands now. */
         ConfigChanged: {

@@ -262,7 +262,13 @@ fn fingerprint(batch: &Batch) -> String {
     let calls: Vec<_> =
         batch.calls.iter().map(|call| json!([call.name, args(&call.args)])).collect();
     let context = &batch.context;
-    canonical_json::sha256(&json!([calls, batch.origin, context.agent, context.workspace]))
+    let mut asked =
+        vec![json!(calls), json!(batch.origin), json!(context.agent), json!(context.workspace)];
+    // Keys of versions that knew no conversation keep their fingerprint.
+    if !context.conversation.is_empty() {
+        asked.push(json!(context.conversation));
+    }
+    canonical_json::sha256(&json!(asked))
 }
 
 /// Text and value of the same arguments are the same.

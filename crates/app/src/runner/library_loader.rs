@@ -41,7 +41,7 @@ pub(super) fn load_library(toolcrib: &Toolcrib, folders: &Folders) -> Library {
 }
 
 /// The names of all registered tools, enabled or not.
-pub(super) fn tool_names(toolcrib: &Toolcrib) -> Vec<ToolNames> {
+pub fn tool_names(toolcrib: &Toolcrib) -> Vec<ToolNames> {
     // Names in the view are looked up directly; only others need a search.
     let view = toolcrib.catalog().view(&Arc::default());
     let names = |info: &ToolInfo| {

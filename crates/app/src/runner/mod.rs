@@ -30,6 +30,7 @@ use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
 use conversation_summaries::Summaries;
 
+pub use library_loader::tool_names;
 pub use restored_labels::run_labels as labels_of_run;
 pub use run_limits::{LimitError, RunnerLimits};
 pub use wait_for_decision::{DeferApproval, WaitForDecision};
@@ -225,7 +226,7 @@ impl Runner {
     /// The names of all tools, enabled or not, for checking tool lists.
     #[must_use]
     pub fn tool_names(&self) -> Vec<ToolNames> {
-        library_loader::tool_names(&self.toolcrib)
+        tool_names(&self.toolcrib)
     }
 
     /// The handle of the library, for the tool that loads skills.

@@ -5,11 +5,84 @@ use std::collections::BTreeMap;
 
 use toolcrib_core::ToolError;
 
-/// Variables that change which programs run, where libraries come from, or how bash reads commands.
-const REFUSED_NAMES: [&str; 8] =
-    ["PATH", "BASH_ENV", "ENV", "IFS", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND"];
+/// Variables that change which programs run, where libraries come from, or how bash reads commands:
+/// of bash (bash(1), "Shell Variables"), of the programs that others start for text (`PAGER`), and
+/// of interpreters, which load code from them before the program that the command names.
+const REFUSED_NAMES: [&str; 34] = [
+    "PATH",
+    "BASH_ENV",
+    "ENV",
+    "IFS",
+    "SHELLOPTS",
+    "BASHOPTS",
+    "PS4",
+    "PROMPT_COMMAND",
+    "SHELL",
+    "EDITOR",
+    "VISUAL",
+    "PAGER",
+    "MANPAGER",
+    "BROWSER",
+    "LESSOPEN",
+    "LESSCLOSE",
+    "GCONV_PATH",
+    "NODE_OPTIONS",
+    "NODE_PATH",
+    "NPM_CONFIG_SCRIPT_SHELL",
+    "PERL5OPT",
+    "PERL5LIB",
+    "PERL5DB",
+    "PERLLIB",
+    "RUBYOPT",
+    "RUBYLIB",
+    "JAVA_TOOL_OPTIONS",
+    "JDK_JAVA_OPTIONS",
+    "_JAVA_OPTIONS",
+    "CLASSPATH",
+    "RUSTC",
+    "RUSTC_WRAPPER",
+    "RUSTC_WORKSPACE_WRAPPER",
+    "CARGO_BUILD_RUSTC_WRAPPER",
+];
 /// Prefixes of such variables.
 const REFUSED_PREFIXES: [&str; 6] = ["LD_", "DYLD_", "GIT_", "PYTHON", "BASH_FUNC_", "__toolcrib"];
+
+/// Names with such a prefix that start and load nothing: git(1) "Environment variables" and
+/// python(1). A new one is refused until it is listed here. `PYTHONWARNINGS` is not: it imports the
+/// module of the category that it names.
+const ALLOWED_NAMES: [&str; 31] = [
+    "GIT_AUTHOR_NAME",
+    "GIT_AUTHOR_EMAIL",
+    "GIT_AUTHOR_DATE",
+    "GIT_COMMITTER_NAME",
+    "GIT_COMMITTER_EMAIL",
+    "GIT_COMMITTER_DATE",
+    "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+    "GIT_FLUSH",
+    "GIT_ICASE_PATHSPECS",
+    "GIT_LFS_SKIP_SMUDGE",
+    "GIT_LITERAL_PATHSPECS",
+    "GIT_GLOB_PATHSPECS",
+    "GIT_NOGLOB_PATHSPECS",
+    "GIT_MERGE_AUTOEDIT",
+    "GIT_OPTIONAL_LOCKS",
+    "GIT_PROGRESS_DELAY",
+    "GIT_TERMINAL_PROMPT",
+    "PYTHONASYNCIODEBUG",
+    "PYTHONDEVMODE",
+    "PYTHONDONTWRITEBYTECODE",
+    "PYTHONFAULTHANDLER",
+    "PYTHONHASHSEED",
+    "PYTHONIOENCODING",
+    "PYTHONMALLOC",
+    "PYTHONNOUSERSITE",
+    "PYTHONOPTIMIZE",
+    "PYTHONSAFEPATH",
+    "PYTHONUNBUFFERED",
+    "PYTHONUTF8",
+    "PYTHONVERBOSE",
+];
 
 /// Most variables of one call.
 const MOST: usize = 100;
@@ -34,8 +107,7 @@ pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), ToolError>
                 "`env` names {name:?}, which is no name of a variable: it has letters, digits and _, and does not begin with a digit."
             )));
         }
-        let begins = |beginning: &&str| name.starts_with(*beginning);
-        if REFUSED_NAMES.contains(&name.as_str()) || REFUSED_PREFIXES.iter().any(begins) {
+        if changes_what_runs(name) {
             return Err(ToolError::validation(format!(
                 "`env` must not set {name}, which changes what programs run. Leave it out."
             )));
@@ -47,6 +119,15 @@ pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), ToolError>
         }
     }
     Ok(())
+}
+
+fn changes_what_runs(name: &str) -> bool {
+    let begins = |beginning: &&str| name.starts_with(*beginning);
+    let is_refused = REFUSED_NAMES.contains(&name) || REFUSED_PREFIXES.iter().any(begins);
+    // `CARGO_TARGET_<TRIPLE>_RUNNER` and `_LINKER` name programs for each target.
+    let is_of_target = name.starts_with("CARGO_TARGET_")
+        && (name.ends_with("_RUNNER") || name.ends_with("_LINKER"));
+    (is_refused || is_of_target) && !ALLOWED_NAMES.contains(&name)
 }
 
 #[cfg(test)]
@@ -61,6 +142,27 @@ mod tests {
         };
         for name in ["A", "_a1", "CARGO_HOME", "PATHS", "ENVIRONMENT", "NODE_ENV"] {
             check(name, true);
+        }
+        for name in ["GIT_AUTHOR_NAME", "GIT_COMMITTER_DATE", "PYTHONUNBUFFERED", "PYTHONUTF8"] {
+            check(name, true);
+        }
+        for name in [
+            "GIT_EXEC_PATH",
+            "GIT_CONFIG_COUNT",
+            "GIT_DIR",
+            "GIT_PAGER",
+            "PYTHONHOME",
+            "PYTHONWARNINGS",
+            "PYTHONINSPECT",
+            "NODE_OPTIONS",
+            "PERL5OPT",
+            "RUBYOPT",
+            "JAVA_TOOL_OPTIONS",
+            "RUSTC_WRAPPER",
+            "CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER",
+            "PAGER",
+        ] {
+            check(name, false);
         }
         for name in [
             "",

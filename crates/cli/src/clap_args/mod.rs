@@ -256,8 +256,8 @@ pub(crate) enum Command {
     /// Look back at calls, the newest first.
     #[command(after_help = history::HISTORY_HELP)]
     History(History),
-    /// Explain one call or one run: who asked, who decided, what every stage said, how it ended, and
-    /// what to do now.
+    /// Explain one call or one run: who asked, who decided, what every stage said, how it ended,
+    /// and what to do now.
     #[command(after_help = history::EXPLAIN_HELP)]
     Explain(Explain),
     /// Show how the calls of each tool went: success, times, the last error.
@@ -658,6 +658,16 @@ pub(crate) struct ToolCall {
     /// and runs nothing. Another call under the same key is refused (exit code 2).
     #[arg(long, value_name = "KEY", conflicts_with = "lines")]
     pub(crate) idempotency_key: Option<String>,
+    /// Agent that makes the call: its tool list limits it, and rules for it apply.
+    #[arg(long, value_name = "NAME", conflicts_with = "lines")]
+    pub(crate) agent: Option<String>,
+    /// Conversation that the call belongs to: its grants, its shell and its stored results count.
+    /// The id may be cut.
+    #[arg(long, value_name = "ID", conflicts_with = "lines")]
+    pub(crate) conversation: Option<String>,
+    /// What the call is about, in at most 200 characters, for history and audit.
+    #[arg(long, value_name = "TEXT", conflicts_with = "lines")]
+    pub(crate) topic: Option<String>,
     /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?,
     /// "result"}` out per line.
     #[arg(long, conflicts_with_all = ["name", "args"])]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Call, Origin, RawArgs, Verdict};
+use toolcrib_app::core::{Batch, Verdict};
 use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, Prediction};
 
 use super::policy_advice;
@@ -18,10 +18,9 @@ const EXIT_APPROVAL_NEEDED: u8 = 6;
 pub(super) async fn run(
     toolcrib: &Toolcrib,
     name: &str,
-    args: RawArgs,
+    batch: Batch,
     (explain, json): (bool, bool),
 ) -> Result<u8, Failure> {
-    let batch = toolcrib.manual_batch(vec![Call::new(name, args)], Origin::Cli);
     let ctx = op_context::for_toolcrib(toolcrib, None);
     let forecast = tools::dry_run(&ctx, DryRunRequest { batch }).await?;
     if json {

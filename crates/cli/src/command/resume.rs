@@ -34,7 +34,7 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     if let (true, Some(run)) = (command.daemon, &command.run) {
         return remote::resume(run, json);
     }
-    let prepared = decision_from_args(command)?;
+    let mut prepared = decision_from_args(command)?;
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;
         if command.list {
@@ -48,8 +48,9 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
             return decide_for_active_run(&stores, &run, &prepared, json).await;
         }
         let open = undecided_calls(&stores, &run).await?;
-        check_single_match(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
-        resume_run(run, prepared, command.on_ask, json).await
+        let meant = check_single_match(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
+        prepared.call = prepared.call.or(meant);
+        resume_run(run, prepared, OnAskChoice { said: command.on_ask, otherwise: None }, json).await
     })
 }
 
@@ -91,8 +92,8 @@ fn unknown(id: RunId) -> Failure {
 
 fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> {
     let person = TerminalPerson::new(Console::default(), command.on_ask);
-    let mut prepared =
-        CommandLineDecision { person, call: command.call, question_answer: None, decision: None };
+    let mut prepared = CommandLineDecision::none(person);
+    prepared.call = command.call;
     if let Some(text) = &command.answer {
         prepared.question_answer = Some(QuestionAnswer::Answered { text: text.clone() });
     }
@@ -126,11 +127,12 @@ fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     }
 }
 
-/// A decision is about one call: what was read about one must not be said of another.
+/// The call that the decision is about, if one waits. A decision is about one call: a later
+/// question of the run must not be decided by it.
 fn check_single_match<'a>(
     prepared: &CommandLineDecision,
     waiting: impl Iterator<Item = (CallId, &'a PendingKind)>,
-) -> Result<(), Failure> {
+) -> Result<Option<CallId>, Failure> {
     let is_meant = |what: &PendingKind| match what {
         PendingKind::Approval(_) => prepared.decision.is_some(),
         PendingKind::Answer(_) => prepared.question_answer.is_some(),
@@ -148,7 +150,7 @@ fn check_single_match<'a>(
                 "several calls wait; say which is meant with --call:{each}"
             )))
         }
-        _ => Ok(()),
+        _ => Ok(meant.first().map(|(call, _)| *call)),
     }
 }
 
@@ -283,21 +285,29 @@ fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option
 /// a terminal.
 pub(super) async fn resume_decided(run: StoredRun, json: bool) -> Result<u8, Failure> {
     let person = TerminalPerson::new(Console::default(), None);
-    let prepared =
-        CommandLineDecision { person, call: None, question_answer: None, decision: None };
+    let prepared = CommandLineDecision::none(person);
     // Without a terminal its further questions wait in the inbox, too.
-    resume_run(run, prepared, Some(OnAsk::Fail).filter(|_| !Console::default().has_person()), json)
-        .await
+    let otherwise = Some(OnAsk::Fail).filter(|_| !Console::default().has_person());
+    resume_run(run, prepared, OnAskChoice { said: None, otherwise }, json).await
+}
+
+/// What happens to the further calls of a resumed run that need approval.
+struct OnAskChoice {
+    /// What the command line says. Without it, what the run was started with counts.
+    said: Option<OnAsk>,
+    /// What counts where neither says anything.
+    otherwise: Option<OnAsk>,
 }
 
 async fn resume_run(
     run: StoredRun,
     mut prepared: CommandLineDecision,
-    on_ask: Option<OnAsk>,
+    on_ask: OnAskChoice,
     json: bool,
 ) -> Result<u8, Failure> {
     let kept = run.state.get("setup").cloned().unwrap_or_default();
     let setup = RunSetup::from_value(&kept)?;
+    let on_ask = on_ask.said.or(setup.on_ask).or(on_ask.otherwise);
     let console = Console::default();
     let opening = SessionOptions { on_ask, console, models: None };
     let session =

@@ -3,16 +3,19 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, Entry, ErrorType, ModelResult, Origin, Outcome, RawArgs, Status,
-    SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest, display_text,
+    Answer, ApprovalRequest, Batch, Call, Entry, ErrorType, Invoker as _, ModelResult, Origin,
+    Outcome, RawArgs, Status, SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
+    display_text,
 };
 use toolcrib_app::{SubmitError, Toolcrib};
+use toolcrib_ops::calls::{self, CallerContextRequest};
 use toolcrib_ops::tools;
 
+use super::library_snapshot::LibrarySnapshot;
 use super::{dry_run, kill_switch, policy_advice, remote};
-use crate::clap_args::{ToolCall, ToolList, WorkspaceArgs, tool_arguments};
+use crate::clap_args::{LibraryArgs, ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
-use crate::{bootstrap, jsonl, stage_trace, terminal};
+use crate::{bootstrap, jsonl, op_context, stage_trace, terminal};
 
 pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     kill_switch::warn_if_engaged(json)?;
@@ -235,19 +238,26 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     if command.daemon {
         return remote::call(command, name, args, json);
     }
+    // Agents are files, which only a call of an agent needs.
+    let agents = command.agent.as_ref().map(|_| {
+        let WorkspaceArgs { root, tools, .. } = &command.workspace_args;
+        let places = LibraryArgs { workspace: root.first().cloned(), tools: tools.clone() };
+        LibrarySnapshot::load(&places, json)
+    });
+    let agents = agents.transpose()?;
     if command.dry_run {
         return bootstrap::block_on(async {
             let toolcrib =
                 bootstrap::build_read_only(&command.workspace_args, command.on_ask).await?;
-            let says = (command.explain, json);
-            dry_run::run(&toolcrib, name, RawArgs::Text(args), says).await
+            let batch = batch(&toolcrib, agents.as_ref(), command, RawArgs::Text(args)).await?;
+            dry_run::run(&toolcrib, name, batch, (command.explain, json)).await
         });
     }
     let answer = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
         let _watching = toolcrib.watch_switches(|_| ());
-        let answer =
-            run_one(&toolcrib, name, RawArgs::Text(args), command.idempotency_key.as_deref()).await;
+        let batch = batch(&toolcrib, agents.as_ref(), command, RawArgs::Text(args)).await?;
+        let answer = run_one(&toolcrib, batch, command.idempotency_key.as_deref()).await;
         bootstrap::flush_hooks(&toolcrib).await;
         Ok::<_, Failure>(answer)
     })?;
@@ -292,16 +302,35 @@ pub(super) fn waiting_message(request: &ApprovalRequest) -> String {
     format!("{} waits for approval {id}; `toolcrib approve yes {id}` lets it run", request.tool)
 }
 
+/// The call of a command, in the context that it names.
+async fn batch(
+    toolcrib: &Toolcrib,
+    agents: Option<&LibrarySnapshot>,
+    command: &ToolCall,
+    args: RawArgs,
+) -> Result<Batch, Failure> {
+    let name = command.name.clone().unwrap_or_default();
+    let batch = toolcrib.manual_batch(vec![Call::new(name, args)], Origin::Cli);
+    let ctx = op_context::for_toolcrib(toolcrib, agents.map(|snapshot| &*snapshot.library));
+    let conversation = match &command.conversation {
+        Some(id) => Some(calls::resolve_conversation(&ctx.store, id).await?),
+        None => None,
+    };
+    let (agent, topic) = (command.agent.clone(), command.topic.clone());
+    let request = CallerContextRequest { agent, conversation, topic };
+    Ok(calls::with_caller_context(&ctx, batch, request).await?)
+}
+
 async fn run_one(
     toolcrib: &Toolcrib,
-    name: &str,
-    args: RawArgs,
+    batch: Batch,
     key: Option<&str>,
 ) -> Result<Answer, CallRefusal> {
-    let answer = match key {
-        Some(key) => toolcrib.call_with_key(name, args, Origin::Cli, key).await?,
-        None => toolcrib.call(name, args, Origin::Cli).await,
+    let mut answers = match key {
+        Some(key) => toolcrib.batch_with_key(batch, key).await?,
+        None => toolcrib.engine().invoke(batch).await,
     };
+    let answer = answers.pop();
     let error_type = ErrorType::ExecutionError;
     answer
         .ok_or_else(|| CallRefusal { error_type, failure: Failure::run("the call has no answer") })
@@ -444,7 +473,8 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
             Value::Null => RawArgs::Text(String::new()),
             value => RawArgs::Value(value),
         };
-        let call = run_one(&toolcrib, &line.tool, args, line.key.as_deref());
+        let batch = toolcrib.manual_batch(vec![Call::new(&line.tool, args)], Origin::Cli);
+        let call = run_one(&toolcrib, batch, line.key.as_deref());
         let answer = match runtime.block_on(call) {
             Ok(answer) => answer,
             Err(refusal) => {

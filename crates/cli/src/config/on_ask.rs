@@ -1,9 +1,10 @@
 //! What happens to a call that must be approved when no approver is there (`--on-ask`).
 
+use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::config::duration_and_money;
 
@@ -31,6 +32,22 @@ impl FromStr for OnAsk {
                 None => Err(format!("`{text}` is none of deny, fail, wait:DURATION")),
             },
         }
+    }
+}
+
+impl fmt::Display for OnAsk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deny => f.write_str("deny"),
+            Self::Fail => f.write_str("fail"),
+            Self::Wait(time) => write!(f, "wait:{}", time.as_secs_f64()),
+        }
+    }
+}
+
+impl Serialize for OnAsk {
+    fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
+        s.collect_str(self)
     }
 }
 

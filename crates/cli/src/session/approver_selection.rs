@@ -1,6 +1,7 @@
 //! People at this terminal, and decisions that were written on the command line.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use toolcrib_app::agent::driver::HumanInput;
@@ -121,9 +122,22 @@ pub(crate) struct CommandLineDecision {
     pub(crate) question_answer: Option<QuestionAnswer>,
     /// About a call.
     pub(crate) decision: Option<Decision>,
+    /// Whether the answer or the decision was given: it is for one question.
+    is_given: AtomicBool,
 }
 
 impl CommandLineDecision {
+    /// Nothing was written: the person at the terminal is asked.
+    pub(crate) fn none(person: TerminalPerson) -> Self {
+        let is_given = AtomicBool::new(false);
+        Self { person, call: None, question_answer: None, decision: None, is_given }
+    }
+
+    /// Whether this is the first question that it is given to.
+    fn give(&self) -> bool {
+        !self.is_given.swap(true, Ordering::Relaxed)
+    }
+
     fn is_empty(&self) -> bool {
         self.question_answer.is_none() && self.decision.is_none()
     }
@@ -132,6 +146,7 @@ impl CommandLineDecision {
 impl HumanInput for CommandLineDecision {
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>> {
         match &self.question_answer {
+            Some(_) if !self.give() => Box::pin(std::future::ready(None)),
             Some(said) => Box::pin(std::future::ready(Some(said.clone()))),
             None if self.is_empty() => self.person.answer(question),
             None => Box::pin(std::future::ready(None)),
@@ -143,6 +158,7 @@ impl HumanInput for CommandLineDecision {
             Some(_) if self.call.is_some_and(|call| call != request.call) => {
                 Box::pin(std::future::ready(None))
             }
+            Some(_) if !self.give() => Box::pin(std::future::ready(None)),
             Some(decision) => Box::pin(std::future::ready(Some(decision_record(decision.clone())))),
             None if self.is_empty() => self.person.decide(request),
             None => Box::pin(std::future::ready(None)),

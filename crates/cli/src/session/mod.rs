@@ -82,7 +82,8 @@ pub(crate) async fn open_session(
     opening: SessionOptions,
 ) -> Result<Session, Failure> {
     let SessionOptions { on_ask, console, models } = opening;
-    let setup = RunSetup::new(brain, world)?;
+    let mut setup = RunSetup::new(brain, world)?;
+    setup.on_ask = on_ask;
     let config = bootstrap::load_config(&setup.workspace_args())?;
     let stores = bootstrap::stores()?;
     let on_ask = config.effective_on_ask(on_ask);

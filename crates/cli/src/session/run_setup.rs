@@ -9,6 +9,7 @@ use toolcrib_app::core::canonical_json;
 
 use crate::bootstrap;
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
+use crate::config::OnAsk;
 use crate::output::Failure;
 
 /// The surroundings of a run, without any key.
@@ -28,6 +29,8 @@ pub(crate) struct RunSetup {
     max_tokens: Option<u64>,
     max_time: Option<std::time::Duration>,
     max_cost: Option<u64>,
+    /// What happens to calls that need approval, as the command line said it.
+    pub(crate) on_ask: Option<OnAsk>,
     /// The agent.
     pub(crate) agent: String,
     /// Whether the caller waits for a decision of another process.
@@ -60,6 +63,7 @@ impl RunSetup {
             max_tokens: brain.max_tokens,
             max_time: brain.max_time,
             max_cost: brain.max_cost,
+            on_ask: None,
             agent: brain.agent.clone().unwrap_or_default(),
             waits: false,
             worker: None,

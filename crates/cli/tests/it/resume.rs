@@ -250,3 +250,33 @@ fn a_run_whose_process_died_is_taken_up() {
     assert_eq!(env.read("x").as_deref(), Some("x"));
     env.run(&["resume"]).code(4).says(&["no run waits"]);
 }
+
+/// The next question of a resumed run waits as its first one did, since `--on-ask` belongs to the
+/// run; `--approve` is for the question that waited and not for that next one.
+#[test]
+fn resume_keeps_the_on_ask_of_the_run_and_approves_one_call() {
+    let env = TestEnv::new();
+    let second = r#"
+  - calls: [{tool: delete_file, args: {path: other.md}}]
+  - say: Done.
+"#;
+    env.write("other.md", "x");
+    let run = pause(&env, &asks(second));
+    env.run(&["resume", &run, "--approve"]).code(6).says(&["delete_file needs approval"]);
+    assert!(env.read("other.md").is_some());
+    env.run(&["resume", &run, "--on-ask", "deny", "--approve"]).code(0);
+    assert!(env.read("other.md").is_none());
+}
+
+/// An answer is for the question that waited, not for the next one.
+#[test]
+fn an_answer_on_the_command_line_is_for_one_question() {
+    let env = TestEnv::new();
+    let next = r#"
+  - calls: [{tool: ask_user, args: {question: Really?, options: [yes, no]}}]
+  - say: Done.
+"#;
+    let run = pause(&env, &format!("{QUESTION}{next}"));
+    env.run(&["resume", &run, "--answer", "old"]).code(6).says(&["Really?"]);
+    env.run(&["resume", &run, "--answer", "yes"]).code(0);
+}

@@ -446,3 +446,34 @@ fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
     env.run(&["stop-tools"]).code(0);
     check(&["read_file", "path=x"], &["Tools are disabled.", "`toolcrib start-tools`"]);
 }
+
+/// `tool call` takes the agent, the conversation and the topic, so that rules for them apply and
+/// history has them.
+#[test]
+fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
+    let env = TestEnv::new();
+    env.own("agents/reader.md", "---\ntools: [read_file]\n---\nYou read.\n");
+    env.run(&["run", "--model", &env.script("script", "\n  - {say: Hello.}\n"), "Hi"]).code(0);
+    let listed = support::json(&env.run(&["conversation", "list", "--json"]).code(0).stdout);
+    let conversation = listed[0]["id"].as_str().or(listed[0]["conversation"].as_str()).unwrap();
+    let context = ["--agent", "reader", "--conversation", conversation, "--topic", "the garden"];
+    let read = ["tool", "call", "read_file", "path=notes.md"];
+    env.run(&[&read[..], &context[..]].concat()).code(0);
+    let row = &support::json(&env.run(&["history", "--json"]).code(0).stdout)[0];
+    assert_eq!(
+        (&row["agent"], &row["conversation"], &row["topic"]),
+        (&json!("reader"), &json!(conversation), &json!("the garden"))
+    );
+    let write = ["tool", "call", "write_file", "path=x", "content=x", "--agent", "reader"];
+    let ended = env.run(&write);
+    assert_ne!(ended.code, 0, "the list of the agent limits it: {ended:?}");
+    assert!(env.read("x").is_none());
+    let dry = env.run(&[&write[..], &["--dry-run"]].concat());
+    assert_ne!(dry.code, 0, "{dry:?}");
+    env.run(&[&read[..], &["--agent", "raeder"]].concat()).code(4).says(&["did you mean reader?"]);
+    let unknown = "conv_01a20d3e8b94aa1d4b4e6525b0d30000";
+    env.run(&[&read[..], &["--conversation", unknown]].concat()).code(4);
+    env.run(&[&read[..], &["--topic", &"x".repeat(201)]].concat())
+        .code(2)
+        .says(&["200 characters"]);
+}

@@ -1,5 +1,6 @@
 //! Operations on calls: reading what is stored of them.
 
+mod caller_context;
 mod document;
 mod explain;
 mod history;
@@ -10,6 +11,7 @@ mod state;
 mod summary;
 mod undone;
 
+pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
 pub use document::{CallDocument, PendingApproval};
 pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
 pub use history::{HistoryReply, HistoryRequest, history};

@@ -64,7 +64,7 @@ pub async fn why(ctx: &OpContext<'_>, request: WhyRequest) -> Result<WhyReply, O
     })
 }
 
-pub(super) fn find_agent<'a>(ctx: &OpContext<'a>, name: &str) -> Result<&'a Agent, OpError> {
+pub(crate) fn find_agent<'a>(ctx: &OpContext<'a>, name: &str) -> Result<&'a Agent, OpError> {
     let missing = |near| OpError::NotFound { what: Resource::Agent, name: name.to_owned(), near };
     let library = ctx.library.ok_or_else(|| missing(Vec::new()))?;
     library.agent(name).map_err(|unknown| missing(unknown.near))

@@ -544,3 +544,48 @@ async fn a_call_whose_outcome_cannot_be_recorded_is_answered_with_507_and_its_re
     let refused = client.post("/api/v1/calls", &call("slow")).await;
     assert_eq!(refused.status, 503, "{}", refused.text);
 }
+
+#[tokio::test]
+async fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
+    let free = Arc::new(ScriptedTool::new("free").returns(ToolOutput::text("done")));
+    let other = Arc::new(ScriptedTool::new("other").returns(ToolOutput::text("done")));
+    let daemon = TestDaemon::with(with_tools(&[&free, &other])).await;
+    let client = daemon.client();
+    let text = "---\ntools: [free]\n---\nYou read.\n";
+    let answer = client.put("/api/v1/agents/reader", &json!({"text": text})).await;
+    assert!(answer.status.is_success(), "{}", answer.text);
+    let run = client.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(200);
+    let conversation = &run["conversation"];
+    let mut body = json!({
+        "tool": "free", "agent": "reader", "conversation": conversation, "topic": "the garden",
+    });
+    let done = client.post("/api/v1/calls", &body).await.expect(200);
+    let call = done["call"].as_str().unwrap();
+    let row = &client.get("/api/v1/calls").await.expect(200)["items"][0];
+    assert_eq!((&row["call"], &row["agent"]), (&json!(call), &json!("reader")));
+    assert_eq!((&row["conversation"], &row["topic"]), (conversation, &json!("the garden")));
+    body["tool"] = json!("other");
+    let refused = client.post("/api/v1/calls", &body).await;
+    assert!(!refused.status.is_success(), "the agent's list limits it: {}", refused.text);
+    assert_eq!(other.runs(), 0);
+    let batch = json!({"calls": [{"tool": "free"}, {"tool": "other"}], "agent": "reader"});
+    let both = client.post("/api/v1/calls/batch", &batch).await.expect(200);
+    assert_eq!((&both["calls"][0]["status"], other.runs()), (&json!("succeeded"), 0), "{both}");
+    let unknown = json!({"tool": "free", "agent": "raeder"});
+    assert_eq!(client.post("/api/v1/calls", &unknown).await.problem(), "not_found");
+    let wrong = json!({"tool": "free", "conversation": "garden"});
+    assert_eq!(client.post("/api/v1/calls", &wrong).await.problem(), "invalid");
+    let long = json!({"tool": "free", "topic": "x".repeat(201)});
+    assert_eq!(client.post("/api/v1/calls", &long).await.problem(), "invalid");
+
+    // A token that is limited to tools stays so, and uses no conversation of others.
+    let token = json!({"name": "t", "roles": ["caller"], "tools": ["other"]});
+    let (token, _) = crate::tokens::made(&daemon, token).await;
+    let limited = daemon.anybody().with_token(&token);
+    let body = json!({"tool": "free", "agent": "reader"});
+    assert!(!limited.post("/api/v1/calls", &body).await.status.is_success());
+    assert_eq!(free.runs(), 2);
+    let body = json!({"tool": "other", "conversation": conversation});
+    assert_eq!(limited.post("/api/v1/calls", &body).await.problem(), "not_found");
+    daemon.stop().await;
+}

@@ -119,6 +119,15 @@ async fn what_is_anothers_is_not_found() {
         (format!("calls/{call}/cancel"), json!({})),
         (format!("approvals/{approval}"), json!({"decision": "approve", "nonce": nonce})),
         ("runs".to_owned(), json!({"text": "x", "conversation": conversation})),
+        ("calls".to_owned(), json!({"tool": "long", "conversation": conversation})),
+        (
+            "calls/batch".to_owned(),
+            json!({"calls": [{"tool": "long"}], "conversation": conversation}),
+        ),
+        (
+            "tools/long/test".to_owned(),
+            json!({"arguments": {}, "dry_run": true, "conversation": conversation}),
+        ),
     ] {
         let answer = other.post(&format!("/api/v1/{path}"), &body).await;
         assert_eq!(answer.problem(), "not_found", "{path}");

@@ -20,7 +20,17 @@ pub(in crate::command) fn run(
     super::reject_workspace_args(&command.workspace_args)?;
     bootstrap::block_on(async {
         let client = Client::connect_required().await?;
-        let body = json!({"tool": name, "arguments": args});
+        let mut body = json!({"tool": name, "arguments": args});
+        let context = [
+            ("agent", &command.agent),
+            ("conversation", &command.conversation),
+            ("topic", &command.topic),
+        ];
+        for (field, value) in context {
+            if let (Some(value), Some(body)) = (value, body.as_object_mut()) {
+                body.insert(field.to_owned(), json!(value));
+            }
+        }
         let mut ask = ApiRequest::post("/api/v1/calls", &body);
         if let Some(key) = &command.idempotency_key {
             ask = ask.header("idempotency-key", key);

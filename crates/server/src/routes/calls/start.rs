@@ -8,14 +8,15 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Answer, Call, CallId, RawArgs};
-use toolcrib_ops::calls::{CallDocument, CallState};
+use toolcrib_app::core::{Answer, Batch, Call, CallId, ConversationId, RawArgs};
+use toolcrib_ops::calls::{self, CallDocument, CallState, CallerContextRequest};
 
 use super::document::{accepted_response, answer_response, no_answer};
 use crate::active_requests::{CallsReply, MAX_BATCH_CALLS, idempotency_key};
 use crate::admission::AdmittedCaller;
 use crate::api::{BASE, Json};
 use crate::problem::Problem;
+use crate::role::Principal;
 use crate::state::DaemonState;
 
 /// Longest time that one request waits for a call (10 minutes); without a limit a call is waited
@@ -61,6 +62,13 @@ pub(super) struct StartCall {
     /// of the daemon.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
+    /// Name of the agent that makes the call: its tool list limits it, and rules for it apply.
+    agent: Option<String>,
+    /// A conversation of the caller, of which grants, shell and stored results count.
+    conversation: Option<String>,
+    /// What it is about, in at most 200 characters, for history and audit.
+    #[schemars(length(max = 200))]
+    topic: Option<String>,
 }
 
 /// Several calls that run side by side.
@@ -73,6 +81,13 @@ pub(super) struct StartCalls {
     /// Milliseconds to wait for the last of them; as with one call.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
+    /// Name of the agent that makes the calls; as with one call.
+    agent: Option<String>,
+    /// A conversation of the caller; as with one call.
+    conversation: Option<String>,
+    /// What they are about; as with one call.
+    #[schemars(length(max = 200))]
+    topic: Option<String>,
 }
 
 /// What became of several calls.
@@ -98,9 +113,11 @@ pub(super) async fn start_one(
     Json(body): Json<StartCall>,
 ) -> Result<Response, Problem> {
     let (wait, key) = (parse_wait(body.wait_ms)?, idempotency_key(&headers)?);
-    let StartCall { tool, arguments, .. } = body;
+    let StartCall { tool, arguments, agent, conversation, topic, .. } = body;
     let call = NewCall { tool: tool.clone(), arguments }.call();
     let batch = daemon.calls().build_batch(&principal, vec![call]);
+    let context = context_request(agent, conversation.as_deref(), topic)?;
+    let batch = in_context(&daemon, &principal, batch, context).await?;
     let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
         CallsReply::Answers(mut answers) => {
             let given = answers.pop().ok_or_else(no_answer)?;
@@ -127,6 +144,8 @@ pub(super) async fn start_batch(
     let names: Vec<String> = body.calls.iter().map(|call| call.tool.clone()).collect();
     let calls = body.calls.into_iter().map(NewCall::call).collect();
     let batch = daemon.calls().build_batch(&principal, calls);
+    let context = context_request(body.agent, body.conversation.as_deref(), body.topic)?;
+    let batch = in_context(&daemon, &principal, batch, context).await?;
     let calls: Vec<CallDocument> =
         match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
             CallsReply::Answers(answers) => answers.into_iter().map(CallDocument::from).collect(),
@@ -139,6 +158,31 @@ pub(super) async fn start_batch(
     let open = |call: &CallDocument| matches!(call.status, CallState::Running | CallState::Waiting);
     let status = if calls.iter().any(open) { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(CallsDocument { calls })).into_response())
+}
+
+pub(crate) fn context_request(
+    agent: Option<String>,
+    conversation: Option<&str>,
+    topic: Option<String>,
+) -> Result<CallerContextRequest, Problem> {
+    let conversation = conversation.map(str::parse::<ConversationId>).transpose();
+    let conversation = conversation.map_err(|error| Problem::invalid(error.to_string()))?;
+    Ok(CallerContextRequest { agent, conversation, topic })
+}
+
+/// The batch with the agent, the conversation and the topic that its caller names.
+pub(crate) async fn in_context(
+    daemon: &DaemonState,
+    principal: &Principal,
+    batch: Batch,
+    request: CallerContextRequest,
+) -> Result<Batch, Problem> {
+    if request == CallerContextRequest::default() {
+        return Ok(batch);
+    }
+    let library = daemon.runner().library();
+    let ctx = daemon.op_context(principal, Some(&library));
+    Ok(calls::with_caller_context(&ctx, batch, request).await?)
 }
 
 fn id_of(answer: &Answer) -> CallId {

@@ -14,7 +14,7 @@ use crate::admission::AdmittedCaller;
 use crate::api::{Json, Path};
 use crate::problem::Problem;
 use crate::routes::calls::document::no_answer;
-use crate::routes::calls::start::NewCall;
+use crate::routes::calls::start::{NewCall, context_request, in_context};
 use crate::state::DaemonState;
 
 /// How a tool is tried.
@@ -25,6 +25,12 @@ pub(super) struct TestBody {
     arguments: Option<Value>,
     /// Whether nothing runs: it is only told what would become of the call.
     dry_run: bool,
+    /// Name of the agent that makes the call, as for `POST /calls`.
+    agent: Option<String>,
+    /// A conversation of the caller, as for `POST /calls`.
+    conversation: Option<String>,
+    /// What the call is about, as for `POST /calls`.
+    topic: Option<String>,
 }
 
 /// What was found.
@@ -117,6 +123,8 @@ pub(super) async fn test(
     };
     let call = NewCall { tool: spec.name.to_string(), arguments }.call();
     let batch = daemon.calls().build_batch(&principal, vec![call]);
+    let context = context_request(body.agent, body.conversation.as_deref(), body.topic)?;
+    let batch = in_context(&daemon, &principal, batch, context).await?;
     if body.dry_run {
         let ctx = daemon.op_context(&principal, None);
         tested.forecast = Some(tools::dry_run(&ctx, DryRunRequest { batch }).await?.into());

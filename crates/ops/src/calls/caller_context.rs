@@ -1,0 +1,103 @@
+//! The agent, the conversation and the topic of calls that a person or a program makes by hand.
+
+use std::sync::Arc;
+
+use toolcrib_app::agent::library::expand_tool_list;
+use toolcrib_app::core::{Batch, Context, ConversationId, ViewRequest};
+use toolcrib_app::runner::tool_names;
+
+use crate::context::OpContext;
+use crate::error::{OpError, Resource};
+use crate::tools::find_agent;
+
+/// Most characters of a topic.
+pub const MAX_TOPIC_CHARS: usize = 200;
+/// Runs of an owner that are searched for those of a conversation.
+const MAX_SCANNED_RUNS: usize = 1_000;
+
+/// What the calls belong to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CallerContextRequest {
+    /// Name of the agent that makes them: its tool list limits them, and rules for it apply.
+    pub agent: Option<String>,
+    /// A conversation of the caller: its grants, its shell and its stored results.
+    pub conversation: Option<ConversationId>,
+    /// What they are about, in a few words, for history and audit.
+    pub topic: Option<String>,
+}
+
+/// The batch with the agent, the conversation and the topic that its caller names.
+///
+/// # Errors
+/// [`OpError::NotFound`] for an unknown agent, and for a conversation that the owner does not have
+/// or that a caller limited to some tools did not lead itself. [`OpError::Invalid`] for a topic of
+/// more than 200 characters. [`OpError::Store`].
+pub async fn with_caller_context(
+    ctx: &OpContext<'_>,
+    batch: Batch,
+    request: CallerContextRequest,
+) -> Result<Batch, OpError> {
+    let CallerContextRequest { agent, conversation, topic } = request;
+    let mut context = Context::clone(&batch.context);
+    if let Some(topic) = topic {
+        if topic.chars().count() > MAX_TOPIC_CHARS {
+            return Err(OpError::Invalid(format!(
+                "the topic has more than {MAX_TOPIC_CHARS} characters; say it in a few words"
+            )));
+        }
+        context.topic = topic;
+    }
+    if let Some(id) = conversation {
+        check_conversation(ctx, &batch, id).await?;
+        context.conversation = id.to_string();
+    }
+    let mut view = Arc::clone(&batch.view);
+    if let Some(name) = agent {
+        let agent = find_agent(ctx, &name)?;
+        context.agent.clone_from(&agent.name);
+        let limited = ViewRequest {
+            agent: both_lists(ctx, view.agent.as_deref(), agent.tools.as_deref()),
+            ..ViewRequest::clone(&view)
+        };
+        view = Arc::new(limited);
+    }
+    Ok(Batch { context: Arc::new(context), view, ..batch })
+}
+
+/// A conversation of another owner is reported like one that does not exist. A caller that is
+/// limited to some tools uses its own conversations only: others hold results of other tools.
+async fn check_conversation(
+    ctx: &OpContext<'_>,
+    batch: &Batch,
+    id: ConversationId,
+) -> Result<(), OpError> {
+    let runs = &ctx.store.stores.runs;
+    let missing = || OpError::not_found(Resource::Conversation, id);
+    let found = runs.conversation(id).await?.filter(|found| found.owner == ctx.store.owner);
+    found.ok_or_else(missing)?;
+    if batch.view.agent.is_none() {
+        return Ok(());
+    }
+    let all = runs.runs(ctx.store.owner, None, MAX_SCANNED_RUNS).await?;
+    let mut of_it = all.iter().filter(|run| run.conversation == id).peekable();
+    let is_own =
+        of_it.peek().is_some() && of_it.all(|run| run.context.device == batch.context.device);
+    if is_own { Ok(()) } else { Err(missing()) }
+}
+
+/// The tools that both lists contain; `None` = neither limits anything.
+fn both_lists(
+    ctx: &OpContext<'_>,
+    caller: Option<&[String]>,
+    agent: Option<&[String]>,
+) -> Option<Vec<String>> {
+    let (caller, agent) = match (caller, agent) {
+        (None, only) | (only, None) => return only.map(<[String]>::to_vec),
+        (Some(caller), Some(agent)) => (caller, agent),
+    };
+    let names = tool_names(ctx.toolcrib);
+    let of_caller = expand_tool_list(Some(caller), &names).tools;
+    let mut both = expand_tool_list(Some(agent), &names).tools;
+    both.retain(|tool| of_caller.contains(tool));
+    Some(both)
+}
