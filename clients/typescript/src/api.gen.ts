@@ -8834,6 +8834,8 @@ export interface operations {
                  *     provider only.
                  */
                 provider?: string;
+                /** @description Whether the model runs on this device, which limits its tools; default: false. */
+                on_device?: boolean;
             };
             header?: never;
             path: {

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Weak};
 
 use toolcrib_agent::context;
+use toolcrib_agent::library::ON_DEVICE_TOOLS;
 use toolcrib_agent::tool_selection::{ActiveRequestTools, ToolSelectionRules};
 use toolcrib_code_mode::{ToolMatches, ToolSearch};
 use toolcrib_core::entry::FixedSource;
@@ -24,9 +25,19 @@ pub struct ToolSearchSettings {
     pub model: ModelChoice,
     /// A remote embedding model for better ranking. Tool descriptions and queries are sent to it.
     pub embeddings: Option<EmbeddingModel>,
+    /// Tools that a model on this device may get, as entries of tool lists; `None` =
+    /// [`ON_DEVICE_TOOLS`].
+    pub on_device: Option<Vec<String>>,
 }
 
 impl ToolSearchSettings {
+    /// Tools that a model on this device may get, as entries of tool lists.
+    #[must_use]
+    pub fn on_device_tools(&self) -> Vec<String> {
+        let default = || ON_DEVICE_TOOLS.map(str::to_owned).to_vec();
+        self.on_device.clone().unwrap_or_else(default)
+    }
+
     /// The models for the search.
     pub(crate) fn search_mode(&self) -> (&ModelChoice, Option<(&str, &str)>) {
         let embeddings = self.embeddings.as_ref();

@@ -355,6 +355,12 @@ impl Toolcrib {
         self.workspace.as_ref().and_then(|w| w.journal()).map_or(Ok(Vec::new()), Journal::list)
     }
 
+    /// Tools that a model on this device may get, as entries of tool lists.
+    #[must_use]
+    pub fn on_device_tools(&self) -> Vec<String> {
+        self.settings().discovery.on_device_tools()
+    }
+
     /// The roots and the undo journal of the workspace; `None` without a workspace.
     #[must_use]
     pub fn journal(&self) -> Option<(&Roots, &Journal)> {

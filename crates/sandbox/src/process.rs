@@ -18,7 +18,7 @@ pub(crate) mod tool_mark;
 
 pub use error::StartError;
 pub use find_program::find_program;
-pub use output_capture::{Capture, Captured};
+pub use output_capture::{Capture, Captured, count_chars};
 #[cfg(target_os = "linux")]
 pub(crate) use supervised::executable_is_helper;
 #[cfg(target_os = "linux")]

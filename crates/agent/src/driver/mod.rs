@@ -55,6 +55,8 @@ pub struct Driver {
     pub compaction: CompactionRules,
     /// How tools are selected for requests.
     pub tool_selection: ToolSelectionRules,
+    /// Tools that a model on this device may get, as entries of tool lists.
+    pub on_device_tools: Arc<[String]>,
     /// The declared tools of active runs, for tools that add to them.
     pub request_tools: Arc<ActiveRequestTools>,
     /// Checks for changed tools before each request.

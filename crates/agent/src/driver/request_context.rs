@@ -9,7 +9,7 @@ use toolcrib_providers::{Declarations, Format, Options, declare};
 
 use super::RunDriver;
 use crate::context::{self, ContextWindow, MessageSizes};
-use crate::library::{ON_DEVICE_TOOLS, ToolNames, expand_tool_list, skill_limit};
+use crate::library::{ToolNames, expand_tool_list, skill_limit};
 use crate::machine::{ActiveSkill, Machine};
 use crate::tool_selection::{FoundTools, PricedView, RequestTools, SelectedTools};
 
@@ -70,9 +70,7 @@ impl RunDriver<'_> {
         let mut view = self.job.view.clone();
         if let Some(model) = self.job.models.get(model) {
             let info = model.info();
-            let allow = info
-                .on_device
-                .then(|| ON_DEVICE_TOOLS.iter().map(|&name| name.to_owned()).collect());
+            let allow = info.on_device.then(|| self.driver.on_device_tools.to_vec());
             view.model = ModelCapabilities { provider: info.format.to_string(), allow };
         }
         view.skill = skill_tool_limit(skills, &*self.driver.catalog);

@@ -10,8 +10,8 @@ use toolcrib_core::tool_pattern::{self, ToolIdentity};
 
 use super::suggest::{quote_name, similar_names};
 
-/// Tools that a model on this device may get, whatever else is enabled: the allow list for small
-/// models.
+/// Tools that a model on this device may get, whatever else is enabled: the default of the allow
+/// list for small models.
 pub const ON_DEVICE_TOOLS: [&str; 8] = [
     "get_local_time",
     "get_location_from_ip",

@@ -364,6 +364,7 @@ impl Runner {
             prices: Arc::clone(&self.settings.prices),
             compaction: self.settings.compaction,
             tool_selection: self.toolcrib.settings().discovery.offer,
+            on_device_tools: self.toolcrib.on_device_tools().into(),
             request_tools: Arc::clone(&self.toolcrib.discovery.exposed),
             refresh: self.toolcrib.reload(),
             events: event_masking::mask_events(

@@ -163,6 +163,7 @@ pub(crate) async fn drive(
     store.put_conversation(untitled(conversation)).await.unwrap();
     let driver = Driver {
         tool_selection: ToolSelectionRules::default(),
+        on_device_tools: Arc::default(),
         request_tools: Arc::default(),
         invoker: Arc::new(engine),
         catalog,

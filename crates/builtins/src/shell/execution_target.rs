@@ -9,7 +9,7 @@ use toolcrib_sandbox::{HostRules, Network};
 use super::command_framing::Language;
 use crate::program_runner::{Needs, Program, ProgramPolicy};
 
-/// Bytes kept of each stream of a command, half from its beginning and half from its end.
+/// Characters kept of each stream of a command, half from its beginning and half from its end.
 const OUTPUT_LIMIT: usize = 30_000;
 /// [`OUTPUT_LIMIT`] in the userland.
 const OUTPUT_LIMIT_IN_USERLAND: usize = 15_000;

@@ -2,7 +2,7 @@
 //! is longer.
 
 use toolcrib_core::{ArtifactRef, Block, CallCtx, Progress, StreamSink};
-use toolcrib_sandbox::process::{Capture, Captured};
+use toolcrib_sandbox::process::{Capture, Captured, count_chars};
 
 /// Bytes of the newest output shown as progress.
 const NEWEST: usize = 1_000;
@@ -11,8 +11,10 @@ const NEWEST: usize = 1_000;
 pub(super) struct Collector {
     call: CallCtx,
     capture: Capture,
-    /// Bytes kept.
+    /// Characters kept.
     kept: usize,
+    /// Characters so far, as long as the whole output is kept.
+    chars: usize,
     /// The newest output.
     newest: Vec<u8>,
     /// The whole output while it is small.
@@ -32,7 +34,8 @@ pub(crate) struct CollectedStream {
 impl Collector {
     pub(super) fn new(call: CallCtx, kept: usize) -> Self {
         let (newest, all) = (Vec::new(), Vec::new());
-        Self { call, capture: Capture::new(kept), kept, newest, all, sink: None }
+        let capture = Capture::of_chars(kept);
+        Self { call, capture, kept, chars: 0, newest, all, sink: None }
     }
 
     pub(super) fn push(&mut self, bytes: &[u8]) {
@@ -45,7 +48,10 @@ impl Collector {
         }
         if let Some(sink) = &mut self.sink {
             sink.write(bytes);
-        } else if self.all.len() + bytes.len() <= self.kept {
+            return;
+        }
+        self.chars += count_chars(bytes);
+        if self.chars <= self.kept {
             self.all.extend_from_slice(bytes);
         } else {
             let mut sink = self.call.stream("text/plain");

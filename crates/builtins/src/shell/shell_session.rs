@@ -124,7 +124,7 @@ impl Session {
         let stdin = process.stdin.take()?;
         let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
         let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
-        let pending = [Capture::new(place.output_limit()), Capture::new(place.output_limit())];
+        let pending = [0, 1].map(|_| Capture::of_chars(place.output_limit()));
         Some(Self {
             place,
             process,
@@ -197,7 +197,7 @@ impl Session {
             self.pending.iter_mut().zip([&mut running.out, &mut running.err])
         {
             let before =
-                std::mem::replace(pending, Capture::new(self.place.output_limit())).finish();
+                std::mem::replace(pending, Capture::of_chars(self.place.output_limit())).finish();
             collector.push(before.text().as_bytes());
         }
         let deadline = tokio::time::Instant::now() + time;

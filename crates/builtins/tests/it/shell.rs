@@ -130,6 +130,14 @@ async fn long_output_keeps_both_ends_and_the_whole() {
     assert!(out.starts_with("1\n2\n3\n") && out.ends_with("199999\n200000\n"), "{}", out.len());
     assert!(out.contains(&format!("[… {} bytes left out …]", total - 30_000)));
     assert!(format!("{:?}", said.0.content).contains(&format!("art_{total}")));
+    // The limit counts characters: 20,000 of three bytes each are shown whole, 40,000 are not.
+    let printf = |count: usize| format!("printf '語%.0s' $(seq 1 {count})");
+    let wide = shop.sh("a", &printf(20_000)).await;
+    assert_eq!((wide.out().chars().count(), wide.out().contains("left out")), (20_000, false));
+    assert!(!format!("{:?}", wide.0.content).contains("art_"));
+    let wider = shop.sh("a", &printf(40_000)).await;
+    assert!(wider.out().contains("[… 30000 bytes left out …]"), "{}", wider.out().len());
+    assert!(format!("{:?}", wider.0.content).contains("art_120000"));
     // What is little needs no artifact.
     let little = shop.sh("a", "seq 1 5000").await;
     assert!(!format!("{:?}", little.0.content).contains("art_"));

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_app::SwitchTarget;
 use toolcrib_app::agent::events::ToolState;
-use toolcrib_app::agent::library::ON_DEVICE_TOOLS;
 use toolcrib_app::core::{
     ConversationId, ModelCapabilities, RawArgs, Risk, StoredMessage, SwitchState, View, ViewRequest,
 };
@@ -171,7 +170,7 @@ impl Chat {
             provider: model.map(|info| info.format.to_string()).unwrap_or_default(),
             allow: model
                 .filter(|info| info.on_device)
-                .map(|_| ON_DEVICE_TOOLS.iter().map(|&name| name.to_owned()).collect()),
+                .map(|_| self.session.toolcrib.on_device_tools()),
         };
         let request = ViewRequest {
             role: self.session.agent.role.clone(),

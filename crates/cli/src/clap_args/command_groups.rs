@@ -47,6 +47,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "service",
             "healthcheck",
             "doctor",
+            "prove",
             "db",
             "backup",
             "restore",

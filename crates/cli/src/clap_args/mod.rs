@@ -278,6 +278,12 @@ pub(crate) enum Command {
     /// Say what is wrong here, and what to do about it.
     #[command(after_help = doctor::DOCTOR_HELP)]
     Doctor(DoctorArgs),
+    /// Prove on this machine that calls are allowed, denied, approved and undone, that the sandbox
+    /// holds, and that an edited audit log is found out.
+    #[command(
+        after_help = "Each line is tried just now with commands of this program, which are printed, in a folder of their own that is removed at the end; nothing of yours is read or changed.\n\nExit codes: 0 everything holds; 1 something does not, or cannot be tried here."
+    )]
+    Prove,
     /// Look after the database.
     #[command(subcommand)]
     Db(Db),

@@ -28,6 +28,9 @@ pub(crate) struct ToolWhy {
     /// The agent that it is to be offered to. Default: no particular agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
+    /// For a model that runs on this device: it is offered the tools of `on_device_tools` only.
+    #[arg(long)]
+    pub(crate) on_device: bool,
     #[command(flatten)]
     pub(crate) library_args: LibraryArgs,
 }

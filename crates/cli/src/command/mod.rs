@@ -31,6 +31,7 @@ mod metrics;
 mod net_check;
 mod openapi;
 mod policy_advice;
+mod prove;
 mod python;
 mod remote;
 mod resume;
@@ -137,6 +138,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Audit(command) => audit::run(&command, json),
         Command::Service(command) => service::run(&command, json),
         Command::Doctor(command) => doctor::run(&command, json),
+        Command::Prove => prove::run(json),
         Command::Db(command) => db::run(&command, json),
         Command::Backup(command) => backup::take(&command, json),
         Command::Restore(command) => backup::restore(&command, json),

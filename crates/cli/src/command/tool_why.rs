@@ -22,6 +22,7 @@ pub(super) fn run(command: &ToolWhy, json: bool) -> Result<u8, Failure> {
     let request = WhyRequest {
         tool: command.name.clone(),
         agent: command.agent.clone(),
+        on_device: command.on_device,
         ..WhyRequest::default()
     };
     let reply = bootstrap::block_on(async { Ok(tools::why(&ctx, request).await?) })?;
@@ -93,7 +94,9 @@ pub(super) fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&st
         Exclusion::Provider => {
             "The provider of a model runs it: it is offered to models that have it.".to_owned()
         }
-        Exclusion::Model => "Choose another model, or allow it this tool.".to_owned(),
+        Exclusion::Model => format!(
+            "Add {tool} to `on_device_tools` in [discovery] of the configuration, or choose a model that does not run on this device."
+        ),
     }
 }
 

@@ -42,6 +42,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["discovery", "model" | "embeddings", ..] => Some(
                 "what reads all tools and needs is the person's to choose; put it into your own file",
             ),
+            ["discovery", "on_device_tools", ..] => Some(
+                "which tools models on this device are offered is the person's; put it into your own file",
+            ),
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

@@ -25,6 +25,8 @@ pub(crate) struct ToolSearchSection {
     /// A model of embeddings of a provider, `PROVIDER/MODEL`, that puts the best tools in order;
     /// default: none.
     pub(crate) embeddings: Option<String>,
+    /// Tools that models on this device are offered: names, `group:`, `server:` and globs.
+    pub(crate) on_device_tools: Option<Vec<String>>,
 }
 
 /// 1 to 100.
@@ -58,7 +60,8 @@ impl Config {
             mode: mode.unwrap_or(default.mode),
             share: share.map_or(default.share, |share| share.0),
         };
-        Ok(ToolSearchSettings { offer, model: self.search_model(env), embeddings })
+        let on_device = self.discovery.on_device_tools.clone();
+        Ok(ToolSearchSettings { offer, model: self.search_model(env), embeddings, on_device })
     }
 
     /// The model that finds by itself.

@@ -53,6 +53,7 @@ mod permissions_and_dry_run;
 mod presets;
 #[cfg(target_os = "linux")]
 mod programs_end;
+mod prove;
 mod python;
 mod resume;
 mod rule_commands;

@@ -477,3 +477,19 @@ fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
         .code(2)
         .says(&["200 characters"]);
 }
+
+/// The list of tools for models on this device is configuration, and `tool why` says so.
+#[test]
+fn models_on_this_device_are_offered_the_configured_tools() {
+    let env = TestEnv::new();
+    let why = |tool: &str| {
+        let text = env.run(&["tool", "why", tool, "--on-device"]).code(0).stdout;
+        (text.starts_with(&format!("{tool} is offered")), text)
+    };
+    let (offered, text) = why("read_file");
+    assert!(!offered && text.contains("`on_device_tools` in [discovery]"), "{text}");
+    env.own("config.toml", "[discovery]\non_device_tools = [\"read_*\", \"group:time\"]\n");
+    assert!(why("read_file").0, "{}", why("read_file").1);
+    assert!(!why("write_file").0, "{}", why("write_file").1);
+    env.run(&["tool", "why", "write_file"]).code(0).says(&[]);
+}

@@ -23,6 +23,8 @@ pub struct WhyRequest {
     /// Provider of the model, such as `anthropic`: some tools are offered to the models of one
     /// provider only.
     pub provider: Option<String>,
+    /// Whether the model runs on this device, which limits its tools.
+    pub on_device: bool,
     /// The view of the caller itself.
     pub caller: ViewRequest,
 }
@@ -53,6 +55,9 @@ pub async fn why(ctx: &OpContext<'_>, request: WhyRequest) -> Result<WhyReply, O
         Some(name) => view_of_agent(find_agent(ctx, name)?),
     };
     view.model.provider = request.provider.unwrap_or_default();
+    if request.on_device {
+        view.model.allow = Some(ctx.toolcrib.on_device_tools());
+    }
     let name = spec.name.as_str();
     let excluded = exclusions(ctx.toolcrib, &view).into_iter().find(|(tool, _)| tool == name);
     let excluded = excluded.map(|(_, reason)| reason);

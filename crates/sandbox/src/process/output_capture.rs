@@ -8,6 +8,8 @@ use std::borrow::Cow;
 pub struct Capture {
     /// Bytes kept at each end.
     half: usize,
+    /// Most characters of the captured parts; `None` = only bytes count.
+    chars: Option<usize>,
     head: Vec<u8>,
     tail: Vec<u8>,
     total: u64,
@@ -28,7 +30,16 @@ impl Capture {
     /// Captures up to `limit` bytes, half at each end.
     #[must_use]
     pub fn new(limit: usize) -> Self {
-        Self { half: limit.div_ceil(2), head: Vec::new(), tail: Vec::new(), total: 0 }
+        let half = limit.div_ceil(2);
+        Self { half, chars: None, head: Vec::new(), tail: Vec::new(), total: 0 }
+    }
+
+    /// Captures up to `limit` characters, half at each end, so that text of any script has the same
+    /// room.
+    #[must_use]
+    pub fn of_chars(limit: usize) -> Self {
+        // A character has at most 4 bytes in UTF-8 (RFC 3629).
+        Self { chars: Some(limit), ..Self::new(limit.saturating_mul(4)) }
     }
 
     /// Adds bytes.
@@ -58,11 +69,49 @@ impl Capture {
         if self.total == (self.head.len() + self.tail.len()) as u64 {
             self.head.append(&mut self.tail);
         }
-        Captured { head: self.head, tail: self.tail, total: self.total }
+        let captured = Captured { head: self.head, tail: self.tail, total: self.total };
+        match self.chars {
+            Some(limit) => captured.within_chars(limit),
+            None => captured,
+        }
     }
 }
 
+/// Number of UTF-8 characters in a part of a stream, which may begin inside one; a byte that is no
+/// UTF-8 counts too, unless it looks like the inside of a character.
+#[must_use]
+pub fn count_chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| begins_char(**byte)).count()
+}
+
+/// Whether the byte is the first of a character (RFC 3629: all others are `10xxxxxx`).
+fn begins_char(byte: u8) -> bool {
+    byte & 0b1100_0000 != 0b1000_0000
+}
+
 impl Captured {
+    /// The same with at most `limit` characters, half at each end.
+    fn within_chars(mut self, limit: usize) -> Self {
+        if !self.is_cut() && count_chars(&self.head) <= limit {
+            return self;
+        }
+        if !self.is_cut() {
+            self.tail = self.head.clone();
+        }
+        let half = limit.div_ceil(2);
+        let starts = |bytes: &[u8]| -> Vec<usize> {
+            let starts = bytes.iter().enumerate().filter(|(_, byte)| begins_char(**byte));
+            starts.map(|(at, _)| at).collect()
+        };
+        if let Some(end) = starts(&self.head).get(half) {
+            self.head.truncate(*end);
+        }
+        if let Some(first) = starts(&self.tail).iter().rev().take(half).next_back() {
+            self.tail.drain(..*first);
+        }
+        self
+    }
+
     /// Whether bytes between the two ends were dropped.
     #[must_use]
     pub fn is_cut(&self) -> bool {
@@ -135,6 +184,25 @@ mod tests {
         let cut = captured(6, &["aäööübc".as_bytes()]);
         assert_eq!((cut.is_cut(), cut.dropped()), (true, 5));
         assert_eq!(cut.text(), "aä\n[… 5 bytes left out …]\nbc");
+    }
+
+    #[test]
+    fn a_limit_of_characters_gives_every_script_the_same_room() {
+        for letter in ["a", "ä", "語", "🦀"] {
+            let check = |count: usize, expected: &str| {
+                let mut capture = Capture::of_chars(6);
+                letter.repeat(count).bytes().for_each(|byte| capture.push(&[byte]));
+                let captured = capture.finish();
+                assert_eq!(captured.text(), expected, "{letter} {count}");
+                assert_eq!(captured.total, (letter.len() * count) as u64);
+            };
+            check(6, &letter.repeat(6));
+            for count in [7, 9, 100] {
+                let (end, dropped) = (letter.repeat(3), (count - 6) * letter.len());
+                check(count, &format!("{end}\n[… {dropped} bytes left out …]\n{end}"));
+            }
+        }
+        assert_eq!(count_chars("aä語🦀".as_bytes()), 4);
     }
 
     #[test]

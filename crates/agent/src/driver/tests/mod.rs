@@ -181,6 +181,7 @@ impl Scene {
             prices: Arc::new(self.prices.clone()),
             compaction: self.compaction,
             tool_selection: self.offer,
+            on_device_tools: crate::library::ON_DEVICE_TOOLS.map(str::to_owned).to_vec().into(),
             request_tools: Arc::clone(&self.exposed),
             refresh: Arc::new(NoRefresh),
             events: Arc::new(move |event| {

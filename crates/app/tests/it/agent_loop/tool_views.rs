@@ -155,6 +155,21 @@ async fn a_model_on_this_device_sees_the_allow_list_alone() {
 }
 
 #[tokio::test]
+async fn the_allow_list_of_models_on_this_device_is_a_setting() {
+    let home = Home::new();
+    let on_device = Some(vec!["read_*".to_owned(), "write_file".to_owned()]);
+    let process =
+        home.open_finding(ToolSearchSettings { on_device, ..ToolSearchSettings::default() }).await;
+    let model = Watched::on_device([write(), done()]);
+    let finished = process.run(&model).await;
+    assert_eq!(ended(&finished), "completed");
+    let declared = model.declared(0);
+    assert!(declared.contains(&"read_file".to_owned()), "{declared:?}");
+    assert!(!declared.contains(&"get_current_time".to_owned()), "{declared:?}");
+    assert_eq!(all_answers(&process, &finished).await[0]["status"], "success");
+}
+
+#[tokio::test]
 async fn tools_of_a_folder_come_and_go_between_rounds() {
     let home = Home::new();
     let tools = home.at("tools").display().to_string();

@@ -20,6 +20,8 @@ pub(super) struct WhyQuery {
     /// Provider of the model, such as `anthropic`: some tools are offered to the models of one
     /// provider only.
     provider: Option<String>,
+    /// Whether the model runs on this device, which limits its tools; default: false.
+    on_device: bool,
 }
 
 pub(super) async fn why(
@@ -29,7 +31,13 @@ pub(super) async fn why(
     Query(query): Query<WhyQuery>,
 ) -> Result<Json<WhyReply>, Problem> {
     let caller = view_request_for(&principal);
-    let request = WhyRequest { tool, agent: query.agent, provider: query.provider, caller };
+    let request = WhyRequest {
+        on_device: query.on_device,
+        tool,
+        agent: query.agent,
+        provider: query.provider,
+        caller,
+    };
     let library = daemon.runner().library();
     let ctx = daemon.op_context(&principal, Some(&library));
     Ok(Json(tools::why(&ctx, request).await?))
