@@ -4,6 +4,7 @@ mod conversation_summaries;
 mod event_masking;
 mod job_builder;
 mod library_loader;
+mod refresh_both;
 mod restored_labels;
 mod run_limits;
 mod wait_for_decision;
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 use toolcrib_agent::context::{CompactionRules, ContextWindows, Price, Prices};
 use toolcrib_agent::driver::{
-    DriveError, DriveOutcome, Driver, HumanInput, RestoreError, RunControl, RunJob,
+    DriveError, DriveOutcome, Driver, HumanInput, NoRefresh, RestoreError, RunControl, RunJob,
+    ToolRefresh,
 };
 use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
@@ -29,6 +31,7 @@ use crate::sealed_stores::MaskedApprovalStore;
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
 use conversation_summaries::Summaries;
+use refresh_both::RefreshBoth;
 
 pub use library_loader::tool_names;
 pub use restored_labels::run_labels as labels_of_run;
@@ -109,6 +112,8 @@ pub struct Runner {
     library: LibraryHandle,
     settings: Arc<RunnerSettings>,
     summaries: Arc<Summaries>,
+    /// What is checked before each request besides tool folders.
+    refresh: Arc<dyn ToolRefresh>,
 }
 
 /// A run to start.
@@ -197,9 +202,18 @@ impl Runner {
             library,
             settings: Arc::new(settings),
             summaries: Arc::default(),
+            refresh: Arc::new(NoRefresh),
         };
         runner.reload();
         Ok(runner)
+    }
+
+    /// The same runner with one more check before each request of its runs, such as for changed
+    /// rules. It comes before the check for changed tools.
+    #[must_use]
+    pub fn with_refresh(mut self, refresh: Arc<dyn ToolRefresh>) -> Self {
+        self.refresh = refresh;
+        self
     }
 
     /// The present library.
@@ -366,7 +380,10 @@ impl Runner {
             tool_selection: self.toolcrib.settings().discovery.offer,
             on_device_tools: self.toolcrib.on_device_tools().into(),
             request_tools: Arc::clone(&self.toolcrib.discovery.exposed),
-            refresh: self.toolcrib.reload(),
+            refresh: Arc::new(RefreshBoth {
+                first: Arc::clone(&self.refresh),
+                second: self.toolcrib.reload(),
+            }),
             events: event_masking::mask_events(
                 &on.events,
                 &self.toolcrib.engine().sealing().secrets,

@@ -15,6 +15,7 @@ use toolcrib_core::{
 };
 use toolcrib_net::Host;
 use toolcrib_sandbox::Network;
+use toolcrib_sandbox::userland::ShellTarget;
 
 use super::{base_spec, examples, text_output};
 use crate::program_runner::{Program, ProgramRunner};
@@ -76,7 +77,13 @@ impl Tool for SshConfigureHost {
     type Args = Args;
 
     fn spec(&self) -> ToolSpec {
-        spec()
+        let mut spec = spec();
+        // Commands without a sandbox use the person's own SSH configuration, which this tool does
+        // not write.
+        if self.bench.program_policy().shell_target() != ShellTarget::Native {
+            spec.enabled_with = Some("execute_shell_command".to_owned());
+        }
+        spec
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {

@@ -23,13 +23,14 @@ const ENTRIES: usize = 10_000;
 /// What is known of a file without reading it: when it was changed, how long it is, and which one
 /// it is, since editors put a new file into the place of the old one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct FileStamp {
+pub(crate) struct FileStamp {
     changed: (i64, i64),
     length: u64,
     inode: u64,
 }
 
-pub(super) type FileStamps = BTreeMap<PathBuf, FileStamp>;
+/// The files of a configuration, by path.
+pub(crate) type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
 /// Reads everything again whenever a file has changed, or `asked` says so. Runs until it is
 /// dropped.
@@ -72,7 +73,7 @@ fn log_reload(read: Result<toolcrib_server::Reloaded, Failure>) {
 
 /// Everything that a configuration comes from: files of all layers, of rules, of agents and skills,
 /// of tools, and the vault.
-pub(super) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
+pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     let workspace = world.root.first().map(PathBuf::as_path);
     let env = Env::from_process();
     let ConfigPaths { managed, user, project } = config::ConfigPaths::locate(&env, workspace);

@@ -1,7 +1,7 @@
 //! The daemon of this person: what it is made of here, and how the other commands find it.
 
 pub(crate) mod client;
-mod config_watcher;
+pub(crate) mod config_watcher;
 mod instance;
 mod logging;
 mod paths;

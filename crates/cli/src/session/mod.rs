@@ -3,6 +3,7 @@
 
 mod approver_selection;
 mod call_rows;
+mod config_refresh;
 mod continue_conversation;
 mod event_printer;
 mod exit_status;
@@ -26,6 +27,8 @@ use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::OnAsk;
 use crate::output::Failure;
 use crate::terminal::Console;
+
+use config_refresh::ConfigRefresh;
 
 pub(crate) use approver_selection::{CommandLineDecision, TerminalPerson, select_approver};
 pub(crate) use call_rows::{CallRow, CallTable, failure_text, format_duration, format_ended};
@@ -82,6 +85,7 @@ pub(crate) async fn open_session(
     opening: SessionOptions,
 ) -> Result<Session, Failure> {
     let SessionOptions { on_ask, console, models } = opening;
+    let said_on_ask = on_ask;
     let mut setup = RunSetup::new(brain, world)?;
     setup.on_ask = on_ask;
     let config = bootstrap::load_config(&setup.workspace_args())?;
@@ -100,6 +104,8 @@ pub(crate) async fn open_session(
     let AgentAndModels { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
     let watching = toolcrib.watch_switches(|_| ());
+    let refresh = ConfigRefresh::new(toolcrib.clone(), setup.clone(), said_on_ask, config);
+    let runner = runner.with_refresh(Arc::new(refresh));
     warnings.extend(more);
     Ok(Session {
         runner,

@@ -677,3 +677,39 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
     assert_eq!(reply["approval"], env.inbox(&[])[0]["id"]);
     assert!(env.read("notes.md").is_some());
 }
+
+/// A rule that is added in another terminal holds at the next step of a run at work, also for tools
+/// that the run was offered before; a broken file is not used, and the run says so.
+#[test]
+fn a_rule_that_is_added_while_a_run_waits_holds_at_its_next_step() {
+    let env = TestEnv::new();
+    env.write("other.md", "x");
+    let turns = r#"
+  - calls: [{tool: delete_file, args: {path: other.md}}]
+  - calls: [{tool: read_file, args: {path: notes.md}}]
+  - calls: [{tool: delete_file, args: {path: notes.md}}]
+  - say: Done.
+"#;
+    let model = env.script("script", turns);
+    let args = ["run", "--json", "--model", &model, "--on-ask", "wait:100s", "Do it"];
+    let waiting = env.command(&args).spawn().unwrap();
+    let id = env.until_asked(1)["id"].as_str().unwrap().to_owned();
+    env.run(&["rules", "add", "deny", "Read(./notes.md)"]).code(0);
+    env.run(&["approve", "yes", &id]).code(0);
+    let second = env.until_asked(1)["id"].as_str().unwrap().to_owned();
+    env.own("rules.toml", "[[rules]\n");
+    env.run(&["approve", "no", &second]);
+    let (code, text) = ends(waiting);
+    assert_eq!(code, 0, "{text}");
+    let rows = support::json(&env.run(&["history", "--json"]).stdout);
+    let status = |tool: &str| {
+        let row = rows.as_array().unwrap().iter().rfind(|row| row["tool"] == tool);
+        row.unwrap()["status"].clone()
+    };
+    assert_eq!((status("read_file"), status("delete_file")), (json!("denied"), json!("succeeded")));
+    let events = support::lines(&text);
+    let notices = of_type(&events, "notice");
+    let says = |part: &str| notices.iter().any(|n| n["text"].as_str().unwrap().contains(part));
+    assert!(says("rules and settings were read again"), "{notices:?}");
+    assert!(says("all is as before"), "{notices:?}");
+}

@@ -32,6 +32,13 @@ fn it_is_off_until_somebody_switches_it_on() {
         assert!(text.contains("exit code 0") && text.contains("hello"), "{text}");
         assert!(text.contains(env.root().to_str().unwrap()), "{text}");
     }
+    // What belongs to the shell is on with it, unless it is switched off itself.
+    for tool in ["manage_process", "ssh_configure_host"] {
+        let why = || env.run(&["tool", "why", tool]).code(0).stdout;
+        assert!(why().starts_with(&format!("{tool} is offered")), "{}", why());
+        env.run(&["tool", "disable", tool]).code(0);
+        assert!(why().starts_with(&format!("{tool} is not offered")), "{}", why());
+    }
     // By default a person is asked, and nobody is there.
     let (reply, code) = env.call("execute_shell_command", &json!({"command": "echo hello"}), &[]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");

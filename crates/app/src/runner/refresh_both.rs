@@ -1,0 +1,22 @@
+//! What a runner checks before each request: changed rules, then changed tools.
+
+use std::sync::Arc;
+
+use toolcrib_agent::driver::ToolRefresh;
+use toolcrib_core::BoxFuture;
+
+/// Two checks, one after the other.
+pub(super) struct RefreshBoth {
+    pub(super) first: Arc<dyn ToolRefresh>,
+    pub(super) second: Arc<dyn ToolRefresh>,
+}
+
+impl ToolRefresh for RefreshBoth {
+    fn refresh(&self) -> BoxFuture<'_, Vec<String>> {
+        Box::pin(async {
+            let mut notices = self.first.refresh().await;
+            notices.extend(self.second.refresh().await);
+            notices
+        })
+    }
+}
