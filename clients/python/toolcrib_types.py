@@ -74,6 +74,12 @@ class Approval(TypedDict):
     decision: NotRequired[Any]
 
 
+class HastyApprovals(TypedDict):
+    operation: str
+    approvals: int
+    hasty: int
+
+
 class EarlierDecision(TypedDict):
     approval: str
     args: Any
@@ -788,6 +794,10 @@ class AgentText(TypedDict, closed=True):
 class ApprovalPage(TypedDict):
     items: list[Approval]
     next: NotRequired[str | None]
+
+
+class HastyDocument(TypedDict):
+    operations: list[HastyApprovals]
 
 
 class ApprovalShown(TypedDict):

@@ -61,6 +61,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/approvals/hasty": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists operations that are approved faster than the question can be read.
+         * @description Those with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less.
+         */
+        get: operations["get_approvals_hasty"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/approvals/{approval}": {
         parameters: {
             query?: never;
@@ -1679,6 +1699,26 @@ export interface components {
              *     and when (`decided_at`).
              */
             decision?: unknown;
+        };
+        /** @description Operations that are approved faster than the question can be read. */
+        HastyDocument: {
+            /** @description One for each operation. */
+            operations: components["schemas"]["HastyApprovals"][];
+        };
+        /** @description Approvals of one operation. */
+        HastyApprovals: {
+            /** @description The operation that was asked about: `TOOL` or `TOOL.ACTION`. */
+            operation: string;
+            /**
+             * Format: uint64
+             * @description Approvals in the last 30 days.
+             */
+            approvals: number;
+            /**
+             * Format: uint64
+             * @description How many of them were given within 3 seconds of the question.
+             */
+            hasty: number;
         };
         /** @description A question with what helps to decide. */
         ApprovalShown: {
@@ -4161,6 +4201,42 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_approvals_hasty: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The operations, the most frequent first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HastyDocument"];
+                };
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];

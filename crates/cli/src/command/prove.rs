@@ -30,7 +30,7 @@ const KEPT_VARIABLES: [&str; 3] = ["PATH", "TMPDIR", "LANG"];
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     let proof = Proof::new()?;
-    let steps: [fn(&Proof) -> Result<Claim, Failure>; 6] = [
+    let steps: [Step; 6] = [
         Proof::allowed,
         Proof::denied,
         Proof::approved,
@@ -57,6 +57,9 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     }
     Ok(u8::from(!all_hold))
 }
+
+/// Tries one claim.
+type Step = fn(&Proof) -> Result<Claim, Failure>;
 
 /// Something that was tried.
 #[derive(Debug, Serialize)]

@@ -129,7 +129,7 @@ mod tests {
                 "[tools.shell.config]",
             ),
             (Exclusion::Provider, "provider"),
-            (Exclusion::Model, "another model"),
+            (Exclusion::Model, "on_device_tools"),
         ] {
             let advice = exclusion_advice(&reason, "shell", Some("ann"));
             assert!(advice.contains(part), "{reason:?}: {advice}");

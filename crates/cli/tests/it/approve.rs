@@ -713,3 +713,25 @@ fn a_rule_that_is_added_while_a_run_waits_holds_at_its_next_step() {
     assert!(says("rules and settings were read again"), "{notices:?}");
     assert!(says("all is as before"), "{notices:?}");
 }
+
+/// Approvals that are waved through in seconds are counted and said: from the third one on, as a
+/// habit.
+#[test]
+fn approvals_that_are_waved_through_are_counted() {
+    let env = TestEnv::new();
+    let approve = |n: u32| {
+        let path = format!("f{n}");
+        env.write(&path, "x");
+        let args = ["tool", "call", "delete_file", &format!("path={path}"), "--on-ask", "fail"];
+        env.run(&args).code(6);
+        let id = env.inbox(&[])[0]["id"].as_str().unwrap().to_owned();
+        env.run(&["approve", "yes", &id]).code(0);
+    };
+    (0..2).for_each(approve);
+    let ended = env.run(&["approve", "list"]).code(0);
+    assert!(!ended.stderr.contains("within 3 s"), "{}", ended.stderr);
+    approve(2);
+    let says = "3 of 3 approvals of delete_file in the last 30 days came within 3 s";
+    env.run(&["approve", "list"]).code(0).says(&[says, "toolcrib approve always"]);
+    env.run(&["approve", "list", "--all"]).code(0).says(&[says]);
+}

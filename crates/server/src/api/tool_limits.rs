@@ -77,6 +77,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/artifacts/{ref}/content", Checked),
     (Method::DELETE, "/artifacts/{ref}", Checked),
     (Method::GET, "/approvals", Checked),
+    (Method::GET, "/approvals/hasty", Refused("it counts approvals of all tools")),
     (Method::GET, "/approvals/{approval}", Checked),
     (Method::POST, "/approvals/{approval}", Checked),
     (Method::GET, "/grants", Checked),

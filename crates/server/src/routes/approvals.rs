@@ -14,7 +14,7 @@ use toolcrib_app::core::{
     ApprovalId, ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json,
     effective_channel,
 };
-use toolcrib_ops::approvals::DecisionReply;
+use toolcrib_ops::approvals::{self, DecisionReply, HastyApprovals};
 
 use crate::api::{
     Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etag_response, parse_cursor,
@@ -138,6 +138,21 @@ enum ApprovalFilter {
     All,
 }
 
+/// Operations that are approved faster than the question can be read.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct HastyDocument {
+    /// One for each operation.
+    operations: Vec<HastyApprovals>,
+}
+
+async fn hasty_approvals(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+) -> Result<Json<HastyDocument>, Problem> {
+    let operations = approvals::hasty_approvals(&daemon.store_context(&principal)).await?;
+    Ok(Json(HastyDocument { operations }))
+}
+
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/approvals",
@@ -147,6 +162,17 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         list.query::<ListApprovalsQuery>().returns_ok::<Page<Approval>>("Questions.").etagged(),
         list_approvals,
+    );
+    let hasty = Operation::get(
+        "/approvals/hasty",
+        Role::Viewer,
+        "Lists operations that are approved faster than the question can be read.",
+    );
+    api.add(
+        hasty
+            .description("Those with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less.")
+            .returns_ok::<HastyDocument>("The operations, the most frequent first."),
+        hasty_approvals,
     );
     let show = Operation::get(
         "/approvals/{approval}",

@@ -484,3 +484,24 @@ async fn a_run_that_waits_is_spoken_to() {
     assert_eq!(stands(&client, &run, "ended").await["text"], "Milk too.");
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn approvals_that_are_waved_through_are_listed() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    for round in 0..3 {
+        let body = json!({"tool": "risky", "arguments": {"what": round.to_string()}});
+        client.post("/api/v1/calls", &body).await.expect(202);
+        let question = only(&client).await;
+        client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    }
+    let hasty = client.get("/api/v1/approvals/hasty").await.expect(200);
+    let expected = json!([{"operation": "risky", "approvals": 3, "hasty": 3}]);
+    assert_eq!(hasty["operations"], expected);
+    let body = json!({"name": "s", "owner": "other", "roles": ["viewer"]});
+    let (token, _) = crate::tokens::made(&daemon, body).await;
+    let other = daemon.anybody().with_token(&token);
+    assert_eq!(other.get("/api/v1/approvals/hasty").await.expect(200)["operations"], json!([]));
+    daemon.stop().await;
+}

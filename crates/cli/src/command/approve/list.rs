@@ -9,6 +9,7 @@ use toolcrib_app::core::{
 };
 
 use super::super::short_id;
+use super::hasty_note::hasty_notes;
 use super::{SCAN_LIMIT, known_ids, store_failure};
 use crate::output::{self, Failure};
 use crate::{terminal, time_format};
@@ -34,6 +35,9 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
         let rows = rows.iter().map(|(request, decided)| row(request, decided.as_ref(), &ids, now));
         output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
+    }
+    for note in hasty_notes(stores).await? {
+        output::eprint_line(&format!("toolcrib: {note}"));
     }
     if rows.is_empty() {
         output::eprint_line("toolcrib: no approvals are waiting");

@@ -3,6 +3,7 @@
 mod always;
 mod decide;
 mod edit;
+mod hasty_note;
 mod list;
 mod resume_target;
 mod run_locally;

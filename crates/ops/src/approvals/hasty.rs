@@ -1,0 +1,66 @@
+//! Approvals that were given faster than the question can be read: a sign that too much is asked.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::store::ApprovalWithDecision;
+use toolcrib_app::core::{Clock as _, Decision, SystemClock};
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// An approval within this time was not read: at 238 words a minute (Brysbaert 2019, silent reading
+/// of English) it is enough for 12 words, and a question with its reason and its arguments has
+/// more.
+pub const HASTY_MS: i64 = 3_000;
+/// Hasty approvals of one operation that are reported: the third one is a habit.
+pub const REPORTED_FROM: u64 = 3;
+/// Days that are looked back.
+pub const DAYS: i64 = 30;
+/// Questions that are looked at, the newest.
+const SCAN_LIMIT: usize = 1_000;
+const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
+
+/// Approvals of one operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HastyApprovals {
+    /// The operation that was asked about: `TOOL` or `TOOL.ACTION`.
+    pub operation: String,
+    /// Approvals in the last 30 days.
+    pub approvals: u64,
+    /// How many of them were given within 3 seconds of the question.
+    pub hasty: u64,
+}
+
+/// Operations with at least three hasty approvals in the last 30 days, the most frequent first.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn hasty_approvals(ctx: &StoreContext<'_>) -> Result<Vec<HastyApprovals>, OpError> {
+    let since = SystemClock.now_ms() - DAYS * DAY_MS;
+    let questions = ctx.stores.approvals.list(ctx.owner, SCAN_LIMIT).await?;
+    let mut by_operation: BTreeMap<String, (u64, u64)> = BTreeMap::new();
+    for (waiting, decided) in questions.iter().filter(|one| is_recent_approval(one, since)) {
+        let asked = &waiting.request;
+        let Some(decided) = decided else { continue };
+        let (approvals, hasty) = by_operation.entry(asked.operation.clone()).or_default();
+        *approvals += 1;
+        *hasty += u64::from(decided.decided_at - asked.requested_at < HASTY_MS);
+    }
+    let mut found: Vec<HastyApprovals> = by_operation
+        .into_iter()
+        .filter(|(_, (_, hasty))| *hasty >= REPORTED_FROM)
+        .map(|(operation, (approvals, hasty))| HastyApprovals { operation, approvals, hasty })
+        .collect();
+    found.sort_by_key(|one| std::cmp::Reverse(one.hasty));
+    Ok(found)
+}
+
+/// Whether a person let the call run; an answer to a question of the model is none of these.
+fn is_recent_approval((waiting, decided): &ApprovalWithDecision, since: i64) -> bool {
+    waiting.request.question.is_none()
+        && decided.as_ref().is_some_and(|record| {
+            record.decided_at >= since && matches!(record.decision, Decision::Approve { .. })
+        })
+}
