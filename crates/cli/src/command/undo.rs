@@ -102,7 +102,7 @@ async fn take(
         let request = PreviewRequest { direction, ids: ids.clone() };
         let files = changes::preview(ctx, request).await?;
         if command.dry_run {
-            return dry_run(chosen, &files, json);
+            return dry_run(direction, chosen, &files, json);
         }
         if !is_confirmed(direction, chosen, &files)? {
             return Err(Failure { code: 5, message: format!("nothing was {done}") });
@@ -131,9 +131,16 @@ async fn take(
     }
 }
 
-fn dry_run(chosen: &[Change], files: &[FilePreview], json: bool) -> Result<u8, Failure> {
+fn dry_run(
+    direction: Direction,
+    chosen: &[Change],
+    files: &[FilePreview],
+    json: bool,
+) -> Result<u8, Failure> {
     if json {
         output::print_json(&json!({"changes": chosen, "files": files}), true)?;
+    } else if chosen.is_empty() {
+        output::warn(&format!("there is nothing to {}", words(direction).verb), false);
     } else {
         output::print_line(&files_text(files, output_styler(&io::stdout())))?;
     }

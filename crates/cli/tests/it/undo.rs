@@ -121,6 +121,8 @@ fn what_was_undone_is_redone() {
     assert_eq!(reply["redone"].as_array().unwrap().len(), 3);
     assert_eq!((env.read("notes.md"), env.read("plan.md").as_deref()), (None, Some("plan")));
     env.run(&["redo"]).code(0).says(&["there is nothing to redo"]);
+    let ended = env.run(&["redo", "--dry-run"]).code(0).says(&["there is nothing to redo"]);
+    assert_eq!(ended.stdout, "");
     env.run(&["undo", "4", "--yes"]).code(0);
     assert_eq!(env.names(), ["notes.md"]);
 }
