@@ -418,6 +418,7 @@ class RuleBody(TypedDict, closed=True):
     not_match: NotRequired[list[str]]
     expires: NotRequired[str | None]
     unsafe: NotRequired[bool]
+    observe: NotRequired[bool]
 
 
 class RuleExplained(TypedDict):
@@ -447,6 +448,29 @@ class FindingRow(TypedDict):
 
 class LintBody(TypedDict, closed=True):
     rules: NotRequired[list[RuleBody] | None]
+
+
+class ReplayedCall(TypedDict):
+    call: str
+    operation: str
+    args: NotRequired[str | None]
+    received_at: int
+    before: str
+    after: str
+    rule: NotRequired[str | None]
+
+
+class ReplayBody(TypedDict, closed=True):
+    rules: NotRequired[list[RuleBody] | None]
+
+
+class RuleSuggestion(TypedDict):
+    rule: str
+    workspace: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    approvals: int
+    last_at: int
+    past_calls: int
 
 
 RunState: TypeAlias = Literal['running', 'paused', 'ended']
@@ -996,6 +1020,7 @@ class RuleRow(TypedDict):
     not_match: NotRequired[list[str]]
     expires: NotRequired[str | None]
     unsafe: NotRequired[bool]
+    observe: NotRequired[bool]
     layer: str
     origin: str
     counts: bool
@@ -1010,6 +1035,18 @@ class RulesChanged(TypedDict):
 
 class FindingRowPage(TypedDict):
     items: list[FindingRow]
+    next: NotRequired[str | None]
+
+
+class ReplayReply(TypedDict):
+    compared: int
+    skipped: int
+    truncated: bool
+    differences: list[ReplayedCall]
+
+
+class RuleSuggestionPage(TypedDict):
+    items: list[RuleSuggestion]
     next: NotRequired[str | None]
 
 

@@ -904,6 +904,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Shows what changed rules would have decided about the calls of the history.
+         * @description The newest 1,000 calls of the caller are judged by the rules in force and by the changed ones. Nothing runs and nothing is changed.
+         */
+        post: operations["post_rules_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/suggestions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Suggests rules for what a person approved at least three times in the last 30 days.
+         * @description Each allows exactly what was approved; `POST /rules/own` adds one.
+         */
+        get: operations["get_rules_suggestions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/runs": {
         parameters: {
             query?: never;
@@ -2767,6 +2807,8 @@ export interface components {
             expires?: string | null;
             /** @description That its author knows that it allows more than it seems to. */
             unsafe?: boolean;
+            /** @description That it decides nothing yet: `POST /rules/replay` shows what it would have decided. */
+            observe?: boolean;
             /**
              * @description Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
              *     trusted).
@@ -2812,6 +2854,8 @@ export interface components {
             expires?: string | null;
             /** @description That its author knows that it allows more than it seems to. */
             unsafe?: boolean;
+            /** @description That it decides nothing yet: `POST /rules/replay` shows what it would have decided. */
+            observe?: boolean;
         };
         /** @description What policy says of a call. */
         RuleExplained: {
@@ -2883,6 +2927,87 @@ export interface components {
              * @default null
              */
             rules: components["schemas"]["RuleBody"][] | null;
+        };
+        /** @description The calls about which the two sets of rules differ. */
+        ReplayReply: {
+            /**
+             * Format: uint
+             * @description Past calls that were compared: of the newest 1,000 of the history.
+             */
+            compared: number;
+            /**
+             * Format: uint
+             * @description Past calls that were not: they were refused before policy, or their arguments were too long
+             *     to be stored.
+             */
+            skipped: number;
+            /** @description Whether the history has older calls. */
+            truncated: boolean;
+            /** @description The calls about which the verdicts differ, newest first. */
+            differences: components["schemas"]["ReplayedCall"][];
+        };
+        /** @description A past call about which two sets of rules differ. */
+        ReplayedCall: {
+            /** @description The call. */
+            call: string;
+            /** @description `TOOL` or `TOOL.ACTION`. */
+            operation: string;
+            /** @description Its arguments as JSON text; absent for callers that may not see them. */
+            args?: string | null;
+            /**
+             * Format: int64
+             * @description When it was received, Unix time in milliseconds.
+             */
+            received_at: number;
+            /** @description The verdict of the first rules: `allow`, `ask` or `deny`. */
+            before: string;
+            /** @description The verdict of the changed rules. */
+            after: string;
+            /**
+             * @description The rule that makes the difference, with its origin: the deciding one of the changed rules,
+             *     or else of the first ones.
+             */
+            rule?: string | null;
+        };
+        /** @description Changed rules. */
+        ReplayBody: {
+            /**
+             * @description Rules in place of the person's own file; absent = the rules in force, with those that are
+             *     only observed.
+             * @default null
+             */
+            rules: components["schemas"]["RuleBody"][] | null;
+        };
+        /** @description A part of a list. */
+        RuleSuggestionPage: {
+            /** @description The rows. */
+            items: components["schemas"]["RuleSuggestion"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A rule that would have answered repeated approvals. */
+        RuleSuggestion: {
+            /** @description The rule, which allows. */
+            rule: string;
+            /** @description The workspace folder that it holds for; absent where the calls had none. */
+            workspace?: string | null;
+            /** @description The agent that it holds for; absent where no agent made the calls. */
+            agent?: string | null;
+            /**
+             * Format: uint
+             * @description Approvals in the last 30 days that it would have answered.
+             */
+            approvals: number;
+            /**
+             * Format: int64
+             * @description The last of these calls, Unix time in milliseconds.
+             */
+            last_at: number;
+            /**
+             * Format: uint
+             * @description All past calls that it would have allowed, of the newest 1,000.
+             */
+            past_calls: number;
         };
         /** @description The current state of a run. */
         RunSnapshot: {
@@ -7431,6 +7556,82 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FindingRowPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_rules_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayBody"];
+            };
+        };
+        responses: {
+            /** @description The calls about which the two differ. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplayReply"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_rules_suggestions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The rules, the most frequent first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuleSuggestionPage"];
                 };
             };
             400: components["responses"]["Problem"];

@@ -18,7 +18,7 @@ use toolcrib_core::{
     SystemClock, ToolInfo, ToolSpec, ViewRequest, canonical_json,
 };
 use toolcrib_engine::rules::RuleSet;
-use toolcrib_engine::{Engine, EngineBuilder, Policy, Secrets};
+use toolcrib_engine::{Engine, EngineBuilder, Policy, Preset, Secrets};
 use toolcrib_mcp::client::{Connection, ServerConfig};
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
@@ -153,6 +153,12 @@ impl Toolcrib {
     #[must_use]
     pub fn rules(&self) -> RuleSet {
         self.settings().rules.clone()
+    }
+
+    /// The preset in force: it decides where no rule speaks.
+    #[must_use]
+    pub fn preset(&self) -> Preset {
+        self.settings().engine.preset
     }
 
     /// The settings in force; those that need a restart are as of the start. They contain values of

@@ -30,3 +30,8 @@ pub(crate) fn for_toolcrib<'a>(
 ) -> OpContext<'a> {
     OpContext { toolcrib, library, store: for_stores(toolcrib.stores()) }
 }
+
+/// The context of operations on the tools of one Toolcrib and the history in these stores.
+pub(crate) fn for_history<'a>(toolcrib: &'a Toolcrib, stores: &'a Stores) -> OpContext<'a> {
+    OpContext { toolcrib, library: None, store: for_stores(stores) }
+}

@@ -24,6 +24,7 @@ pub mod conversations;
 mod error;
 pub mod grants;
 pub mod id_prefix;
+pub mod rules;
 pub mod switches;
 pub mod tools;
 pub mod usage;

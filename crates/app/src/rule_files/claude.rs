@@ -133,7 +133,10 @@ pub fn to_claude(rules: &[RuleSource]) -> (Value, Vec<Skipped>) {
 
 /// Why a rule cannot be expressed in Claude Code's settings.
 fn inexpressible(rule: &RuleText) -> Option<&'static str> {
-    let RuleText { agents, channels, workspaces, expires, .. } = rule;
+    let RuleText { agents, channels, workspaces, expires, is_observed, .. } = rule;
+    if *is_observed {
+        return Some("it is only observed, which those settings cannot say");
+    }
     let anywhere = agents.is_empty() && channels.is_empty() && workspaces.is_empty();
     if !anywhere || expires.is_some() {
         return Some(

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use toml_edit::{DocumentMut, Item, Value};
+use toml_edit::{DocumentMut, Item, TableLike, Value};
 use toolcrib_engine::rules::{Layer, RuleSet, RuleSource, RuleText};
 
 use super::anchor_paths;
@@ -14,6 +14,9 @@ use super::error::RulesError;
 use super::parser::{identity, parse_rules};
 use super::rule_file::RuleFile;
 use crate::LockedFile;
+
+/// The key of a rule that is only observed.
+const OBSERVE: &str = "observe";
 
 /// A file before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,7 +29,8 @@ pub struct FileChange {
     pub after: String,
 }
 
-/// Appends rules to the text of a file, without those that it already has.
+/// Appends rules to the text of a file, without those that it already has. One that is there and
+/// only observed is put in force.
 ///
 /// # Errors
 /// [`RulesError`]: the file is invalid, or would become so.
@@ -35,12 +39,17 @@ pub fn append_rules(
     text: &str,
     rules: &[RuleText],
 ) -> Result<String, RulesError> {
-    let known: Vec<_> = parse_rules(&place.path, text, place.layer)?
-        .iter()
-        .map(|rule| identity(&rule.text))
-        .collect();
-    let mut document = document(&place.path, text)?;
+    let known = parse_rules(&place.path, text, place.layer)?;
     let mut after = text.to_owned();
+    for rule in rules.iter().filter(|rule| !rule.is_observed) {
+        let is_observed =
+            |one: &RuleSource| one.text.is_observed && identity(&one.text) == identity(rule);
+        if let Some(at) = known.iter().position(is_observed) {
+            after = set_in_force(place, &after, at)?;
+        }
+    }
+    let known: Vec<_> = known.iter().map(|rule| identity(&rule.text)).collect();
+    let mut document = document(&place.path, &after)?;
     for rule in rules.iter().filter(|rule| !known.contains(&identity(rule))) {
         match document.get_mut("rules").and_then(Item::as_array_mut) {
             Some(array) => {
@@ -114,15 +123,44 @@ pub fn remove_rule(place: &RuleFile, text: &str, index: usize) -> Result<String,
             drop(array.remove(index));
             array.is_empty()
         }
-        _ => {
-            let what = format!("there is no rule number {}", index + 1);
-            return Err(RulesError::Malformed { path: place.path.clone(), line: 1, what });
-        }
+        _ => return Err(missing_rule(place, index)),
     };
     if gone {
         document.remove("rules");
     }
     Ok(document.to_string())
+}
+
+/// Puts the observed rule with this index, from 0, in force.
+///
+/// # Errors
+/// [`RulesError`]: not TOML, no such rule, or the file would become invalid.
+pub fn enforce_rule(place: &RuleFile, text: &str, index: usize) -> Result<String, RulesError> {
+    let after = set_in_force(place, text, index)?;
+    let written = parse_rules(&place.path, &after, place.layer)?;
+    RuleSet::compile(written).map_err(RulesError::Refused)?;
+    Ok(after)
+}
+
+fn set_in_force(place: &RuleFile, text: &str, index: usize) -> Result<String, RulesError> {
+    let mut document = document(&place.path, text)?;
+    let rule = match document.get_mut("rules") {
+        Some(Item::ArrayOfTables(tables)) => {
+            tables.get_mut(index).map(|table| table as &mut dyn TableLike)
+        }
+        Some(Item::Value(Value::Array(array))) => array
+            .get_mut(index)
+            .and_then(Value::as_inline_table_mut)
+            .map(|table| table as &mut dyn TableLike),
+        _ => None,
+    };
+    rule.ok_or_else(|| missing_rule(place, index))?.remove(OBSERVE);
+    Ok(document.to_string())
+}
+
+fn missing_rule(place: &RuleFile, index: usize) -> RulesError {
+    let what = format!("there is no rule number {}", index + 1);
+    RulesError::Malformed { path: place.path.clone(), line: 1, what }
 }
 
 /// Changes a file under its lock. It is replaced atomically; a new one gets mode 0600.

@@ -20,7 +20,8 @@ mod starlark;
 
 pub use claude::to_claude;
 pub use edit::{
-    FileChange, add_rules, append_rules, remove_rule, to_portable, to_toml, write_rules,
+    FileChange, add_rules, append_rules, enforce_rule, remove_rule, to_portable, to_toml,
+    write_rules,
 };
 pub use error::RulesError;
 pub use parser::{parse_any_format, parse_rules};

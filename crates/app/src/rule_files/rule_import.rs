@@ -101,6 +101,7 @@ pub(super) fn plain_rule(effect: Verdict, rule: impl Into<String>) -> RuleText {
         not_match: Vec::new(),
         expires: None,
         is_unsafe: false,
+        is_observed: false,
     }
 }
 

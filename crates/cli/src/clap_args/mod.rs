@@ -76,8 +76,8 @@ pub(crate) use mcp::{
 };
 pub(crate) use python::Python;
 pub(crate) use rules::{
-    Rules, RulesAdd, RulesExplain, RulesExport, RulesFilesArgs, RulesImport, RulesRm,
-    RulesWorkspaceArgs,
+    Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
+    RulesReplay, RulesRm, RulesWorkspaceArgs,
 };
 pub(crate) use sandbox::{Sandbox, SandboxExec, SandboxNet};
 pub(crate) use saved_chains::{Chain, ChainRemove, ChainSave};

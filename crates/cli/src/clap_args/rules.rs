@@ -42,6 +42,18 @@ Examples:
 Without --write it only shows what would change. The files that are read stay as they are. Rules that cannot work here are named with the \
 spelling that does, and left out.";
 
+const REPLAY_HELP: &str = "\
+The newest 1,000 calls of the history are judged by the rules in force and by the changed ones; those about which the two differ are listed. \
+Remembered approvals, switches and taint are left out, because they are the same for both.
+
+Examples:
+  toolcrib rules add deny 'Bash(git push:*)' --observe && toolcrib rules replay
+  cp ~/.config/toolcrib/rules.toml new.toml; toolcrib rules replay new.toml";
+
+const SUGGEST_HELP: &str = "\
+A suggested rule allows exactly what was approved, in the same workspace and for the same agent. It passes `rules lint`, and allows no call \
+that a person denied. Nothing is written: each rule comes with the command that adds it.";
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Rules {
     /// List the rules of all layers: whose they are, where they stand, for whom they hold.
@@ -51,6 +63,14 @@ pub(crate) enum Rules {
     Add(RulesAdd),
     /// Take a rule out of your own rules, or out of those of the workspace.
     Rm(RulesRm),
+    /// Put a rule in force that is only observed.
+    Enforce(RulesEnforce),
+    /// Show what changed rules would have decided about the calls of the history.
+    #[command(after_help = REPLAY_HELP)]
+    Replay(RulesReplay),
+    /// Suggest rules for what you approved more than twice.
+    #[command(after_help = SUGGEST_HELP)]
+    Suggest(RulesWorkspaceArgs),
     /// Say what the rules would say of a call: it need not have been made.
     #[command(after_help = EXPLAIN_HELP)]
     Explain(RulesExplain),
@@ -107,9 +127,34 @@ pub(crate) struct RulesAdd {
     /// Take an allow rule that allows more than it seems to.
     #[arg(long = "unsafe")]
     pub(crate) is_unsafe: bool,
+    /// Only count the calls that it would decide, until `rules enforce` or the same command without
+    /// this option puts it in force.
+    #[arg(long = "observe")]
+    pub(crate) is_observed: bool,
     /// Write it into the workspace's file, for everybody who works there.
     #[arg(long)]
     pub(crate) project: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RulesEnforce {
+    /// Number of the rule in `toolcrib rules list`.
+    #[arg(value_name = "NUMBER")]
+    pub(crate) number: usize,
+    #[command(flatten)]
+    pub(crate) workspace_args: RulesWorkspaceArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RulesReplay {
+    /// Changed rules, in place of your own rules file. Default: the rules in force, with those that
+    /// are only observed.
+    pub(crate) file: Option<PathBuf>,
+    /// FILE stands in place of the workspace's rules file.
+    #[arg(long, requires = "file")]
+    pub(crate) project: bool,
+    #[command(flatten)]
+    pub(crate) workspace_args: RulesWorkspaceArgs,
 }
 
 #[derive(Debug, Args)]

@@ -35,7 +35,7 @@ impl TestEnv {
 
     /// The inbox.
     #[track_caller]
-    fn inbox(&self, more: &[&str]) -> Vec<Value> {
+    pub(crate) fn inbox(&self, more: &[&str]) -> Vec<Value> {
         let ended = self.run(&[&["approve", "list", "--json"], more].concat()).code(0);
         support::json(&ended.stdout).as_array().unwrap().clone()
     }

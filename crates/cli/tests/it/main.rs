@@ -58,6 +58,7 @@ mod python;
 mod resume;
 mod rule_commands;
 mod rules_explain;
+mod rules_from_history;
 mod rules_govern_calls;
 mod run;
 mod sandbox;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, ToolError, Vote};
+use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, ToolError, Verdict, Vote};
 
 /// A preset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
@@ -49,6 +49,19 @@ impl Preset {
         }
     }
 
+    /// The verdict on a call of which no rule speaks, by its risk and effect alone.
+    #[must_use]
+    pub fn verdict(self, risk: Risk, effect: Effect) -> Verdict {
+        let asks_from = match self {
+            Self::Locked if risk == Risk::Safe && effect <= Effect::Read => return Verdict::Allow,
+            Self::Locked => return Verdict::Deny,
+            Self::AskAll => Risk::Safe,
+            Self::AskRisky => Risk::High,
+            Self::Auto => Risk::Critical,
+        };
+        if risk >= asks_from { Verdict::Ask } else { Verdict::Allow }
+    }
+
     /// Why a call runs that no rule or gate decided.
     pub(crate) fn lets_run(self) -> &'static str {
         match self {
@@ -62,17 +75,16 @@ impl Preset {
     /// Judges a call. What a rule has allowed is asked about only where the owner says so of the
     /// tool; locked stays locked.
     pub(crate) fn judge(self, proposal: &GateInput<'_>, owner: PresetOwner<'_>) -> Vote {
-        let harmless = proposal.risk == Risk::Safe && proposal.effect <= Effect::Read;
+        let verdict = self.verdict(proposal.risk, proposal.effect);
         let asks = match (self, owner.ask) {
+            _ if verdict == Verdict::Deny => return locked(proposal.operation),
             // What a switch asks about cannot be asked here: that denies it.
-            (Self::Locked, _) if harmless => owner.switch.is_some(),
-            (Self::Locked, _) => return locked(proposal.operation),
+            (Self::Locked, _) => owner.switch.is_some(),
             (_, Some(true)) => true,
             _ if owner.ruled => false,
             (_, Some(false)) if proposal.risk < Risk::Critical => false,
             (Self::AskAll, _) => !owner.innate,
-            (Self::AskRisky, _) => proposal.risk >= Risk::High,
-            (Self::Auto, _) => proposal.risk >= Risk::Critical,
+            (Self::AskRisky | Self::Auto, _) => verdict == Verdict::Ask,
         };
         if !asks {
             return Vote::Abstain;

@@ -119,6 +119,7 @@ mod tests {
                 not_match: Vec::new(),
                 expires: None,
                 is_unsafe: false,
+                is_observed: false,
             },
             layer: Layer::User,
             origin: format!("/etc/toolcrib/rules.toml:{at}"),

@@ -81,6 +81,10 @@ pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Fi
         for what in remarks(one, &rule, now_ms) {
             find(one, Severity::Warning, what);
         }
+        // An observed rule is checked and takes part in nothing.
+        if one.text.is_observed {
+            continue;
+        }
         about.entry(rule.about()).or_default().push(read.len());
         read.push((at, rule));
     }

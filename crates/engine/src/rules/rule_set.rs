@@ -104,6 +104,19 @@ impl RuleSet {
         &self.inner.written
     }
 
+    /// The same rules, with those that are only observed in force; `None` where none is observed.
+    ///
+    /// # Errors
+    /// As [`RuleSet::compile`]: a rule in force may contradict another one.
+    pub fn with_observed(&self) -> Option<Result<Self, Vec<RuleError>>> {
+        if !self.inner.written.iter().any(|rule| rule.text.is_observed) {
+            return None;
+        }
+        let mut written = self.inner.written.clone();
+        written.iter_mut().for_each(|rule| rule.text.is_observed = false);
+        Some(Self::compile(written))
+    }
+
     /// Whether there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -37,6 +37,10 @@ pub struct RuleText {
     /// refused as dangerous is taken.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsafe: bool,
+    /// That the rule decides nothing yet: `rules list` counts the past calls that it would have
+    /// decided, and `rules replay` shows them.
+    #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
+    pub is_observed: bool,
 }
 
 /// Whose rule it is: stronger ones first. The strictest verdict wins in every layer; the layer says

@@ -94,6 +94,8 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::POST, "/rules/own", Refused("a rule may allow any tool")),
     (Method::DELETE, "/rules/own/{number}", Refused("a rule may be about any tool")),
     (Method::POST, "/rules/explain", Free("what policy says; nothing runs")),
+    (Method::POST, "/rules/replay", Refused("it shows calls of all tools")),
+    (Method::GET, "/rules/suggestions", Refused("it shows calls of all tools")),
     (Method::POST, "/rules/lint", Free("checks a text; nothing runs")),
     (Method::GET, "/changes", Refused("a change may be of another tool")),
     (Method::POST, "/changes/undo", Refused("a change may be of another tool")),

@@ -1,5 +1,7 @@
 //! The inbox over HTTP: what waits, deciding once, and what goes on by itself afterwards.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
 use toolcrib_app::core::{Effect, Risk};
@@ -503,5 +505,49 @@ async fn approvals_that_are_waved_through_are_listed() {
     let (token, _) = crate::tokens::made(&daemon, body).await;
     let other = daemon.anybody().with_token(&token);
     assert_eq!(other.get("/api/v1/approvals/hasty").await.expect(200)["operations"], json!([]));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn rules_are_suggested_from_approvals_and_replayed_over_the_history() {
+    let tool = ScriptedTool::new("risky").spec(|spec| {
+        spec.risk = Risk::High;
+        spec.effect = Effect::SideEffect;
+        let properties = json!({"what": {"type": "string"}});
+        spec.input_schema = json!({"type": "object", "properties": properties}).into();
+    });
+    let tool = std::sync::Arc::new(tool);
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    for _ in 0..3 {
+        let body = json!({"tool": "risky", "arguments": {"what": "x"}});
+        client.post("/api/v1/calls", &body).await.expect(202);
+        let question = only(&client).await;
+        client.post(&path(&question), &decide(&question, "approve")).await.expect(200);
+    }
+    let mut found = json!(null);
+    for _ in 0..200 {
+        found = client.get("/api/v1/rules/suggestions").await.expect(200);
+        if found["items"][0].is_object() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(25)).await;
+    }
+    assert_eq!(found["items"][0]["rule"], "risky(what:x)", "{found}");
+    assert_eq!(
+        (&found["items"][0]["approvals"], found["items"].as_array().unwrap().len()),
+        (&json!(3), 1)
+    );
+    let body = json!({"rules": [{"effect": "deny", "rule": "risky(what:x)"}]});
+    let reply = client.post("/api/v1/rules/replay", &body).await.expect(200);
+    assert_eq!(reply["differences"].as_array().unwrap().len(), 3, "{reply}");
+    assert_eq!(reply["differences"][0]["after"], "deny");
+    let broken = json!({"rules": [{"effect": "deny", "rule": "risky(("}]});
+    client.post("/api/v1/rules/replay", &broken).await.expect(422);
+    let body = json!({"name": "s", "owner": "other", "roles": ["operator"]});
+    let (token, _) = crate::tokens::made(&daemon, body).await;
+    let other = daemon.anybody().with_token(&token);
+    assert_eq!(other.get("/api/v1/rules/suggestions").await.expect(200)["items"], json!([]));
+    assert_eq!(other.post("/api/v1/rules/replay", &json!({})).await.expect(200)["compared"], 0);
     daemon.stop().await;
 }

@@ -8,7 +8,9 @@ use toolcrib_app::core::suggest::likely_typos;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText, class_names};
 
-use super::{RulesContext, layer_word, path_text};
+use super::numbered_rule::NumberedRule;
+use super::rule_output::layer_word;
+use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesAdd, RulesRm, RulesWorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::rule_layers;
@@ -61,6 +63,11 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
         true => output::eprint_line(&format!("toolcrib: added: {what} ({line})")),
         false => output::eprint_line(&format!("toolcrib: it is there already: {what} ({line})")),
     }
+    if rule.is_observed && added {
+        output::eprint_line(
+            "toolcrib: it decides nothing yet: `toolcrib rules replay` shows what it would have decided, `toolcrib rules enforce` puts it in force",
+        );
+    }
     if place.layer == Layer::Untrusted && rule.effect == Verdict::Allow {
         output::eprint_line(
             "toolcrib: it has no effect yet: name the workspace in `trusted_workspaces` of config.toml if you trust what is in it",
@@ -99,6 +106,7 @@ fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {
         not_match: command.not_match.clone(),
         expires: command.expires.clone(),
         is_unsafe: command.is_unsafe,
+        is_observed: command.is_observed,
     })
 }
 
@@ -110,14 +118,6 @@ fn rule_origin(place: &RuleFile, rule: &RuleText) -> Result<String, Failure> {
         .rev()
         .find(|found| found.text.effect == rule.effect && found.text.rule.trim() == rule.rule);
     Ok(found.map_or_else(|| path_text(&place.path), |found| found.origin.clone()))
-}
-
-/// A rule in its file.
-struct RuleLocation {
-    place: RuleFile,
-    /// Place in the file, from 0.
-    index: usize,
-    rule: RuleSource,
 }
 
 pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
@@ -133,12 +133,7 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
     }
     let place = &target.place;
     rule_files::write_rules(place, |now| {
-        // Another process may have written it since it was read.
-        let still = rule_files::parse_rules(&place.path, now, place.layer)?;
-        if still.get(target.index) != Some(&target.rule) {
-            let what = "another process changed the file just now; list the rules again".to_owned();
-            return Err(RulesError::Malformed { path: place.path.clone(), line: 1, what });
-        }
+        target.check_unchanged(now)?;
         rule_files::remove_rule(place, now, target.index)
     })?;
     if json {
@@ -154,15 +149,10 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn find_rule(here: &RulesContext, command: &RulesRm) -> Result<RuleLocation, Failure> {
-    let mut all = Vec::new();
-    for place in here.rule_files() {
-        for (index, rule) in place.rules()?.into_iter().enumerate() {
-            all.push(RuleLocation { place: place.clone(), index, rule });
-        }
-    }
+fn find_rule(here: &RulesContext, command: &RulesRm) -> Result<NumberedRule, Failure> {
+    let all = here.numbered_rules()?;
     let number: Option<usize> = command.rule.parse().ok();
-    let is_meant = |target: &RuleLocation| match target.place.layer {
+    let is_meant = |target: &NumberedRule| match target.place.layer {
         Layer::Managed => number.is_some() && !command.project,
         Layer::User => !command.project,
         Layer::Project | Layer::Untrusted => command.project || number.is_some(),
@@ -184,7 +174,7 @@ fn find_rule(here: &RulesContext, command: &RulesRm) -> Result<RuleLocation, Fai
         }
         return Ok(target);
     }
-    let mut found: Vec<(RuleLocation, usize)> = numbered
+    let mut found: Vec<(NumberedRule, usize)> = numbered
         .filter(|(target, _)| {
             is_meant(target) && target.rule.text.rule.trim() == command.rule.trim()
         })

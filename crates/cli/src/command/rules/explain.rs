@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{
-    Batch, Call, Clock as _, Context, Decider, Origin, RawArgs, RuleRef, Ruling, SystemClock,
-    Verdict,
+    Batch, Call, Clock as _, Context, Effect, Origin, RawArgs, Risk, SystemClock,
 };
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Evaluation, Layer, RuleQuery, RuleSet, SegmentEvaluation};
+use toolcrib_app::rules::{Layer, RuleQuery, RuleSet};
 use toolcrib_app::{DryRunReport, Preset, Toolcrib};
+use toolcrib_ops::rules::{CallVerdict, DefaultVerdict, SegmentVerdict};
 
 use super::hypothetical_call::{HypotheticalCall, SHELL_TOOL};
-use super::{RulesContext, path_text};
+use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::RulesExplain;
 use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line};
@@ -53,14 +53,14 @@ pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
         None => rules.evaluate(&asked),
     };
     let otherwise = match (command.default, ruling) {
-        (Some(verdict), _) => DefaultVerdict::from_flag(verdict),
+        (Some(verdict), _) => DefaultVerdict::given(verdict),
         (None, Some(ruling)) => DefaultVerdict::from_ruling(ruling),
-        (None, None) => DefaultVerdict::for_unknown_tool(
+        (None, None) => default_for_unknown_tool(
             &question,
             here.config.effective_preset(None).unwrap_or_default(),
         ),
     };
-    let answer = Explanation::new(judged, &otherwise);
+    let answer = Explanation(CallVerdict::new(judged, &otherwise));
     if json {
         output::print_json(&answer.to_json(), true)?;
     } else {
@@ -99,122 +99,40 @@ async fn forecast(
     toolcrib.engine().dry_run(batch).await.pop()
 }
 
-/// What holds where no rule speaks.
-pub(super) struct DefaultVerdict {
-    verdict: Verdict,
-    /// `default`, `preset`, `floor`, or the part of policy beside rules that has a word to say.
-    by: &'static str,
-    reason: String,
+/// Of a tool that is not there, or arguments that it would not take: as risky as one that says
+/// nothing of itself.
+fn default_for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> DefaultVerdict {
+    let verdict = preset.verdict(Risk::High, Effect::default());
+    let what = if question.tool == SHELL_TOOL { "a command line" } else { "such a call" };
+    let reason = format!("the preset {preset} says {verdict} to {what}");
+    DefaultVerdict { verdict, by: "preset", reason }
 }
 
-impl DefaultVerdict {
-    /// What the caller says.
-    pub(super) fn from_flag(verdict: Verdict) -> Self {
-        Self { verdict, by: "default", reason: format!("the default is {verdict}") }
-    }
-
-    /// What everything but rules says.
-    fn from_ruling(ruling: Ruling) -> Self {
-        let by = match ruling.by {
-            Decider::Permission => "permission",
-            Decider::Taint => "taint",
-            Decider::Tool => "tool",
-            Decider::Switch => "switch",
-            Decider::Gate => "gate",
-            Decider::Rule | Decider::Preset => "preset",
-        };
-        Self { verdict: ruling.verdict, by, reason: ruling.reason.into_owned() }
-    }
-
-    /// Of a tool that is not there, or arguments that it would not take: as risky as one that says
-    /// nothing of itself.
-    fn for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> Self {
-        let verdict = match preset {
-            Preset::Auto => Verdict::Allow,
-            Preset::AskRisky | Preset::AskAll => Verdict::Ask,
-            Preset::Locked => Verdict::Deny,
-        };
-        let what = if question.tool == SHELL_TOOL { "a command line" } else { "such a call" };
-        Self {
-            verdict,
-            by: "preset",
-            reason: format!("the preset {preset} says {verdict} to {what}"),
-        }
-    }
-}
-
-/// What is said of a call.
-pub(super) struct Explanation {
-    verdict: Verdict,
-    rule: Option<RuleRef>,
-    reason: String,
-    by: &'static str,
-    segments: Vec<Segment>,
-}
-
-/// A file that is only read asks for no rule.
-fn is_input_redirect(text: &str) -> bool {
-    text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('<')
-}
-
-struct Segment {
-    judged: SegmentEvaluation,
-    verdict: Verdict,
-}
+/// The answer in the forms of the command.
+pub(super) struct Explanation(pub(super) CallVerdict);
 
 impl Explanation {
-    /// What rules say, and what holds besides: the strictest of all parts wins, and a part of which
-    /// no rule speaks has the other verdict.
-    pub(super) fn new(judged: Evaluation, otherwise: &DefaultVerdict) -> Self {
-        let Evaluation { verdict, rule, always_asks, reason, segments } = judged;
-        let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {
-            (Some(said), Some(_)) => said,
-            (Some(least), None) => least.max(otherwise.verdict),
-            (None, _) => otherwise.verdict,
-        };
-        let is_allowed = verdict == Some(Verdict::Allow);
-        let part = |judged: SegmentEvaluation| {
-            let needs_no_rule =
-                judged.verdict.is_none() && (is_allowed || is_input_redirect(&judged.text));
-            let verdict =
-                if needs_no_rule { Verdict::Allow } else { resolved(judged.verdict, &judged.rule) };
-            Segment { judged, verdict }
-        };
-        let segments: Vec<Segment> = segments.into_iter().map(part).collect();
-        let own = resolved(verdict, &rule);
-        let whole = segments.iter().map(|part| part.verdict).max().unwrap_or(own).max(own);
-        if rule.is_some() && verdict == Some(whole) {
-            return Self { verdict: whole, rule, reason, by: "rule", segments };
-        }
-        let reason = match verdict {
-            Some(said) if said == whole => reason,
-            _ => format!("{reason}; {}", otherwise.reason),
-        };
-        let by = if always_asks && whole == Verdict::Ask { "floor" } else { otherwise.by };
-        Self { verdict: whole, rule: None, reason, by, segments }
-    }
-
     /// One part of the answer for machines.
     fn segments_json(&self) -> Vec<Value> {
-        let part = |part: &Segment| {
+        let part = |part: &SegmentVerdict| {
             json!({
-                "text": part.judged.text,
+                "text": part.evaluation.text,
                 "verdict": part.verdict,
-                "rule": part.judged.rule.as_ref().map(|rule| &rule.rule),
-                "origin": part.judged.rule.as_ref().map(|rule| &rule.origin),
-                "reason": part.judged.reason,
+                "rule": part.evaluation.rule.as_ref().map(|rule| &rule.rule),
+                "origin": part.evaluation.rule.as_ref().map(|rule| &rule.origin),
+                "reason": part.evaluation.reason,
             })
         };
-        self.segments.iter().map(part).collect()
+        self.0.segments.iter().map(part).collect()
     }
 
     fn to_json(&self) -> Value {
         json!({
-            "verdict": self.verdict,
-            "rule": self.rule.as_ref().map(|rule| &rule.rule),
-            "origin": self.rule.as_ref().map(|rule| &rule.origin),
-            "reason": self.reason,
-            "by": self.by,
+            "verdict": self.0.verdict,
+            "rule": self.0.rule.as_ref().map(|rule| &rule.rule),
+            "origin": self.0.rule.as_ref().map(|rule| &rule.origin),
+            "reason": self.0.reason,
+            "by": self.0.by,
             "segments": self.segments_json(),
         })
     }
@@ -222,32 +140,32 @@ impl Explanation {
     /// The answer of the filter.
     pub(super) fn to_jsonl_row(&self) -> Value {
         json!({
-            "verdict": self.verdict,
-            "rule": self.rule.as_ref().map(|rule| &rule.rule),
+            "verdict": self.0.verdict,
+            "rule": self.0.rule.as_ref().map(|rule| &rule.rule),
             "segments": self.segments_json(),
         })
     }
 
     fn to_text(&self, question: &HypotheticalCall) -> String {
-        let mut text = format!("{}: {}\n", self.verdict, escape_to_line(&question.display));
-        match &self.rule {
+        let mut text = format!("{}: {}\n", self.0.verdict, escape_to_line(&question.display));
+        match &self.0.rule {
             Some(rule) => text += &format!("  rule    {}\n", escape_to_line(&rule.to_string())),
-            None => text += &format!("  by      the {}\n", self.by),
+            None => text += &format!("  by      the {}\n", self.0.by),
         }
-        text += &format!("  reason  {}\n", escape_controls(&self.reason));
-        if !self.segments.is_empty() {
+        text += &format!("  reason  {}\n", escape_controls(&self.0.reason));
+        if !self.0.segments.is_empty() {
             text += "  parts\n";
         }
-        for part in &self.segments {
+        for part in &self.0.segments {
             text += &format!(
                 "    {:<5}  {}\n",
                 part.verdict.as_str(),
-                escape_to_line(&part.judged.text)
+                escape_to_line(&part.evaluation.text)
             );
-            if let Some(rule) = &part.judged.rule {
+            if let Some(rule) = &part.evaluation.rule {
                 text += &format!("           {}\n", escape_to_line(&rule.to_string()));
             }
-            if let Some(reason) = &part.judged.reason {
+            if let Some(reason) = &part.evaluation.reason {
                 text += &format!("           {}\n", escape_controls(reason));
             }
         }

@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_app::core::{Clock as _, SystemClock, Verdict};
 use toolcrib_app::rules::{Layer, RuleQuery, RuleSet, RuleSource, RuleText};
+use toolcrib_ops::rules::{CallVerdict, DefaultVerdict};
 
-use super::explain::{DefaultVerdict, Explanation};
+use super::explain::Explanation;
 use super::hypothetical_call::HypotheticalCall;
 use crate::jsonl;
 use crate::output::Failure;
@@ -67,8 +68,8 @@ fn answer(line: ExplainRequest, sets: &mut RuleSetCache) -> Result<Map<String, V
         workspace: &line.workspace,
         now_ms: SystemClock.now_ms(),
     });
-    let otherwise = DefaultVerdict::from_flag(line.default);
-    Ok(jsonl::into_object(Explanation::new(judged, &otherwise).to_jsonl_row()))
+    let otherwise = DefaultVerdict::given(line.default);
+    Ok(jsonl::into_object(Explanation(CallVerdict::new(judged, &otherwise)).to_jsonl_row()))
 }
 
 /// Rules that were read already.
@@ -117,6 +118,7 @@ fn rule_from_text(effect: Verdict, at: usize, rule: String) -> RuleSource {
         not_match: Vec::new(),
         expires: None,
         is_unsafe: true,
+        is_observed: false,
     };
     RuleSource { text, layer: Layer::User, origin: format!("rules.{effect}:{}", at + 1) }
 }

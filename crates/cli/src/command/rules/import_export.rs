@@ -9,7 +9,8 @@ use toolcrib_app::rule_files::{
 };
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
 
-use super::{RulesContext, is_effective, path_text};
+use super::rule_output::is_effective;
+use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesExport, RulesImport};
 use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line};
@@ -97,7 +98,7 @@ pub(super) fn export(command: &RulesExport, json: bool) -> Result<u8, Failure> {
     // What has no say here must not get one elsewhere.
     let rules: Vec<RuleSource> = rules
         .into_iter()
-        .filter(is_effective)
+        .filter(|rule| rule.text.is_observed || is_effective(rule))
         .map(|rule| RuleSource { text: rule_files::to_portable(&rule), ..rule })
         .collect();
     if command.format == "claude" {

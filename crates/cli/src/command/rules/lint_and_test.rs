@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Finding, Layer, RuleSet, RuleSource, Severity};
 
-use super::RulesContext;
+use super::rules_context::RulesContext;
 use crate::clap_args::RulesFilesArgs;
 use crate::output::{self, Failure};
 use crate::terminal::escape_to_line;

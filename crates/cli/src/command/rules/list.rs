@@ -3,9 +3,12 @@
 use serde_json::Value;
 use toolcrib_app::rule_files::{self, RulesError};
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
+use toolcrib_ops::rules::ObservedRule;
 
 use super::super::lookup;
-use super::{RulesContext, is_effective, layer_word, rule_json};
+use super::observed::observed_rules;
+use super::rule_output::{is_effective, layer_word, rule_json};
+use super::rules_context::RulesContext;
 use crate::bootstrap;
 use crate::clap_args::RulesWorkspaceArgs;
 use crate::output::{self, Failure};
@@ -25,7 +28,10 @@ pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
             "toolcrib: there are no rules, so the preset decides; `toolcrib rules add` adds one",
         );
     } else {
-        let text: String = numbered().map(|(number, rule)| to_text(number, rule)).collect();
+        let observed = observed_rules(&here, &rules)?;
+        let text: String = numbered()
+            .map(|(number, rule)| to_text(number, rule, observed.get(&rule.origin)))
+            .collect();
         output::print_line(&text)?;
     }
     if !json {
@@ -56,7 +62,7 @@ fn note_grants() {
     }
 }
 
-fn to_text(number: usize, rule: &RuleSource) -> String {
+fn to_text(number: usize, rule: &RuleSource, observed: Option<&ObservedRule>) -> String {
     let RuleSource { text, layer, origin } = rule;
     let mut lines = format!(
         "{number:>4}  {:<5}  {}\n             {}, {}{}\n",
@@ -64,12 +70,17 @@ fn to_text(number: usize, rule: &RuleSource) -> String {
         escape_to_line(&text.rule),
         layer_word(*layer),
         escape_to_line(origin),
-        if is_effective(rule) {
+        if is_effective(rule) || text.is_observed {
             ""
         } else {
             "; no effect: this workspace is not trusted (`trusted_workspaces`)"
         },
     );
+    if let Some(ObservedRule { matched, compared, .. }) = observed {
+        lines += &format!(
+            "             only observed: it would have decided {matched} of {compared} past calls; `toolcrib rules enforce {number}` puts it in force\n"
+        );
+    }
     for fact in condition_lines(text) {
         lines += &format!("             {fact}\n");
     }

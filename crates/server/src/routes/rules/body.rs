@@ -72,12 +72,15 @@ pub(super) struct RuleBody {
     /// That its author knows that it allows more than it seems to.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
     is_unsafe: bool,
+    /// That it decides nothing yet: `POST /rules/replay` shows what it would have decided.
+    #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
+    is_observed: bool,
 }
 
 impl From<RuleText> for RuleBody {
     fn from(text: RuleText) -> Self {
         let RuleText { effect, rule, agents, channels, workspaces, reason, .. } = text;
-        let RuleText { matches, not_match, expires, is_unsafe, .. } = text;
+        let RuleText { matches, not_match, expires, is_unsafe, is_observed, .. } = text;
         let effect = effect.into();
         Self {
             effect,
@@ -90,6 +93,7 @@ impl From<RuleText> for RuleBody {
             not_match,
             expires,
             is_unsafe,
+            is_observed,
         }
     }
 }
@@ -97,7 +101,7 @@ impl From<RuleText> for RuleBody {
 impl From<RuleBody> for RuleText {
     fn from(body: RuleBody) -> Self {
         let RuleBody { effect, rule, agents, channels, workspaces, reason, .. } = body;
-        let RuleBody { matches, not_match, expires, is_unsafe, .. } = body;
+        let RuleBody { matches, not_match, expires, is_unsafe, is_observed, .. } = body;
         let effect = effect.into();
         Self {
             effect,
@@ -110,6 +114,7 @@ impl From<RuleBody> for RuleText {
             not_match,
             expires,
             is_unsafe,
+            is_observed,
         }
     }
 }

@@ -4,11 +4,15 @@
 mod body;
 mod explain;
 mod lint;
+mod replay;
+mod suggest;
 mod user_rules;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+
+use toolcrib_ops::rules::{ReplayReply, RuleSuggestion};
 
 use crate::api::{Api, Operation, Page, etag_response};
 use crate::role::Role;
@@ -17,6 +21,8 @@ use crate::state::DaemonState;
 use body::{RuleBody, RuleRow, numbered};
 use explain::{ExplainBody, Explained, explain_call};
 use lint::{FindingRow, LintBody, lint_rules};
+use replay::{ReplayBody, replay_rules};
+use suggest::suggest_rules;
 use user_rules::{RulesChanged, add_rules, list_user_rules, remove_rule};
 
 pub(super) fn routes(api: &mut Api) {
@@ -59,6 +65,29 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         lint.body::<LintBody>().returns_ok::<Page<FindingRow>>("Errors and warnings."),
         lint_rules,
+    );
+    let replay = Operation::post(
+        "/rules/replay",
+        Role::Operator,
+        "Shows what changed rules would have decided about the calls of the history.",
+    );
+    api.add(
+        replay
+            .description("The newest 1,000 calls of the caller are judged by the rules in force and by the changed ones. Nothing runs and nothing is changed.")
+            .body::<ReplayBody>()
+            .returns_ok::<ReplayReply>("The calls about which the two differ."),
+        replay_rules,
+    );
+    let suggest = Operation::get(
+        "/rules/suggestions",
+        Role::Operator,
+        "Suggests rules for what a person approved at least three times in the last 30 days.",
+    );
+    api.add(
+        suggest
+            .description("Each allows exactly what was approved; `POST /rules/own` adds one.")
+            .returns_ok::<Page<RuleSuggestion>>("The rules, the most frequent first."),
+        suggest_rules,
     );
 }
 

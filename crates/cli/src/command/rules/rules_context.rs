@@ -1,0 +1,62 @@
+//! The folder whose rules a command is about, and its configuration.
+
+use std::path::{Path, PathBuf};
+
+use toolcrib_app::Toolcrib;
+use toolcrib_app::rule_files::RuleFile;
+
+use crate::clap_args::{RulesWorkspaceArgs, WorkspaceArgs};
+use crate::config::Config;
+use crate::output::Failure;
+use crate::{bootstrap, rule_layers};
+
+/// The folder whose rules count, and the configuration.
+pub(super) struct RulesContext {
+    pub(super) workspace: PathBuf,
+    pub(super) config: Config,
+}
+
+impl RulesContext {
+    pub(super) fn load(at: &RulesWorkspaceArgs) -> Result<Self, Failure> {
+        let workspace = at.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
+        if !workspace.is_dir() {
+            return Err(Failure::usage(format!("{} is no folder", workspace.display())));
+        }
+        let world = WorkspaceArgs { root: vec![workspace.clone()], ..WorkspaceArgs::default() };
+        let config = bootstrap::load_config(&world)?;
+        Ok(Self { workspace, config })
+    }
+
+    pub(super) fn rule_files(&self) -> Vec<RuleFile> {
+        rule_layers::list_rule_files(Some(&self.workspace), &self.config)
+    }
+
+    /// Everything but rules, ready to be asked.
+    pub(super) fn toolcrib(&self) -> Result<Toolcrib, Failure> {
+        let world =
+            WorkspaceArgs { root: vec![self.workspace.clone()], ..WorkspaceArgs::default() };
+        bootstrap::block_on(bootstrap::build_without_rules(&world, &self.config))
+    }
+
+    /// Names of the tools that there are.
+    pub(super) fn tool_names(&self) -> Result<Vec<String>, Failure> {
+        Ok(rule_layers::tool_names(&self.toolcrib()?))
+    }
+
+    /// The file that is written.
+    pub(super) fn file_to_edit(&self, project: bool) -> Result<RuleFile, Failure> {
+        if project {
+            return Ok(rule_layers::project_file(&self.workspace, &self.config));
+        }
+        rule_layers::user_file().ok_or_else(|| {
+            Failure::configuration(
+                "there is no home folder to keep rules in; set TOOLCRIB_HOME to a folder",
+            )
+        })
+    }
+}
+
+/// A path as people know it.
+pub(super) fn path_text(path: &Path) -> String {
+    path.display().to_string()
+}

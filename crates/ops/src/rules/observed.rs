@@ -1,0 +1,46 @@
+//! How often rules that are only observed would have spoken.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::CallFilter;
+use toolcrib_app::rules::{RuleSet, RuleSource};
+
+use super::past_call::PastCall;
+use super::replay::SCAN_LIMIT;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// An observed rule, and the past calls that it is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObservedRule {
+    /// Where the rule stands: `PATH:LINE`.
+    pub origin: String,
+    /// Past calls of which it would have decided the whole, or a part of the command line.
+    pub matched: usize,
+    /// Past calls that were compared: of the newest 1,000 of the history.
+    pub compared: usize,
+}
+
+/// The observed ones of these rules with the past calls that they are about.
+///
+/// # Errors
+/// [`OpError::Store`] when the history cannot be read.
+pub async fn observed(
+    ctx: &OpContext<'_>,
+    rules: &[RuleSource],
+) -> Result<Vec<ObservedRule>, OpError> {
+    let filter = CallFilter {
+        owner: ctx.store.owner.to_owned(),
+        limit: SCAN_LIMIT,
+        ..CallFilter::default()
+    };
+    let rows = ctx.store.stores.history.calls(filter).await?;
+    let calls: Vec<PastCall> = rows.into_iter().filter_map(PastCall::from_row).collect();
+    let of_rule = |rule: &RuleSource| {
+        let mut alone = rule.clone();
+        alone.text.is_observed = false;
+        let alone = RuleSet::compile(vec![alone]).ok()?;
+        let matched = calls.iter().filter(|call| call.is_covered(&alone, ctx.toolcrib)).count();
+        Some(ObservedRule { origin: rule.origin.clone(), matched, compared: calls.len() })
+    };
+    Ok(rules.iter().filter(|rule| rule.text.is_observed).filter_map(of_rule).collect())
+}

@@ -1,0 +1,107 @@
+//! What other rules would have decided about past calls.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::Preset;
+use toolcrib_app::core::{CallFilter, CallId, Verdict};
+use toolcrib_app::rules::RuleSet;
+
+use super::past_call::PastCall;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// Calls that are compared, the newest.
+pub(super) const SCAN_LIMIT: usize = 1_000;
+
+/// Two sets of rules.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplayRequest<'a> {
+    /// The rules that are compared with, mostly those in force.
+    pub before: &'a RuleSet,
+    /// The changed rules.
+    pub after: &'a RuleSet,
+    /// The preset, which decides where no rule speaks, by the risk of the call.
+    pub preset: Preset,
+}
+
+/// The calls about which the two sets of rules differ.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayReply {
+    /// Past calls that were compared: of the newest 1,000 of the history.
+    pub compared: usize,
+    /// Past calls that were not: they were refused before policy, or their arguments were too long
+    /// to be stored.
+    pub skipped: usize,
+    /// Whether the history has older calls.
+    pub truncated: bool,
+    /// The calls about which the verdicts differ, newest first.
+    pub differences: Vec<ReplayedCall>,
+}
+
+/// A past call about which two sets of rules differ.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReplayedCall {
+    /// The call.
+    pub call: String,
+    /// `TOOL` or `TOOL.ACTION`.
+    pub operation: String,
+    /// Its arguments as JSON text; absent for callers that may not see them.
+    pub args: Option<String>,
+    /// When it was received, Unix time in milliseconds.
+    pub received_at: i64,
+    /// The verdict of the first rules: `allow`, `ask` or `deny`.
+    pub before: String,
+    /// The verdict of the changed rules.
+    pub after: String,
+    /// The rule that makes the difference, with its origin: the deciding one of the changed rules,
+    /// or else of the first ones.
+    pub rule: Option<String>,
+}
+
+/// Evaluates past calls with two sets of rules. Grants, switches and taint are left out: they are
+/// the same for both.
+///
+/// # Errors
+/// [`OpError::Store`] when the history cannot be read.
+pub async fn replay(
+    ctx: &OpContext<'_>,
+    request: ReplayRequest<'_>,
+) -> Result<ReplayReply, OpError> {
+    let filter = CallFilter {
+        owner: ctx.store.owner.to_owned(),
+        limit: SCAN_LIMIT,
+        ..CallFilter::default()
+    };
+    let rows = ctx.store.stores.history.calls(filter).await?;
+    let mut reply = ReplayReply { truncated: rows.len() >= SCAN_LIMIT, ..ReplayReply::default() };
+    for row in rows {
+        match PastCall::from_row(row) {
+            Some(call) => {
+                reply.compared += 1;
+                reply.differences.extend(difference(ctx, &request, &call));
+            }
+            None => reply.skipped += 1,
+        }
+    }
+    Ok(reply)
+}
+
+fn difference(
+    ctx: &OpContext<'_>,
+    request: &ReplayRequest<'_>,
+    call: &PastCall,
+) -> Option<ReplayedCall> {
+    let before = call.verdict(request.before, request.preset, ctx.toolcrib);
+    let after = call.verdict(request.after, request.preset, ctx.toolcrib);
+    let text = |verdict: Verdict| verdict.as_str().to_owned();
+    let id: CallId = call.row.facts.call;
+    (before.verdict != after.verdict).then(|| ReplayedCall {
+        call: id.to_string(),
+        operation: call.operation().to_owned(),
+        args: call.row.facts.args.clone().filter(|_| ctx.store.shows_payloads),
+        received_at: call.row.facts.received_at,
+        before: text(before.verdict),
+        after: text(after.verdict),
+        rule: after.rule.or(before.rule).map(|rule| rule.to_string()),
+    })
+}

@@ -1,0 +1,101 @@
+//! The verdict on a call: what rules say of it, and what holds where they say nothing.
+
+use toolcrib_app::core::{Decider, RuleRef, Ruling, Verdict};
+use toolcrib_app::rules::{Evaluation, SegmentEvaluation};
+
+/// What holds where no rule speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DefaultVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// `default`, `preset`, or the part of policy beside rules that decides.
+    pub by: &'static str,
+    /// Why, in words.
+    pub reason: String,
+}
+
+impl DefaultVerdict {
+    /// The verdict that the caller gives.
+    #[must_use]
+    pub fn given(verdict: Verdict) -> Self {
+        Self { verdict, by: "default", reason: format!("the default is {verdict}") }
+    }
+
+    /// The ruling of all parts of policy but rules.
+    #[must_use]
+    pub fn from_ruling(ruling: Ruling) -> Self {
+        let by = match ruling.by {
+            Decider::Permission => "permission",
+            Decider::Taint => "taint",
+            Decider::Tool => "tool",
+            Decider::Switch => "switch",
+            Decider::Gate => "gate",
+            Decider::Rule | Decider::Preset => "preset",
+        };
+        Self { verdict: ruling.verdict, by, reason: ruling.reason.into_owned() }
+    }
+}
+
+/// The verdict on a call, with the rule that decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallVerdict {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The rule that decides; `None` = no rule does.
+    pub rule: Option<RuleRef>,
+    /// Why, in words.
+    pub reason: String,
+    /// `rule`, `floor`, or as [`DefaultVerdict::by`].
+    pub by: &'static str,
+    /// Parts of a command line, in their order; empty for other calls.
+    pub segments: Vec<SegmentVerdict>,
+}
+
+/// The verdict on one part of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SegmentVerdict {
+    /// What rules say of it.
+    pub evaluation: SegmentEvaluation,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+impl CallVerdict {
+    /// The strictest verdict of all parts wins; a part of which no rule speaks has the default.
+    #[must_use]
+    pub fn new(evaluation: Evaluation, otherwise: &DefaultVerdict) -> Self {
+        let Evaluation { verdict, rule, always_asks, reason, segments } = evaluation;
+        let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {
+            (Some(said), Some(_)) => said,
+            (Some(least), None) => least.max(otherwise.verdict),
+            (None, _) => otherwise.verdict,
+        };
+        let is_allowed = verdict == Some(Verdict::Allow);
+        let part = |evaluation: SegmentEvaluation| {
+            let needs_no_rule =
+                evaluation.verdict.is_none() && (is_allowed || is_input_redirect(&evaluation.text));
+            let verdict = match needs_no_rule {
+                true => Verdict::Allow,
+                false => resolved(evaluation.verdict, &evaluation.rule),
+            };
+            SegmentVerdict { evaluation, verdict }
+        };
+        let segments: Vec<SegmentVerdict> = segments.into_iter().map(part).collect();
+        let own = resolved(verdict, &rule);
+        let whole = segments.iter().map(|part| part.verdict).max().unwrap_or(own).max(own);
+        if rule.is_some() && verdict == Some(whole) {
+            return Self { verdict: whole, rule, reason, by: "rule", segments };
+        }
+        let reason = match verdict {
+            Some(said) if said == whole => reason,
+            _ => format!("{reason}; {}", otherwise.reason),
+        };
+        let by = if always_asks && whole == Verdict::Ask { "floor" } else { otherwise.by };
+        Self { verdict: whole, rule: None, reason, by, segments }
+    }
+}
+
+/// A file that is only read asks for no rule.
+fn is_input_redirect(text: &str) -> bool {
+    text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('<')
+}

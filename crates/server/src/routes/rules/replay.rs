@@ -1,0 +1,65 @@
+//! What changed rules would have decided about the history.
+
+use axum::extract::State;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::rule_files::RulesError;
+use toolcrib_app::rules::{Layer, RuleSet, RuleSource};
+use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest};
+
+use super::body::RuleBody;
+use crate::api::{Json, run_cpu_bound};
+use crate::problem::Problem;
+use crate::role::Principal;
+use crate::state::DaemonState;
+
+/// Changed rules.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ReplayBody {
+    /// Rules in place of the person's own file; absent = the rules in force, with those that are
+    /// only observed.
+    rules: Option<Vec<RuleBody>>,
+}
+
+pub(super) async fn replay_rules(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(body): Json<ReplayBody>,
+) -> Result<Json<ReplayReply>, Problem> {
+    RuleBody::check_count(body.rules.as_deref().unwrap_or_default())?;
+    let (on, client) = (daemon.clone(), principal.client.clone());
+    let work = async move { replay(&on, &principal, body).await };
+    Ok(Json(run_cpu_bound(&daemon, &client, work).await?))
+}
+
+async fn replay(
+    daemon: &DaemonState,
+    principal: &Principal,
+    body: ReplayBody,
+) -> Result<ReplayReply, Problem> {
+    let before = daemon.toolcrib().rules();
+    let after = match body.rules {
+        Some(rules) => with_user_rules(&before, rules),
+        None => before.with_observed().unwrap_or_else(|| Ok(before.clone())),
+    };
+    let after = after.map_err(RulesError::Refused)?;
+    let ctx = daemon.op_context(principal, None);
+    let preset = daemon.toolcrib().preset();
+    let request = ReplayRequest { before: &before, after: &after, preset };
+    Ok(rules::replay(&ctx, request).await?)
+}
+
+/// The rules of all layers, with these in place of the person's own.
+fn with_user_rules(
+    before: &RuleSet,
+    rules: Vec<RuleBody>,
+) -> Result<RuleSet, Vec<toolcrib_app::rules::RuleError>> {
+    let others = before.sources().iter().filter(|rule| rule.layer != Layer::User).cloned();
+    let changed = rules.into_iter().enumerate().map(|(at, rule)| RuleSource {
+        text: rule.into(),
+        layer: Layer::User,
+        origin: format!("rules:{}", at + 1),
+    });
+    RuleSet::compile(others.chain(changed).collect())
+}
