@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use encoding_rs::{Encoding, UTF_8};
-use toolcrib_core::{CallCtx, ErrorType, Obstacle, ToolError};
-use toolcrib_net::{HttpClient, HttpError, Limits, Request, Response, Truncation};
+use toolcrib_core::{Assessment, CallCtx, ErrorType, Obstacle, Permission, ToolError};
+use toolcrib_net::{HttpClient, HttpError, Limits, Request, Response, Truncation, private_target};
 
 /// Reserved for building the result, so that the tool reports a timeout before the engine does.
 const MARGIN: Duration = Duration::from_millis(250);
@@ -29,6 +29,25 @@ pub(crate) async fn fetch(
             Err(ToolError::new(ErrorType::Cancelled, "The request was stopped before an answer came."))
         }
     }
+}
+
+/// Has a person asked about a call to an address of this machine or of a private network.
+pub(crate) fn ask_about_private_address(
+    client: &HttpClient,
+    url: &str,
+    assessment: &mut Assessment,
+) {
+    let target = private_target(url, client.policy());
+    assessment.permissions.extend(target.map(Permission::Host));
+}
+
+/// The client for a call: with the address open that a person approved, after
+/// [`ask_about_private_address`].
+pub(crate) fn client_for(client: &HttpClient, url: &str, ctx: &CallCtx) -> HttpClient {
+    let entry = private_target(url, client.policy())
+        .filter(|target| ctx.approved_hosts.contains(target))
+        .and_then(|target| target.parse().ok());
+    entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry))
 }
 
 /// Whether no answer came: nothing was sent, and no redirect named the address.

@@ -44,6 +44,7 @@ pub(crate) fn context() -> CallCtx {
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
         path_denials: toolcrib_core::NoPathDenials::shared(),
+        approved_hosts: Arc::default(),
     }
 }
 

@@ -20,7 +20,7 @@ pub enum Permission {
     /// Start programs.
     Exec,
     /// Connect to a host that the owner's settings do not allow. It always needs an approval,
-    /// whatever rules allow. The call names the host in its argument [`HOSTS_ARGUMENT`].
+    /// whatever rules allow. The call names the host in one of its [`HOST_ARGUMENTS`].
     Host(String),
     /// Change a file that another program executes on its own; the text names both. It always needs
     /// an approval, whatever rules, grants and presets allow.
@@ -43,9 +43,9 @@ impl fmt::Display for Permission {
     }
 }
 
-/// The argument in which a call names hosts beyond the allowed ones. An approval for longer than
-/// one call is bound to its value: an approval for one host does not cover others.
-pub const HOSTS_ARGUMENT: &str = "hosts";
+/// The arguments in which a call names hosts beyond the allowed ones. An approval for longer than
+/// one call is bound to their values: an approval for one host does not cover others.
+pub const HOST_ARGUMENTS: [&str; 2] = ["hosts", "url"];
 
 /// Current state of a permission.
 #[derive(Debug, Clone, PartialEq, Eq)]

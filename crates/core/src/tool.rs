@@ -88,6 +88,9 @@ pub struct CallCtx {
     /// The files and folders that rules keep from this call. Every tool that reads or changes files
     /// leaves them out, and a program that it starts does not find them.
     pub path_denials: Arc<dyn PathDenials>,
+    /// Hosts beyond the owner's settings that policy has let this call reach: those of
+    /// [`Permission::Host`] of its assessment, so that a tool opens nothing that was not asked about.
+    pub approved_hosts: Arc<[String]>,
 }
 
 impl CallCtx {

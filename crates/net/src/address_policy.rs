@@ -71,6 +71,13 @@ impl AddressPolicy {
         Ok(Self { entries: entries.collect::<Result<_, _>>()?, own: OwnPorts::default() })
     }
 
+    /// The same policy with one more entry.
+    #[must_use]
+    pub fn with_entry(mut self, entry: AllowEntry) -> Self {
+        self.entries.push(entry);
+        self
+    }
+
     /// Blocks these ports of this machine, even if an entry allows them.
     #[must_use]
     pub fn with_blocked_ports(mut self, own: OwnPorts) -> Self {
@@ -111,10 +118,8 @@ impl AddressPolicy {
         let AddressClass::Refused(rule) = classify(ip) else {
             return Ok(AllowReason::Public);
         };
-        let by_name = || {
-            name_entry_opens(rule)
-                && matches!(host, Host::Name(name) if self.opens_name(name, port))
-        };
+        let by_name =
+            || rule.is_private() && matches!(host, Host::Name(name) if self.opens_name(name, port));
         if self.opens_address(ip, port) || by_name() {
             Ok(AllowReason::AllowList)
         } else {
@@ -146,11 +151,6 @@ impl Entry {
     fn matches_name(&self, host: &Host, port: u16) -> bool {
         matches!((self, host), (Self::Name { host: own, port: at }, Host::Name(name)) if own == name && *at == port)
     }
-}
-
-/// The address ranges in which an owner's own services run.
-const fn name_entry_opens(rule: Rule) -> bool {
-    matches!(rule, Rule::Private | Rule::Loopback | Rule::UniqueLocal | Rule::Cgnat)
 }
 
 impl FromStr for AllowEntry {

@@ -15,7 +15,7 @@ use hyper::header::{
 use hyper::{Method, http};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
-use crate::address_policy::AddressPolicy;
+use crate::address_policy::{AddressPolicy, AllowEntry};
 use crate::body_stream::BodyStream;
 use crate::connect::{ConnectTimeouts, Deadline, Dialer};
 use crate::connection_pool::{
@@ -114,6 +114,14 @@ impl HttpClient {
         if self.pool.is_some() {
             self.pool = Some(Arc::default());
         }
+    }
+
+    /// The same client with one more target open, for one request that a person approved. It has no
+    /// kept connections.
+    #[must_use]
+    pub fn with_opened(&self, entry: AllowEntry) -> Self {
+        let policy = AddressPolicy::clone(&self.policy).with_entry(entry);
+        Self { policy: Arc::new(policy), pool: None, ..self.clone() }
     }
 
     /// The policy that every hop is checked against.

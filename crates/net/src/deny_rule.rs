@@ -80,6 +80,14 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// Whether the address is one where services of the owner run: of this machine or of a private
+    /// network. Link-local addresses are not: metadata services of clouds are among them.
+    pub const fn is_private(self) -> bool {
+        matches!(self, Self::Private | Self::Loopback | Self::UniqueLocal | Self::Cgnat)
+    }
+}
+
 impl fmt::Display for Rule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.id())

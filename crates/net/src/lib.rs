@@ -68,4 +68,4 @@ pub use limits::{
 };
 pub use own_ports::OwnPorts;
 pub use tokio_rustls::rustls::RootCertStore;
-pub use url_check::{Host, MAX_URL_BYTES, Target, check_url};
+pub use url_check::{Host, MAX_URL_BYTES, Target, check_url, private_target};

@@ -117,6 +117,18 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Connection
     Ok(Target { url, host, port })
 }
 
+/// The target `address:port` of a URL that a policy refuses only because the URL names an address of
+/// this machine or of a private network: an entry of the allow list opens it. `None` if the URL is
+/// allowed, or refused for another reason.
+///
+/// A name is never such a target: its addresses are known only when it is resolved, and the
+/// owner of the name can change them after a person has looked (DNS rebinding).
+pub fn private_target(raw: &str, policy: &AddressPolicy) -> Option<String> {
+    let denied = check_url(raw, policy).err()?;
+    let is_literal = denied.address.is_some();
+    (is_literal && denied.rule.is_private()).then_some(denied.subject)
+}
+
 /// Rejects text that a lenient parser would silently repair, because other programs repair it
 /// differently.
 pub(crate) fn check_text(raw: &str) -> Result<(), ConnectionDenied> {
@@ -198,6 +210,34 @@ fn malformed(detail: &str) -> ConnectionDenied {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_literal_private_addresses_are_targets_to_ask_about() {
+        let policy = AddressPolicy::with_allowed(["10.0.0.9:80"]).expect("entry");
+        for (url, expected) in [
+            ("http://10.0.0.1/", Some("10.0.0.1:80")),
+            ("https://[fd00::1]/a", Some("[fd00::1]:443")),
+            ("http://[::1]:8080/", Some("[::1]:8080")),
+            ("http://100.64.0.1:81/", Some("100.64.0.1:81")),
+            ("http://2130706433/", Some("127.0.0.1:80")),
+            ("http://10.0.0.9/", None),
+            ("http://1.1.1.1/", None),
+            ("http://169.254.169.254/", None),
+            ("http://169.254.1.1/", None),
+            ("http://localhost/", None),
+            ("http://nas.local/", None),
+            ("http://10.0.0.1:25/", None),
+            ("ftp://10.0.0.1/", None),
+        ] {
+            let found = private_target(url, &policy);
+            assert_eq!(found.as_deref(), expected, "{url}");
+            if let Some(target) = found {
+                let opened = policy.clone().with_entry(target.parse().expect(url));
+                assert_eq!(private_target(url, &opened), None, "{url}");
+                assert!(check_url(url, &opened).is_ok(), "{url}");
+            }
+        }
+    }
 
     fn check(raw: &str, allow: &[&str], expected: Result<&str, &str>) {
         let policy = AddressPolicy::with_allowed(allow).expect("entries");

@@ -106,6 +106,7 @@ fn searched(runtime: &Runtime, tool: &Arc<dyn Handler>, pattern: &str) -> u64 {
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
         path_denials: toolcrib_core::NoPathDenials::shared(),
+        approved_hosts: Arc::default(),
     };
     let args = json!({"pattern": pattern, "case_sensitive": true});
     let output = runtime.block_on(tool.call(&call, &args)).expect("a result");

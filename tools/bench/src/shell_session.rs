@@ -112,6 +112,7 @@ fn call(conversation: &str) -> CallCtx {
         deadline: Instant::now() + Duration::from_secs(60),
         streams: Arc::new(NoStreams),
         path_denials: toolcrib_core::NoPathDenials::shared(),
+        approved_hosts: Arc::default(),
     }
 }
 

@@ -74,13 +74,15 @@ impl Tool for FetchUrl {
         if args.method != Some(Verb::Post) {
             (assessment.effect, assessment.risk) = (Effect::Read, Risk::Safe);
         }
+        http_fetch::ask_about_private_address(&self.client, &args.url, &mut assessment);
         Ok(assessment)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let client = http_fetch::client_for(&self.client, &args.url, ctx);
         let request = request(args)?;
         let limits = Limits { total: defaults::TIMEOUT_FETCH, ..Limits::default() };
-        let response = http_fetch::fetch(&self.client, &request, limits, ctx).await?;
+        let response = http_fetch::fetch(&client, &request, limits, ctx).await?;
         let (status, final_url) = (response.head.status, response.head.final_url.clone());
         let content_type = response.head.header("content-type").unwrap_or_default().to_owned();
         let note = http_fetch::truncation(&response);

@@ -110,13 +110,15 @@ impl Tool for HttpRequest {
             http_fetch::masked_url(&args.url)
         ));
         (assessment.effect, assessment.risk) = verb.meaning();
+        http_fetch::ask_about_private_address(&self.client, &args.url, &mut assessment);
         Ok(assessment)
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let client = http_fetch::client_for(&self.client, &args.url, ctx);
         let request = request(args);
         let limits = Limits { total: defaults::TIMEOUT_NETWORK, ..Limits::default() };
-        let response = http_fetch::fetch(&self.client, &request, limits, ctx).await?;
+        let response = http_fetch::fetch(&client, &request, limits, ctx).await?;
         let body = Body::from_response(&response);
         let mut head = format!("HTTP {} {}", response.head.status, response.head.reason);
         for (name, value) in &response.head.headers {

@@ -84,6 +84,7 @@ pub(crate) fn call_of(conversation: &str) -> CallCtx {
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(Kept),
         path_denials: toolcrib_core::NoPathDenials::shared(),
+        approved_hosts: Arc::default(),
     }
 }
 

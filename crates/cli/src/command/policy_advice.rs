@@ -39,11 +39,15 @@ pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
         );
         is_decided && ruling.verdict != Verdict::Allow
     });
-    match ruling {
-        Some(ruling) => ruling_advice(ruling, tool, operation),
-        None => error_advice(error.error_type, error.obstacle.as_deref(), tool),
+    match (ruling, error.obstacle.as_deref()) {
+        (_, Some(obstacle @ Obstacle::Address { .. })) => Some(obstacle_advice(obstacle, tool)),
+        (Some(ruling), _) => ruling_advice(ruling, tool, operation),
+        (None, obstacle) => error_advice(error.error_type, obstacle, tool),
     }
 }
+
+/// Tools that ask about an address of a private network.
+const HTTP_TOOLS: [&str; 2] = ["fetch_url", "http_request"];
 
 /// What to do about something that the owner can change.
 fn obstacle_advice(obstacle: &Obstacle, tool: &str) -> String {
@@ -70,6 +74,9 @@ pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Opt
         (Verdict::Deny, Decider::Permission, _) => {
             "The permission is refused in the section [permissions] of the configuration; `toolcrib config list` says which file sets it.".to_owned()
         }
+        (Verdict::Ask, Decider::Permission, _) if HTTP_TOOLS.contains(&tool) => format!(
+            "`toolcrib approve always` remembers an approval of {operation}. If that address is yours to open for all calls: `--allow-net HOST:PORT`, or `allow_net` in the configuration."
+        ),
         (Verdict::Ask, Decider::Permission, _) => format!(
             "Approving it for longer (`toolcrib approve always`) lets {operation} use the permission without asking, and `granted` in the section [permissions] of the configuration lets every tool."
         ),

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::sandbox_backends::works;
 use crate::support::TestEnv;
 
 /// In every file that rules deny, and in no other.
@@ -235,7 +236,11 @@ fn shell_ways() -> Vec<&'static str> {
 
 #[test]
 fn programs_in_the_shell_do_not_find_a_denied_path() {
-    let world = World::new(RULES);
+    check_shell_ways(&World::new(RULES));
+}
+
+#[track_caller]
+fn check_shell_ways(world: &World) {
     for command in shell_ways() {
         let answer = world.sh(command);
         assert!(!answer["result"].to_string().contains(MARK), "{command}: {answer}");
@@ -243,6 +248,18 @@ fn programs_in_the_shell_do_not_find_a_denied_path() {
     for path in ["secrets/key", "secrets/deep/note.txt", "certs/a.pem", ".env"] {
         assert!(world.env.read(path).unwrap().contains(MARK), "{path}");
     }
+}
+
+/// The same rules become the mounts of bubblewrap.
+#[test]
+fn programs_in_bubblewrap_do_not_find_a_denied_path_and_change_no_protected_one() {
+    let world = World::new(RULES);
+    world.env.own("config.toml", "[sandbox]\nbackend = \"bubblewrap\"\n");
+    if !works(&world.env, "bubblewrap") {
+        return;
+    }
+    check_shell_ways(&world);
+    check_protected_paths(&world);
 }
 
 /// Without the rules each of them finds it, so that the test above means something.
@@ -289,6 +306,14 @@ fn a_path_that_rules_protect_is_not_changed() {
         let answer = world.call(tool, &args);
         assert_ne!(answer["outcome"], "succeeded", "{tool} {args}: {answer}");
     }
+    check_protected_paths(&world);
+    // It is read as ever.
+    let read = world.succeeds("read_file", &json!({"path": "kept/file"}));
+    assert!(read["result"].to_string().contains("kept"), "{read}");
+}
+
+#[track_caller]
+fn check_protected_paths(world: &World) {
     for command in [
         "echo x > kept/file",
         "echo x | tee kept/file",
@@ -307,14 +332,15 @@ fn a_path_that_rules_protect_is_not_changed() {
         assert_eq!(world.env.read("lock.toml").as_deref(), Some("locked\n"), "{command}");
         assert_eq!(world.env.read("kept/new"), None, "{command}");
     }
-    // It is read as ever.
-    let read = world.succeeds("read_file", &json!({"path": "kept/file"}));
-    assert!(read["result"].to_string().contains("kept"), "{read}");
 }
 
 #[test]
 fn what_lies_beside_a_denied_path_is_used_as_ever() {
-    let world = World::new(RULES);
+    check_what_lies_beside(&World::new(RULES));
+}
+
+#[track_caller]
+fn check_what_lies_beside(world: &World) {
     for command in [
         "grep -r hello . --exclude-dir=.git",
         "ls -lR",

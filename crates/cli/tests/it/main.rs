@@ -52,6 +52,7 @@ mod output_snapshots;
 mod permissions_and_dry_run;
 mod presets;
 #[cfg(target_os = "linux")]
+mod private_addresses;
 mod programs_end;
 mod prove;
 mod python;

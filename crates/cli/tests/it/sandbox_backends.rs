@@ -27,7 +27,7 @@ fn status(env: &TestEnv, backend: &str) -> Value {
 
 /// Whether this maker works here; said aloud where it does not.
 #[expect(clippy::print_stderr, reason = "what was not tried is said, whatever the test says")]
-fn works(env: &TestEnv, backend: &str) -> bool {
+pub(crate) fn works(env: &TestEnv, backend: &str) -> bool {
     let status = status(env, backend);
     let works = status["strongest"] != "none";
     if !works {

@@ -354,7 +354,7 @@ fn http_tools_reach_what_was_opened_and_nothing_else() {
     let open = server.target();
     let get = json!({"url": server.url("/status.json")});
     let (reply, code) = env.call("http_request", &get, &[]);
-    assert_eq!((reply["error_type"].as_str(), code), (Some("policy_denied"), 5), "{reply}");
+    assert_eq!((reply["error_type"].as_str(), code), (Some("approval_denied"), 5), "{reply}");
     assert!(server.seen().is_empty());
     let (reply, code) = env.call("http_request", &get, &["--allow-net", &open]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
@@ -433,7 +433,7 @@ fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
     };
     check(
         &["fetch_url", "url=http://127.0.0.1:8080/", "--policy", "auto"],
-        &["refused by address.loopback", "`--allow-net 127.0.0.1:8080`"],
+        &["it would reach 127.0.0.1:8080", "`--allow-net 127.0.0.1:8080`"],
     );
     check(&["no_such_tool"], &["is not available", "`toolcrib tool list`"]);
     env.run(&["tool", "disable", "get_current_time"]).code(0);

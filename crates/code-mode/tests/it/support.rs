@@ -120,6 +120,7 @@ impl World {
             deadline: Instant::now() + Duration::from_secs(180),
             streams: Arc::new(self.kept.clone()),
             path_denials: toolcrib_core::NoPathDenials::shared(),
+            approved_hosts: Arc::default(),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 use toolcrib_core::invoker::DecideError;
-use toolcrib_core::permission::HOSTS_ARGUMENT;
+use toolcrib_core::permission::HOST_ARGUMENTS;
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, Clock, Decision, DecisionRecord, Grant, GrantId,
@@ -131,10 +131,15 @@ pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -
         return None;
     }
     let mut args = only.clone();
-    if reasons.contains(&ReasonKind::Host)
-        && let Some(hosts) = request.args.get(HOSTS_ARGUMENT)
-    {
-        args.insert(HOSTS_ARGUMENT.to_owned(), canonical_json::to_string(hosts));
+    if reasons.contains(&ReasonKind::Host) {
+        let named = HOST_ARGUMENTS.into_iter().filter_map(|name| {
+            let pattern = match request.args.get(name)? {
+                Value::String(text) => text.clone(),
+                value => canonical_json::to_string(value),
+            };
+            Some((name.to_owned(), pattern))
+        });
+        args.extend(named);
     }
     Some(Grant {
         id: GrantId::fresh(),

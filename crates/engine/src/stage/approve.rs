@@ -12,9 +12,10 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use toolcrib_core::grant::GrantQuery;
 use toolcrib_core::invoker::DecideError;
+use toolcrib_core::permission::HOST_ARGUMENTS;
 use toolcrib_core::{
     ApprovalReason, ApprovalRequest, ApproverReply, Context, Decision, DecisionRecord, ErrorType,
-    EventKind, ReasonKind, StoreError, ToolError,
+    EventKind, Obstacle, ReasonKind, StoreError, ToolError,
 };
 
 use super::phase::{Approved, Budgeted, Plan, Ruled};
@@ -62,7 +63,7 @@ async fn ask_approver(
     open: Vec<ApprovalReason>,
 ) -> StageResult<()> {
     let Some(approver) = call.engine().approver.clone() else {
-        return no_approver(call, &open);
+        return no_approver(call, plan, &open);
     };
     let turn = tokio::select! {
         turn = approver.acquire_prompt() => turn,
@@ -118,7 +119,7 @@ async fn ask_approver(
         }
         Some(undecided) => match close(call, &request, NO_APPROVER).await {
             Some(record) => apply(call, ResumedCall { request, record }),
-            None if undecided.is_ok() => no_approver(call, &request.reasons),
+            None if undecided.is_ok() => no_approver(call, plan, &request.reasons),
             None => {
                 let operation = call.operation();
                 let text =
@@ -353,7 +354,7 @@ fn texts(asks: &[ApprovalReason]) -> String {
     asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-fn no_approver(call: &CallState, open: &[ApprovalReason]) -> StageResult<()> {
+fn no_approver(call: &CallState, plan: &Plan, open: &[ApprovalReason]) -> StageResult<()> {
     let text = format!(
         "The {} action needs approval and nobody can be asked here ({}).",
         call.operation(),
@@ -361,7 +362,18 @@ fn no_approver(call: &CallState, open: &[ApprovalReason]) -> StageResult<()> {
     );
     let error = ToolError::new(ErrorType::ApprovalDenied, text)
         .with_instruction("Do not retry it; say what you would have done.");
-    Err(StageExit::Fail(error))
+    Err(StageExit::Fail(match private_address(plan) {
+        Some(target) => error.with_obstacle(Obstacle::Address { target }),
+        None => error,
+    }))
+}
+
+/// The address of a private network that an HTTP tool asks about. The shell, which names its hosts
+/// in an argument of its own, has other settings for them.
+fn private_address(plan: &Plan) -> Option<String> {
+    let [of_shell, _] = HOST_ARGUMENTS;
+    let is_http = plan.display_args().get(of_shell).is_none();
+    plan.assessed_hosts().next().filter(|_| is_http).map(str::to_owned)
 }
 
 fn expired(call: &CallState) -> StageResult<()> {

@@ -30,7 +30,9 @@
 use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
-use toolcrib_core::{ApprovalReason, Assessment, BoxFuture, Handler, ModelResult, ToolOutput};
+use toolcrib_core::{
+    ApprovalReason, Assessment, BoxFuture, Handler, ModelResult, Permission, ToolOutput,
+};
 
 use crate::call_state::DecodedArgs;
 use crate::concurrency_locks::KeyLock;
@@ -85,6 +87,14 @@ impl Plan {
     /// The arguments as the tool gets them.
     pub(super) fn args(&self) -> &Arc<Value> {
         &self.request.args.value
+    }
+
+    /// Hosts that the call would reach beyond the owner's settings.
+    pub(super) fn assessed_hosts(&self) -> impl Iterator<Item = &str> {
+        self.assessment.permissions.iter().filter_map(|permission| match permission {
+            Permission::Host(host) => Some(host.as_str()),
+            _ => None,
+        })
     }
 
     /// The arguments as people see them and hashes cover them: references stay references.

@@ -140,6 +140,7 @@ fn context(call: &CallState, plan: &Plan, deadline: Deadline) -> CallCtx {
         deadline: deadline.into_std(),
         streams: streams(call),
         path_denials: path_denials(call, plan),
+        approved_hosts: plan.assessed_hosts().map(str::to_owned).collect(),
     }
 }
 

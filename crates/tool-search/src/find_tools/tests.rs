@@ -203,6 +203,7 @@ fn run(handler: &Arc<dyn Handler>, args: Value) -> Result<Value, ToolError> {
         deadline: Instant::now() + Duration::from_secs(30),
         streams: Arc::new(NoStreams),
         path_denials: toolcrib_core::NoPathDenials::shared(),
+        approved_hosts: Arc::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let output = runtime.block_on(handler.call(&ctx, &args))?;
