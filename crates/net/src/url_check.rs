@@ -117,9 +117,9 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Connection
     Ok(Target { url, host, port })
 }
 
-/// The target `address:port` of a URL that a policy refuses only because the URL names an address of
-/// this machine or of a private network: an entry of the allow list opens it. `None` if the URL is
-/// allowed, or refused for another reason.
+/// The target `address:port` of a URL that a policy refuses only because the URL names an address
+/// of this machine or of a private network: an entry of the allow list opens it. `None` if the URL
+/// is allowed, or refused for another reason.
 ///
 /// A name is never such a target: its addresses are known only when it is resolved, and the
 /// owner of the name can change them after a person has looked (DNS rebinding).
