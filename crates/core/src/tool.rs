@@ -89,8 +89,8 @@ pub struct CallCtx {
     /// leaves them out, and a program that it starts does not find them.
     pub path_denials: Arc<dyn PathDenials>,
     /// Hosts beyond the owner's settings that policy has let this call reach: those of
-    /// [`Permission::Host`] of its assessment, so that a tool opens nothing that was not asked
-    /// about.
+    /// [`crate::Permission::Host`] of its assessment, so that a tool opens nothing that was not
+    /// asked about.
     pub approved_hosts: Arc<[String]>,
 }
 
