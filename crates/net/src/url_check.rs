@@ -121,12 +121,18 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Connection
 /// of this machine or of a private network: an entry of the allow list opens it. `None` if the URL
 /// is allowed, or refused for another reason.
 ///
-/// A name is never such a target: its addresses are known only when it is resolved, and the
-/// owner of the name can change them after a person has looked (DNS rebinding).
+/// An address in another spelling than its usual one (`2130706433`, `0x7f.1`, `[::ffff:10.0.0.1]`)
+/// is none: a spelling that hides the address is a sign of an attack. A name is none either: its
+/// addresses are known only when it is resolved, and the owner of the name can change them after a
+/// person has looked (DNS rebinding).
 pub fn private_target(raw: &str, policy: &AddressPolicy) -> Option<String> {
     let denied = check_url(raw, policy).err()?;
-    let is_literal = denied.address.is_some();
-    (is_literal && denied.rule.is_private()).then_some(denied.subject)
+    let address = denied.address?;
+    let (host, _) = denied.subject.rsplit_once(':')?;
+    let written = authority_of(raw).ok()?;
+    let is_plain =
+        (written == host || written == denied.subject) && address.to_canonical() == address;
+    (is_plain && denied.rule.is_private()).then_some(denied.subject)
 }
 
 /// Rejects text that a lenient parser would silently repair, because other programs repair it
@@ -219,7 +225,11 @@ mod tests {
             ("https://[fd00::1]/a", Some("[fd00::1]:443")),
             ("http://[::1]:8080/", Some("[::1]:8080")),
             ("http://100.64.0.1:81/", Some("100.64.0.1:81")),
-            ("http://2130706433/", Some("127.0.0.1:80")),
+            ("http://2130706433/", None),
+            ("http://0x7f.1/", None),
+            ("http://[::ffff:a00:1]/", None),
+            ("http://10.0.0.1:80/", Some("10.0.0.1:80")),
+            ("http://10.0.0.1:081/", None),
             ("http://10.0.0.9/", None),
             ("http://1.1.1.1/", None),
             ("http://169.254.169.254/", None),

@@ -145,7 +145,7 @@ mod tests {
         };
         check(Verdict::Deny, Decider::Rule, Some(rule()), "written at rules.toml:12");
         check(Verdict::Deny, Decider::Permission, None, "[permissions]");
-        check(Verdict::Ask, Decider::Permission, None, "granted");
+        check(Verdict::Ask, Decider::Permission, None, "allow_net");
         check(Verdict::Ask, Decider::Tool, None, "[tools.http_request]");
         check(Verdict::Ask, Decider::Switch, None, "tool enable http_request");
         check(Verdict::Ask, Decider::Preset, None, "rules add allow 'http_request.post'");

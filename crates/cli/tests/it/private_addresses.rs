@@ -53,6 +53,9 @@ fn what_no_person_should_open_by_a_click_is_refused_without_a_question() {
         "http://localhost:8080/",
         "http://printer.local/",
         "http://0.0.0.0/",
+        "http://0x7f.1/",
+        "http://2130706433/",
+        "http://[::ffff:10.0.0.1]/",
         "http://127.0.0.1:25/",
         "http://user@10.0.0.1/",
     ] {
