@@ -48,8 +48,10 @@ impl Job for Settle {
         Some(self.0.record.epoch)
     }
 
+    /// A call that was refused before it started has changed nothing: its caller gets the refusal
+    /// within seconds, and the engine offers the record again later.
     fn outlives_outage(&self) -> bool {
-        true
+        self.0.record.started_at.is_some()
     }
 
     fn pipelined_statement(&self) -> Option<&'static str> {

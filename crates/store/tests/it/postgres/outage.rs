@@ -68,6 +68,24 @@ async fn while_the_server_is_away_requests_fail_within_seconds_and_outcomes_wait
     is_settled(&store, settling, begun).await;
 }
 
+/// The answer to a call that the outage itself refused took 31 s, and a daemon could not stop for
+/// as long: its record waited like that of a call that had run.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_record_of_a_call_that_did_not_start_does_not_wait_for_the_server() {
+    let server = PostgresServer::start_with(FAST);
+    let store = open(&server.database("refused")).await;
+    let held = store.claim().await.unwrap();
+    let refused = settlement(intent(Effect::SideEffect, held).facts, None, held);
+    let hangs = Hanging::new(&server);
+    let began = Instant::now();
+    let answer = store.settle(refused.clone()).await;
+    assert!(matches!(answer, Err(StoreError::Busy(_))), "{answer:?}");
+    assert!(began.elapsed() < LIMIT, "{:?}", began.elapsed());
+    drop(hangs);
+    answers_again(&store).await;
+    store.settle(refused).await.unwrap();
+}
+
 async fn begun_call(store: &PostgresStore, held: u64) -> CallDetails {
     let begun = intent(Effect::SideEffect, held);
     store.begin(begun.clone()).await.unwrap();
