@@ -26,6 +26,7 @@ use crate::idempotency::{self, SubmitError, Submitted};
 use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
+use crate::resume::recovered_work::RecoveredWork;
 use crate::resume::{decide, environment, promise};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
@@ -205,17 +206,18 @@ impl Engine {
         self.inner.claim().await
     }
 
-    /// Deals with what others that are gone left open, see [`CallStore::recover`]. Batches that
-    /// were asked in the environment of this engine are among it, and are to be
-    /// [finished](Self::finish); others stay for an engine of theirs.
+    /// Recovers what dead processes left open, see [`CallStore::recover`], and takes their
+    /// unfinished batches that were accepted in the environment of this engine. The caller
+    /// [finishes](Self::finish) these; the others stay for an engine with their environment.
     ///
     /// # Errors
     /// What the store says.
-    pub async fn recover(&self) -> Result<Recovered, StoreError> {
+    pub async fn recover(&self) -> Result<RecoveredWork, StoreError> {
         let inner = &self.inner;
-        let recover = |epoch| inner.calls.recover(epoch, inner.clock.now_ms(), false);
-        let found = inner.under_claim(recover).await?;
-        Ok(Recovered { batches: environment::take_abandoned(inner).await?, ..found })
+        let recover = |epoch| inner.calls.recover(epoch, inner.clock.now_ms());
+        let Recovered { unknown, interrupted } = inner.under_claim(recover).await?;
+        let batches = environment::take_abandoned(inner).await?;
+        Ok(RecoveredWork { unknown, interrupted, batches })
     }
 
     /// Stores, before a decision, that this engine carries the call of the question out. The caller

@@ -102,7 +102,7 @@ impl EngineInner {
         if self.epoch() == 0 {
             let epoch = self.calls.claim().await?;
             if self.calls.keeps_details()
-                && let Err(error) = self.calls.recover(epoch, self.clock.now_ms(), false).await
+                && let Err(error) = self.calls.recover(epoch, self.clock.now_ms()).await
             {
                 // Claimed again by the next call; this one must not stay behind.
                 let _ = self.calls.release(epoch).await;

@@ -65,6 +65,7 @@ pub use gate::{GrantedPermissions, PermissionGate, Preset};
 pub use idempotency::{SubmitError, Submitted};
 pub use policy::Policy;
 pub use resume::decisions::{Decisions, SecretAccess, grant_from_decision};
+pub use resume::recovered_work::RecoveredWork;
 pub use secrets::{Sealing, Secrets, StreamMask, TextMask};
 pub use settings::{EngineSettings, ToolSettings};
 pub use switch_cache::SWITCH_CACHE_TTL;

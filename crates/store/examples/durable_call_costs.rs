@@ -152,7 +152,7 @@ async fn large(count: u64) {
         let opened = start.elapsed();
         let epoch = store.claim().await.unwrap();
         let claimed = start.elapsed();
-        let found = store.recover(epoch, 5_000, true).await.unwrap();
+        let found = store.recover(epoch, 5_000).await.unwrap();
         let recovered = start.elapsed();
         store.begin(intent(Effect::SideEffect, epoch)).await.unwrap();
         println!(

@@ -30,7 +30,7 @@ async fn main() {
     let start = Instant::now();
     let store = SqliteStore::open(&path).unwrap();
     let epoch = store.claim().await.unwrap();
-    store.recover(epoch, START, false).await.unwrap();
+    store.recover(epoch, START).await.unwrap();
     println!("{:<44} {:>10.1?}", "open, claim, recover", start.elapsed());
     look_back(&store, calls).await;
 }

@@ -201,7 +201,7 @@ async fn many_stored(table: &mut Results) {
     let begun = Instant::now();
     let store = store(folder.path(), None);
     let epoch = store.claim().await.expect("a claim");
-    store.recover(epoch, 0, true).await.expect("nothing to recover");
+    store.recover(epoch, 0).await.expect("nothing to recover");
     let ready = begun.elapsed().as_secs_f64() * 1000.0;
     table.at_most("durable: ready with 1,000,000 stored calls", ready, "ms", 1_000.0);
     let begun = Instant::now();

@@ -301,9 +301,6 @@ pub struct Recovered {
     pub unknown: Vec<CallId>,
     /// Calls that change nothing and that no run or batch resumes: they ended as `cancelled`.
     pub interrupted: Vec<CallId>,
-    /// Unfinished accepted batches, if they were requested; they now belong to the recovering
-    /// process.
-    pub batches: Vec<AcceptedBatch>,
 }
 
 /// Stores calls and their outcomes.
@@ -398,15 +395,8 @@ pub trait CallStore: Send + Sync {
 
     /// Recovers what dead processes left open, in one transaction, for the holder of `epoch`. Calls
     /// that may have changed something end as `unknown`. Calls that change nothing stay open if a
-    /// run or batch can resume them, and otherwise end as `cancelled`.
-    ///
-    /// With `take_batches`, unfinished accepted batches are taken over and returned; the caller
-    /// must finish them. Without it they stay with the dead process for another process to take,
-    /// and their calls that change nothing stay open.
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>>;
+    /// run or batch can resume them, and otherwise end as `cancelled`. Unfinished accepted batches
+    /// stay for a process with their environment, see
+    /// [`abandoned_batches`](Self::abandoned_batches).
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>>;
 }

@@ -10,6 +10,7 @@
 //! - `replay`: answers a batch that may have been sent before.
 //! - `recorded`: what the store knows of a call.
 //! - `expired`: the end of a call about which no decision came in time.
+//! - `recovered_work`: what a process takes over from dead ones.
 //! - `resumed_call`: the decision that a call enters the pipeline again with.
 
 pub(crate) mod decide;
@@ -19,5 +20,6 @@ pub(crate) mod expired;
 pub(crate) mod pending_approvals;
 pub(crate) mod promise;
 pub(crate) mod recorded;
+pub(crate) mod recovered_work;
 pub(crate) mod replay;
 pub(crate) mod resumed_call;

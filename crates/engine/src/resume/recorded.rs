@@ -22,9 +22,7 @@ pub(crate) async fn recorded_answer(
             return Ok(None);
         }
         // Its process cannot end it any more: the store ends all that this process left open.
-        engine
-            .under_claim(|epoch| engine.calls.recover(epoch, engine.clock.now_ms(), false))
-            .await?;
+        engine.under_claim(|epoch| engine.calls.recover(epoch, engine.clock.now_ms())).await?;
         stored = engine.calls.call(call).await?.unwrap_or(stored);
     }
     Ok(Some(match (stored.outcome, &stored.row.end) {

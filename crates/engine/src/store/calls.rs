@@ -206,24 +206,14 @@ impl State {
         Ok(())
     }
 
-    fn recover(
-        &mut self,
-        epoch: u64,
-        now: i64,
-        take_batches: bool,
-    ) -> Result<Recovered, StoreError> {
+    fn recover(&mut self, epoch: u64, now: i64) -> Result<Recovered, StoreError> {
         self.claims.check(epoch)?;
         let mut found = Recovered::default();
         // The owner of a batch continues its calls, even those that another process began.
         let mut goes_on = HashSet::new();
-        for (batch, _) in self.batches.values_mut().filter(|(_, done)| !done) {
+        for (batch, _) in self.batches.values().filter(|(_, done)| !done) {
             goes_on.extend(batch.batch.calls.iter().map(|call| call.id));
-            if take_batches && !self.claims.is_alive(batch.epoch) {
-                batch.epoch = epoch;
-                found.batches.push(batch.clone());
-            }
         }
-        found.batches.sort_by_key(|batch| batch.id);
         let mut open: Vec<Intent> = self
             .calls
             .values()
@@ -351,13 +341,8 @@ impl CallStore for MemoryCalls {
         Box::pin(ready(Ok(open)))
     }
 
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        Box::pin(ready(self.lock().recover(epoch, now_ms, take_batches)))
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        Box::pin(ready(self.lock().recover(epoch, now_ms)))
     }
 }
 

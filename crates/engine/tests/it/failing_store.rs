@@ -116,13 +116,8 @@ impl CallStore for FailingCalls {
         self.inner.abandoned_batches()
     }
 
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
-        let real = async move { self.inner.recover(epoch, now_ms, take_batches).await };
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+        let real = async move { self.inner.recover(epoch, now_ms).await };
         self.or(Part::Recover, Box::pin(real))
     }
 }

@@ -218,6 +218,6 @@ async fn a_call_that_cannot_be_settled_when_it_is_dropped_is_left_open() {
     let [open] = &memory.open_calls().await.unwrap()[..] else { panic!("one call is open") };
     let next = memory.claim().await.unwrap();
     memory.release(open.epoch).await.unwrap();
-    let found = memory.recover(next, 9, true).await.unwrap();
+    let found = memory.recover(next, 9).await.unwrap();
     assert_eq!(found.unknown, [open.facts.call]);
 }

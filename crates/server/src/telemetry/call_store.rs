@@ -118,15 +118,10 @@ impl CallStore for InstrumentedCallStore {
         self.inner.open_calls()
     }
 
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
         Box::pin(async move {
-            let recovered = self.inner.recover(epoch, now_ms, take_batches).await?;
-            let Recovered { unknown, interrupted, .. } = &recovered;
+            let recovered = self.inner.recover(epoch, now_ms).await?;
+            let Recovered { unknown, interrupted } = &recovered;
             self.telemetry.metrics().record_recovery(unknown.len(), interrupted.len());
             Ok(recovered)
         })

@@ -119,27 +119,14 @@ pub(super) fn abandoned(
     Ok(dead)
 }
 
-/// The calls of all open batches of any worker, and the batches of dead workers. With `takes`,
-/// those batches now belong to `epoch`.
-pub(super) fn left_open(
-    conn: &Connection,
-    at_work: &WorkerLocks,
-    epoch: u64,
-    takes: bool,
-) -> Result<(HashSet<CallId>, Vec<AcceptedBatch>), Failure> {
-    let (mut calls, mut taken) = (HashSet::new(), Vec::new());
+/// The calls of all open batches of any worker.
+pub(super) fn open_calls(conn: &Connection) -> Result<HashSet<CallId>, Failure> {
+    let mut calls = HashSet::new();
     let mut statement = conn.prepare_cached(OPEN)?;
-    let open: Vec<AcceptedBatch> =
-        statement.query_and_then([], accepted)?.collect::<Result<_, _>>()?;
-    for batch in open {
-        calls.extend(batch.batch.calls.iter().map(|call| call.id));
-        if takes && !claims::is_alive(conn, at_work, batch.epoch)? {
-            let row = (batch.id.to_string(), i64::try_from(epoch)?);
-            conn.prepare_cached(TAKE)?.execute(row)?;
-            taken.push(AcceptedBatch { epoch, ..batch });
-        }
+    for batch in statement.query_and_then([], accepted)? {
+        calls.extend(batch?.batch.calls.iter().map(|call| call.id));
     }
-    Ok((calls, taken))
+    Ok(calls)
 }
 
 fn accepted(row: &Row<'_>) -> Result<AcceptedBatch, Failure> {

@@ -201,18 +201,13 @@ impl CallStore for SqliteStore {
         self.read(open)
     }
 
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
         let at_work = Arc::clone(self.worker_locks());
         // If a power loss undoes the recovery, the next recovery finds the same rows and handles
         // them in the same way.
         let reserve = OnFullDisk::UseReserve;
         let recovered = self.write_reserved(reserve, Durability::ProcessCrash, move |conn| {
-            let found = recover(conn, &at_work, epoch, now_ms, take_batches)?;
+            let found = recover(conn, &at_work, epoch, now_ms)?;
             Ok((found, claims::stale_lock_files(conn, &at_work)?))
         });
         Box::pin(async move {
@@ -415,12 +410,11 @@ fn recover(
     at_work: &WorkerLocks,
     epoch: u64,
     now_ms: i64,
-    take_batches: bool,
 ) -> Result<Recovered, Failure> {
     claims::check(conn, epoch)?;
     claims::end_dead_claims(conn, at_work)?;
-    let (goes_on, batches) = batches::left_open(conn, at_work, epoch, take_batches)?;
-    let mut found = Recovered { batches, ..Recovered::default() };
+    let goes_on = batches::open_calls(conn)?;
+    let mut found = Recovered::default();
     let mut alive = HashSet::new();
     for row in open(conn)? {
         if alive.contains(&row.epoch) {

@@ -9,7 +9,9 @@ use toolcrib_core::{
     InterruptedAttempt, OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
-use toolcrib_testkit::conformance::{self, accepted, conversation, intent, run, settlement};
+use toolcrib_testkit::conformance::{
+    self, accepted, conversation, intent, recover_and_take, run, settlement,
+};
 
 use crate::audit::verified;
 use crate::processes::start;
@@ -110,7 +112,7 @@ async fn lock_files_go_with_their_claims() {
     drop(two);
     assert_eq!(one.worker(second).await, Ok(WorkerState::Gone));
     let third = one.claim().await.unwrap();
-    one.recover(third, 5_000, true).await.unwrap();
+    one.recover(third, 5_000).await.unwrap();
     assert_eq!(lock_files(&path), [third.to_string()]);
 }
 
@@ -137,7 +139,7 @@ async fn whoever_was_taken_over_writes_nothing() {
     one.begin(begun.clone()).await.unwrap();
     // Somebody tidies up where they should not.
     std::fs::remove_file(format!("{}.workers/{lost}", path.display())).unwrap();
-    let found = two.recover(alive, 5_000, true).await.unwrap();
+    let found = two.recover(alive, 5_000).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
     let late = one.settle(settlement(begun.facts.clone(), Some(1_500), lost)).await;
     assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
@@ -197,7 +199,7 @@ fn what_a_killed_process_left_is_dealt_with_once() {
         assert_eq!(store.worker(epoch).await, Ok(WorkerState::Alive(words)));
         assert!(store.call(changes).await.unwrap().unwrap().is_owner_alive);
         let mine = store.claim().await.unwrap();
-        let found = store.recover(mine, 5_000, true).await.unwrap();
+        let found = recover_and_take(store, mine, 5_000).await.unwrap();
         assert!(found.unknown.is_empty() && found.batches.is_empty(), "it lives: {found:?}");
         child.kill().unwrap();
         child.wait().unwrap();
@@ -207,7 +209,7 @@ fn what_a_killed_process_left_is_dealt_with_once() {
         let recovers = stores.clone().map(|store| {
             tokio::spawn(async move {
                 let mine = store.claim().await.unwrap();
-                (mine, store.recover(mine, 5_000, true).await.unwrap())
+                (mine, recover_and_take(&store, mine, 5_000).await.unwrap())
             })
         });
         let (mut unknown, mut interrupted, mut batches) = (vec![], vec![], vec![]);

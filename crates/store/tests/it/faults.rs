@@ -130,7 +130,7 @@ async fn a_store_that_finds_no_space_is_opened_with_the_reserve() {
     assert_eq!(store.value("a").await.unwrap().as_deref(), Some("b"));
     // A process registers itself and ends what others left; what may change something does not run.
     let epoch = store.claim().await.unwrap();
-    store.recover(epoch, 1, false).await.unwrap();
+    store.recover(epoch, 1).await.unwrap();
     let refused = store.begin(intent(Effect::SideEffect, epoch)).await.unwrap_err();
     assert!(matches!(refused, StoreError::Full(_)), "{refused}");
     for words in ["nothing that was recorded is lost", "as soon as there is space"] {
@@ -355,7 +355,7 @@ fn use_all(store: &SqliteStore) -> Vec<StoreError> {
         note(toolcrib_core::AuditStore::records(store, 1, 0, 1_000).await.err());
         match store.claim().await {
             Ok(epoch) => {
-                note(store.recover(epoch, 5_000, true).await.err());
+                note(store.recover(epoch, 5_000).await.err());
                 let begun: Intent = intent(Effect::SideEffect, epoch);
                 note(store.begin(begun.clone()).await.err());
                 note(store.settle(settlement(begun.facts, Some(1_500), epoch)).await.err());

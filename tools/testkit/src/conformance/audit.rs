@@ -241,8 +241,8 @@ async fn what_the_dead_left<S: CallStore>(store: &S) -> Vec<AuditEvent> {
     }
     store.release(lost).await.unwrap();
     let epoch = store.claim().await.unwrap();
-    store.recover(epoch, 9_000, true).await.unwrap();
-    store.recover(epoch, 9_500, true).await.unwrap();
+    store.recover(epoch, 9_000).await.unwrap();
+    store.recover(epoch, 9_500).await.unwrap();
     store.release(epoch).await.unwrap();
     let mut written = vec![AuditEvent::started(&left[0])];
     for begun in left {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_core::{Acceptance, AcceptedBatch, BatchId, CallId, CallStore, StoreError};
 
-use super::call_fixtures::{accepted, json_of, released_epoch, under_key};
+use super::call_fixtures::{accepted, json_of, recover_and_take, released_epoch, under_key};
 
 pub(super) async fn batches(here: &Arc<dyn CallStore>, there: &Arc<dyn CallStore>) {
     one_key_is_one_batch(&**here, &**there).await;
@@ -58,7 +58,7 @@ async fn one_key_is_one_batch(here: &dyn CallStore, there: &dyn CallStore) {
     assert_new(here, &under_key(batch(mine), "order 18", "f1")).await;
     here.release(mine).await.unwrap();
     assert_known(there, under_key(batch(theirs), key, "f1"), &first, false).await;
-    there.recover(theirs, 5_000, true).await.unwrap();
+    recover_and_take(there, theirs, 5_000).await.unwrap();
     let taken = AcceptedBatch { epoch: theirs, ..first };
     assert_known(there, under_key(batch(theirs), key, "f1"), &taken, true).await;
     // The key outlives the batch's work.
@@ -93,7 +93,7 @@ async fn whoever_is_gone_accepts_nothing(store: &dyn CallStore) {
         assert!(matches!(answer, Err(StoreError::Fenced { .. })), "{answer:?}");
     }
     let epoch = store.claim().await.unwrap();
-    let found = store.recover(epoch, 5_000, true).await.unwrap();
+    let found = recover_and_take(store, epoch, 5_000).await.unwrap();
     assert!(found.batches.iter().all(|b| sent.iter().all(|s| s.id != b.id)), "{found:?}");
     assert_new(store, &under_key(batch(epoch), "of a dead one", "other")).await;
     store.release(epoch).await.unwrap();
@@ -113,10 +113,10 @@ async fn a_batch_is_taken_only_from_the_dead(here: &dyn CallStore, there: &dyn C
     let taken = AcceptedBatch { epoch: theirs, ..first };
     assert_known(there, under_key(batch(theirs), "taken", "f"), &taken, true).await;
     let next = here.claim().await.unwrap();
-    let found = here.recover(next, 5_000, true).await.unwrap();
+    let found = recover_and_take(here, next, 5_000).await.unwrap();
     assert!(found.batches.iter().all(|batch| batch.id != taken.id), "{found:?}");
     there.release(theirs).await.unwrap();
-    let found = here.recover(next, 5_000, true).await.unwrap();
+    let found = recover_and_take(here, next, 5_000).await.unwrap();
     assert!(found.batches.iter().any(|batch| batch.id == taken.id), "{found:?}");
     let call = taken.batch.calls.first().map(|call| call.id).unwrap();
     let open = there.batch_of(call).await.unwrap();

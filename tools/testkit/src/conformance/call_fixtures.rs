@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use toolcrib_core::{
     AcceptedBatch, ApprovalId, Batch, BatchId, Call, CallDetails, CallEnd, CallId, CallRecord,
     CallStore, Context, Effect, ErrorType, IdempotencyKey, Intent, ModelResult, Origin, Outcome,
-    OutcomeKind, Report, Risk, RunId, Settlement, ToolError, ToolName, Trust,
+    OutcomeKind, Recovered, Report, Risk, RunId, Settlement, StoreError, ToolError, ToolName,
+    Trust,
 };
 
 /// What is known of a call of this owner with a fresh id, which reads, outside a run, received at
@@ -187,4 +188,40 @@ pub(super) async fn released_epoch(store: &dyn CallStore) -> u64 {
 /// A batch has no equality of its own; its JSON says all there is.
 pub(super) fn json_of(batch: &AcceptedBatch) -> Value {
     serde_json::to_value(batch).unwrap()
+}
+
+/// What a recovery ended, and the batches that were taken after it.
+#[derive(Debug)]
+pub struct Recovery {
+    /// Calls that ended as `unknown`.
+    pub unknown: Vec<CallId>,
+    /// Calls that ended as `cancelled`.
+    pub interrupted: Vec<CallId>,
+    /// Batches that belong to the recovering process now.
+    pub batches: Vec<AcceptedBatch>,
+}
+
+impl From<Recovered> for Recovery {
+    fn from(found: Recovered) -> Self {
+        let Recovered { unknown, interrupted } = found;
+        Self { unknown, interrupted, batches: Vec::new() }
+    }
+}
+
+/// Recovers the calls of dead processes, and takes their batches, as an engine does.
+///
+/// # Errors
+/// The first error of the store.
+pub async fn recover_and_take(
+    store: &dyn CallStore,
+    epoch: u64,
+    now_ms: i64,
+) -> Result<Recovery, StoreError> {
+    let mut found = Recovery::from(store.recover(epoch, now_ms).await?);
+    for batch in store.abandoned_batches().await? {
+        if store.take_batch(batch.id, epoch).await? {
+            found.batches.push(AcceptedBatch { epoch, ..batch });
+        }
+    }
+    Ok(found)
 }

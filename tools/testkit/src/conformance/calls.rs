@@ -288,7 +288,7 @@ async fn whoever_is_gone_writes_nothing(here: &dyn CallStore, there: &dyn CallSt
             refuses(there, again, is_conflict).await;
         }
     }
-    there.recover(alive, 3_000, true).await.unwrap();
+    there.recover(alive, 3_000).await.unwrap();
     there.release(alive).await.unwrap();
 }
 
@@ -309,7 +309,7 @@ async fn what_was_left_open_may_be_refused(here: &dyn CallStore, there: &dyn Cal
         let stored = there.call(begun.facts.call).await.unwrap().unwrap();
         let end = stored.row.end.map(|end| end.outcome);
         assert_eq!(end, begun.is_repeatable().then_some(OutcomeKind::Denied));
-        there.recover(alive, 3_000, true).await.unwrap();
+        there.recover(alive, 3_000).await.unwrap();
         there.release(alive).await.unwrap();
     }
 }

@@ -27,7 +27,8 @@ pub use approvals::approvals;
 pub use artifacts::{artifacts, new_artifact, put};
 pub use audit::{TestSigner, audit, audit_chain};
 pub use call_fixtures::{
-    accepted, end_with, facts as call_facts, intent, outcome, refusal, settlement,
+    Recovery, accepted, end_with, facts as call_facts, intent, outcome, recover_and_take, refusal,
+    settlement,
 };
 pub use calls::calls;
 pub use conversations::conversations;

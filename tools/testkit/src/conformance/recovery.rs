@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     AcceptedBatch, BatchId, CallDetails, CallId, CallStore, ConversationAndRunStore, Effect,
-    Intent, Outcome, OutcomeKind, Recovered, RunId, RunStatus, Settlement, StoreError, StoredRun,
+    Intent, Outcome, OutcomeKind, RunId, RunStatus, Settlement, StoreError, StoredRun,
 };
 
-use super::call_fixtures::{accepted, intent, json_of, released_epoch, settlement};
+use super::call_fixtures::{
+    Recovery, accepted, intent, json_of, recover_and_take, released_epoch, settlement,
+};
 use super::calls::{EFFECTS, assert_open, open_of};
 use super::fixtures::{conversation, run};
 
@@ -32,7 +34,8 @@ pub(super) async fn recovery(
 }
 
 /// What is left behind, of these calls and batches.
-fn of(found: Recovered, calls: &[CallId], batches: &[BatchId]) -> Recovered {
+fn of(found: impl Into<Recovery>, calls: &[CallId], batches: &[BatchId]) -> Recovery {
+    let found = found.into();
     let mine = |mut found: Vec<CallId>| {
         found.retain(|call| calls.contains(call));
         found.sort_unstable();
@@ -40,7 +43,7 @@ fn of(found: Recovered, calls: &[CallId], batches: &[BatchId]) -> Recovered {
     };
     let mut taken = found.batches;
     taken.retain(|batch| batches.contains(&batch.id));
-    Recovered { unknown: mine(found.unknown), interrupted: mine(found.interrupted), batches: taken }
+    Recovery { unknown: mine(found.unknown), interrupted: mine(found.interrupted), batches: taken }
 }
 
 fn ids(batches: &[AcceptedBatch]) -> Vec<BatchId> {
@@ -104,7 +107,7 @@ async fn a_call_of_a_run_that_nobody_goes_on_with_ends(
     there.release(lost).await.unwrap();
     let calls: Vec<CallId> = left.iter().map(|(begun, _)| begun.facts.call).collect();
     let epoch = here.claim().await.unwrap();
-    let found = of(here.recover(epoch, NOW, true).await.unwrap(), &calls, &[]);
+    let found = of(recover_and_take(here, epoch, NOW).await.unwrap(), &calls, &[]);
     assert_eq!((found.unknown.as_slice(), found.interrupted.as_slice()), (&[][..], &calls[..2]));
     for (begun, stays) in left {
         if !stays {
@@ -151,7 +154,7 @@ async fn each_class_with_run_batch_and_neither(
     there.release(lost).await.unwrap();
 
     let epoch = here.claim().await.unwrap();
-    let found = of(here.recover(epoch, NOW, true).await.unwrap(), &calls, &[batch.id]);
+    let found = of(recover_and_take(here, epoch, NOW).await.unwrap(), &calls, &[batch.id]);
     let expected = |wanted: fn(&Intent, ContinuedBy) -> bool| -> Vec<CallId> {
         let fit = left.iter().filter(|(intent, who)| wanted(intent, *who));
         fit.map(|(intent, _)| intent.facts.call).collect()
@@ -172,7 +175,7 @@ async fn each_class_with_run_batch_and_neither(
     }
     assert_eq!(here.call(never_begun).await, Ok(None));
 
-    let again = of(here.recover(epoch, NOW + 1, true).await.unwrap(), &calls, &[batch.id]);
+    let again = of(recover_and_take(here, epoch, NOW + 1).await.unwrap(), &calls, &[batch.id]);
     assert!(again.unknown.is_empty() && again.interrupted.is_empty(), "{again:?}");
     assert!(again.batches.is_empty(), "it is worked on now");
     // What stayed open goes on.
@@ -198,7 +201,7 @@ async fn what_the_living_do_is_left_alone(here: &dyn CallStore, there: &dyn Call
     let batch = accepted("ann", &calls, theirs);
     there.accept(batch.clone()).await.unwrap();
     for (store, epoch) in [(here, mine), (there, theirs)] {
-        let found = of(store.recover(epoch, NOW, true).await.unwrap(), &calls, &[batch.id]);
+        let found = of(recover_and_take(store, epoch, NOW).await.unwrap(), &calls, &[batch.id]);
         assert!(found.unknown.is_empty() && found.interrupted.is_empty(), "{found:?}");
         assert!(found.batches.is_empty(), "{found:?}");
     }
@@ -225,9 +228,9 @@ async fn a_batch_that_somebody_took_over_keeps_its_calls(
     here.begin(left.clone()).await.unwrap();
     here.release(lost).await.unwrap();
     let (first, second) = (here.claim().await.unwrap(), there.claim().await.unwrap());
-    let found = of(here.recover(first, NOW, true).await.unwrap(), &[call], &[batch.id]);
+    let found = of(recover_and_take(here, first, NOW).await.unwrap(), &[call], &[batch.id]);
     assert_eq!(ids(&found.batches), [batch.id]);
-    let found = of(there.recover(second, NOW, true).await.unwrap(), &[call], &[batch.id]);
+    let found = of(recover_and_take(there, second, NOW).await.unwrap(), &[call], &[batch.id]);
     assert!(found.interrupted.is_empty() && found.batches.is_empty(), "{found:?}");
     assert_open(there, &left, false).await;
     let next = Intent { epoch: first, ..left };
@@ -251,7 +254,7 @@ async fn batches_can_be_left_for_somebody_else(here: &dyn CallStore, there: &dyn
     there.release(lost).await.unwrap();
     let epoch = here.claim().await.unwrap();
     for round in 0..2 {
-        let found = here.recover(epoch, NOW, false).await.unwrap();
+        let found = here.recover(epoch, NOW).await.unwrap();
         let found = of(found, &calls, &[batch.id]);
         assert!(found.batches.is_empty() && found.interrupted.is_empty(), "{found:?}");
         assert_eq!(found.unknown.len(), if round == 0 { 3 } else { 0 });
@@ -263,13 +266,13 @@ async fn batches_can_be_left_for_somebody_else(here: &dyn CallStore, there: &dyn
             assert_crashed(here, intent).await;
         }
     }
-    let found = of(here.recover(epoch, NOW, true).await.unwrap(), &calls, &[batch.id]);
+    let found = of(recover_and_take(here, epoch, NOW).await.unwrap(), &calls, &[batch.id]);
     assert_eq!(ids(&found.batches), [batch.id]);
     here.finish_batch(batch.id).await.unwrap();
     // Now nobody goes on with it.
     here.release(epoch).await.unwrap();
     let epoch = there.claim().await.unwrap();
-    let found = of(there.recover(epoch, NOW, false).await.unwrap(), &calls, &[batch.id]);
+    let found = of(there.recover(epoch, NOW).await.unwrap(), &calls, &[batch.id]);
     assert_eq!(found.interrupted.len(), 3);
     there.release(epoch).await.unwrap();
 }
@@ -286,7 +289,7 @@ async fn what_is_done_is_not_found_again(here: &dyn CallStore, there: &dyn CallS
     there.begin(late.clone()).await.unwrap();
     there.release(lost).await.unwrap();
     let epoch = here.claim().await.unwrap();
-    let found = of(here.recover(epoch, NOW, true).await.unwrap(), &[call], &[batch.id]);
+    let found = of(recover_and_take(here, epoch, NOW).await.unwrap(), &[call], &[batch.id]);
     assert!(found.batches.is_empty(), "{found:?}");
     assert_eq!(found.interrupted, [call], "nobody goes on with a batch that is done");
     assert_crashed(here, &late).await;
@@ -299,12 +302,12 @@ async fn whoever_is_gone_recovers_nothing(store: &dyn CallStore) {
     store.begin(left.clone()).await.unwrap();
     store.release(lost).await.unwrap();
     for dead in [lost, released_epoch(store).await] {
-        let answer = store.recover(dead, NOW, true).await;
+        let answer = recover_and_take(store, dead, NOW).await;
         assert!(matches!(answer, Err(StoreError::Fenced { .. })), "{answer:?}");
     }
     assert_open(store, &left, false).await;
     let epoch = store.claim().await.unwrap();
-    store.recover(epoch, NOW, true).await.unwrap();
+    recover_and_take(store, epoch, NOW).await.unwrap();
     assert_crashed(store, &left).await;
     store.release(epoch).await.unwrap();
 }
@@ -327,7 +330,7 @@ async fn of_many_each_is_dealt_with_once(here: &Arc<dyn CallStore>, there: &Arc<
         let store = Arc::clone(if task % 2 == 0 { here } else { there });
         tasks.spawn(async move {
             let epoch = store.claim().await.unwrap();
-            (epoch, store.recover(epoch, NOW, true).await.unwrap())
+            (epoch, recover_and_take(&*store, epoch, NOW).await.unwrap())
         });
     }
     let answers = tasks.join_all().await;

@@ -109,14 +109,9 @@ impl CallStore for PostgresStore {
         Box::pin(async move { self.fetch_all(OPEN, &[], call_row).await })
     }
 
-    fn recover(
-        &self,
-        epoch: u64,
-        now_ms: i64,
-        take_batches: bool,
-    ) -> BoxFuture<'_, Result<Recovered, StoreError>> {
+    fn recover(&self, epoch: u64, now_ms: i64) -> BoxFuture<'_, Result<Recovered, StoreError>> {
         let own = self.claimed_epochs();
-        self.write(Recover { epoch, now_ms, take_batches, own })
+        self.write(Recover { epoch, now_ms, own })
     }
 }
 

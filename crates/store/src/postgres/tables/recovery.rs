@@ -1,11 +1,10 @@
-//! Postgres: recovery of the open calls and batches of dead workers, in one transaction.
+//! Postgres: recovery of the open calls of dead workers, in one transaction.
 
 use tokio_postgres::Row;
 use toolcrib_core::{AuditEvent, BoxFuture, CallId, Intent, Recovered, Settlement};
 
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
-use super::batches::batch;
 use super::calls::{call_row, columns};
 use super::column;
 use super::settle::Settle;
@@ -25,8 +24,6 @@ const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch =
 /// Fences the dead workers, however late they resume. Checks again: a lease may have been renewed
 /// before the lock was taken.
 pub(super) const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
-const TAKE: &str =
-    "UPDATE batches SET epoch = $2 WHERE NOT is_done AND epoch = ANY($1) RETURNING id, body, epoch";
 /// A repeatable call stays open for the worker that continues its run or batch. A run that is not
 /// stored, or that has ended, cannot be continued.
 const LEFT: &str = concat!(
@@ -41,7 +38,6 @@ const LEFT: &str = concat!(
 pub(super) struct Recover {
     pub(super) epoch: u64,
     pub(super) now_ms: i64,
-    pub(super) take_batches: bool,
     /// Claims that this process has had and not released: if one has ended, this process could not
     /// renew it.
     pub(super) own: Vec<i64>,
@@ -66,13 +62,6 @@ impl Job for Recover {
             let mut found = Recovered::default();
             if gone.is_empty() {
                 return Ok(JobOutput::unaudited(found));
-            }
-            if self.take_batches {
-                let rows = tx.link.query(TAKE, &[&gone, &column(self.epoch)]).await?;
-                for row in rows {
-                    found.batches.push(batch(&row, 1, 2)?);
-                }
-                found.batches.sort_by_key(|batch| batch.id);
             }
             let mut events = Vec::new();
             for row in tx.link.query(LEFT, &[&gone]).await? {

@@ -80,7 +80,7 @@ async fn a_role_without_the_right_to_create_tables_is_enough(server: &PostgresSe
     store.begin(begun.clone()).await.unwrap();
     store.settle(settlement(begun.facts, Some(1_500), epoch)).await.unwrap();
     store.put_value("a", "b").await.unwrap();
-    store.recover(epoch, 5_000, true).await.unwrap();
+    store.recover(epoch, 5_000).await.unwrap();
     store.release(epoch).await.unwrap();
     assert_eq!(store.switches("ann").await.unwrap(), []);
     assert_eq!(store.chains().await.unwrap().len(), 1);

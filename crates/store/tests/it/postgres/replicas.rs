@@ -53,7 +53,7 @@ async fn the_next_process_of_an_instance_releases_what_the_former_left(server: &
         let state = next.worker(epoch).await.unwrap();
         assert_eq!(matches!(state, WorkerState::Alive(_)), is_alive, "{epoch}: {state:?}");
     }
-    let found = next.recover(mine, 5_000, true).await.unwrap();
+    let found = next.recover(mine, 5_000).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
     let text = unknown_text(&next, begun.facts.call).await;
     assert!(text.contains("the program ended"), "{text}");
@@ -68,7 +68,7 @@ async fn a_call_of_this_process_was_cut_off_by_the_database(server: &PostgresSer
     store.begin(begun.clone()).await.unwrap();
     pause(server, "own", held);
     let again = store.claim().await.unwrap();
-    assert_eq!(store.recover(again, 5_000, true).await.unwrap().unknown, [begun.facts.call]);
+    assert_eq!(store.recover(again, 5_000).await.unwrap().unknown, [begun.facts.call]);
     let text = unknown_text(&store, begun.facts.call).await;
     assert!(text.contains("the database was away") && !text.contains("program"), "{text}");
 }
@@ -105,12 +105,12 @@ async fn an_expired_lease_that_its_owner_renews_is_no_death(server: &PostgresSer
     );
     server.sql("outage", &expired);
     // The other one is faster than the owner's renewal.
-    let found = other.recover(mine, 5_000, true).await.unwrap();
+    let found = other.recover(mine, 5_000).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
     assert!(matches!(other.worker(held).await.unwrap(), WorkerState::Alive(_)));
     let renewed = format!("SELECT expires_at > now() FROM workers WHERE epoch = {held}");
     while server.sql("outage", &renewed) != "t" {}
-    assert!(other.recover(mine, 6_000, true).await.unwrap().unknown.is_empty());
+    assert!(other.recover(mine, 6_000).await.unwrap().unknown.is_empty());
     owner.settle(settlement(begun.facts.clone(), Some(1_500), held)).await.unwrap();
     let stored = other.call(begun.facts.call).await.unwrap().unwrap();
     assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
@@ -163,7 +163,7 @@ async fn a_paused_holder_is_fenced(server: &PostgresServer) {
     assert_eq!(other.worker(held).await, Ok(WorkerState::Gone));
     assert!(!other.call(begun.facts.call).await.unwrap().unwrap().is_owner_alive);
     let mine = other.claim().await.unwrap();
-    let found = other.recover(mine, 5_000, true).await.unwrap();
+    let found = other.recover(mine, 5_000).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
     // It wakes up: nothing of it is written any more, not even what nobody else has touched.
     let late = slow.settle(settlement(begun.facts.clone(), Some(1_500), held)).await;
@@ -188,7 +188,7 @@ async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &PostgresServ
     pause(server, "late", held);
     slow.settle(settlement(begun.facts.clone(), Some(1_500), held)).await.unwrap();
     let mine = other.claim().await.unwrap();
-    assert!(other.recover(mine, 5_000, true).await.unwrap().unknown.is_empty());
+    assert!(other.recover(mine, 5_000).await.unwrap().unknown.is_empty());
     let stored = other.call(begun.facts.call).await.unwrap().unwrap();
     assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
 }
@@ -228,7 +228,7 @@ async fn whoever_writes_is_not_taken_over(server: &PostgresServer) {
     });
     let writing = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'";
     while server.sql("writes", writing) == "0" {}
-    let found = other.recover(mine, 5_000, true).await.unwrap();
+    let found = other.recover(mine, 5_000).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
     settling.await.unwrap().unwrap();
 }
@@ -259,7 +259,7 @@ async fn a_store_that_dies_is_taken_over_after_its_lease(server: &PostgresServer
     let mine = other.claim().await.unwrap();
     let since = std::time::Instant::now();
     let found = loop {
-        let found = other.recover(mine, 5_000, true).await.unwrap();
+        let found = other.recover(mine, 5_000).await.unwrap();
         if !found.unknown.is_empty() {
             break found;
         }
@@ -337,7 +337,7 @@ async fn each_call_runs_at_most_once(server: &PostgresServer) {
     let unknown: usize = tasks.join_all().await.into_iter().sum();
     let last = open(&url).await;
     let mine = last.claim().await.unwrap();
-    let left = last.recover(mine, 5_000, true).await.unwrap().unknown.len();
+    let left = last.recover(mine, 5_000).await.unwrap().unknown.len();
     assert!(last.open_calls().await.unwrap().is_empty(), "calls are stuck");
     let truth = truth.lock().unwrap().clone();
     assert!(truth.values().all(|runs| *runs == 1), "a call ran twice");
@@ -371,7 +371,7 @@ async fn race(store: &PostgresStore, calls: &[Intent], truth: &Truth, seed: usiz
             // Dead, for all that the others know; another one deals with what is left.
             store.release(epoch).await.unwrap();
             epoch = store.claim().await.unwrap();
-            unknown += store.recover(epoch, 5_000, true).await.unwrap().unknown.len();
+            unknown += store.recover(epoch, 5_000).await.unwrap().unknown.len();
             let late = store.settle(settlement(intent.facts, Some(1_500), intent.epoch)).await;
             assert!(matches!(late, Err(StoreError::Fenced { .. })), "{late:?}");
             continue;
