@@ -605,7 +605,7 @@ impl Builder {
         if let Some(workspace) = &workspace {
             builtins = builtins.with_workspace(Arc::clone(workspace));
         }
-        let workbench = workbench::build_workbench(&self.settings)?;
+        let workbench = workbench::build_workbench(&self.settings, workspace.as_deref())?;
         if let Some(workbench) = &workbench {
             workbench.set_shared_denials(workbench::shared_denials(&self.settings));
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use toolcrib_builtins::fs::Workspace;
 use toolcrib_builtins::program_runner::{PathMasks, ProgramPolicy, ProgramRunner};
 use toolcrib_code_mode::MaskFinder;
 use toolcrib_core::{BoxFuture, Clock as _, PathDenials, SystemClock, ToolError};
@@ -11,9 +12,11 @@ use toolcrib_sandbox::{Backend, BackendKind, Bubblewrap, Egress, Gvisor, Level, 
 
 use crate::settings::{Settings, SetupError};
 
-/// The program runner of these settings, if programs are enabled.
+/// The program runner of these settings, if programs are enabled. What programs change in the
+/// workspace is recorded in its undo journal.
 pub(crate) fn build_workbench(
     settings: &Settings,
+    workspace: Option<&Workspace>,
 ) -> Result<Option<Arc<ProgramRunner>>, SetupError> {
     let Some(confines) = sandbox_confines(settings) else { return Ok(None) };
     let local = || match &settings.sandbox_helper {
@@ -34,7 +37,10 @@ pub(crate) fn build_workbench(
     // The helper process starts on first use.
     let native = local().max_level(Level::None);
     let bench = ProgramRunner::new(backend, confines).with_native(Arc::new(native));
-    Ok(Some(Arc::new(bench)))
+    Ok(Some(Arc::new(match workspace {
+        Some(workspace) => bench.with_workspace(workspace.clone()),
+        None => bench,
+    })))
 }
 
 /// The worker executable: the configured one, otherwise the running one.

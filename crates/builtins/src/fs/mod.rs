@@ -15,6 +15,7 @@ mod gitignore;
 mod lexical_path;
 mod multi_file_edit;
 pub mod parallel_walk;
+mod program_changes;
 mod redo;
 pub mod resolve;
 mod reversal;
@@ -28,6 +29,7 @@ pub mod walk;
 pub mod workspace;
 
 pub(crate) use lexical_path::normalise;
+pub(crate) use program_changes::ProgramChanges;
 
 pub use error::{FsError, FsErrorKind};
 pub use redo::UndoneChange;

@@ -122,6 +122,24 @@ impl<'a> Transaction<'a> {
         parents
     }
 
+    /// Stores a former content that is needed by the steps of a change that is made already.
+    pub(super) fn keep_former(&self, sha256: &str, content: &[u8]) -> Result<(), FsErrorKind> {
+        Ok(self.ledger.iter().try_for_each(|ledger| ledger.store_blob(sha256, content))?)
+    }
+
+    /// Records a change that is made already.
+    pub(super) fn record_made(
+        &self,
+        summary: String,
+        steps: Vec<Step>,
+        not_undoable: Option<String>,
+    ) -> Result<(), FsErrorKind> {
+        if let Some(ledger) = &self.ledger {
+            ledger.record(summary, self.made_by.clone(), steps, not_undoable)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn unchanged_report(&self, spot: &ResolvedPath) -> ChangeReport {
         ChangeReport { path: spot.display(), not_undoable: None, entries: 0 }
     }

@@ -127,6 +127,24 @@ pub(super) enum Step {
 }
 
 impl Step {
+    /// The paths that the step changed.
+    pub(super) fn places(&self) -> Vec<&RootedPath> {
+        match self {
+            Self::Created { place, .. }
+            | Self::Replaced { place, .. }
+            | Self::Removed { place, .. } => vec![place],
+            Self::Moved { from, to, .. } => vec![from, to],
+        }
+    }
+
+    /// Name of the blob with the content that the step replaced.
+    pub(super) fn former_content(&self) -> Option<&str> {
+        match self.before() {
+            Some(Snapshot::File { sha256, .. }) => Some(sha256),
+            _ => None,
+        }
+    }
+
     /// The former state that the step replaced.
     fn before(&self) -> Option<&Snapshot> {
         match self {
@@ -358,11 +376,7 @@ pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, Journal
 
 /// Names of the blobs that hold the former contents of these steps.
 pub(super) fn blobs_of(steps: &[Step]) -> Vec<String> {
-    let sha = |step: &Step| match step.before() {
-        Some(Snapshot::File { sha256, .. }) => Some(sha256.clone()),
-        _ => None,
-    };
-    steps.iter().filter_map(sha).collect()
+    steps.iter().filter_map(|step| step.former_content().map(str::to_owned)).collect()
 }
 
 fn io_at(path: &Path) -> impl Fn(std::io::Error) -> JournalError + use<> {

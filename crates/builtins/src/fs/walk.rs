@@ -54,6 +54,17 @@ impl WalkEntry<'_> {
         let text = rustix::fs::readlinkat(self.dir, self.name(), Vec::new()).ok()?;
         Some(String::from_utf8_lossy(text.as_bytes()).into_owned())
     }
+
+    /// The target of a link, as it is stored.
+    pub(super) fn link_target(&self) -> Option<PathBuf> {
+        let text = rustix::fs::readlinkat(self.dir, self.name(), Vec::new()).ok()?;
+        Some(OsStr::from_bytes(text.as_bytes()).into())
+    }
+
+    /// The open folder that contains the entry.
+    pub(super) fn folder(&self) -> BorrowedFd<'_> {
+        self.dir
+    }
 }
 
 /// What the walk does after an entry.

@@ -1,7 +1,7 @@
 //! Workspace: roots and their undo journal. All file changes go through it, one at a time per
 //! workspace.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rustix::fs::Mode;
 use toolcrib_core::{CallCtx, CancellationToken, ToolError};
@@ -9,6 +9,7 @@ use toolcrib_core::{CallCtx, CancellationToken, ToolError};
 use super::atomic_write::{self, check_writable};
 use super::bounded_read;
 use super::error::{FsError, FsErrorKind};
+use super::program_changes::FormerFiles;
 use super::resolve::{LinkPolicy, NodeKind};
 use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot};
@@ -28,6 +29,8 @@ pub struct Workspace {
 #[derive(Debug)]
 struct Shared {
     journal: Option<Journal>,
+    /// What the files held before programs ran; read at the first program.
+    former_files: OnceLock<Mutex<FormerFiles>>,
     gate: Mutex<()>,
 }
 
@@ -56,7 +59,8 @@ impl Workspace {
     }
 
     fn with(roots: Roots, journal: Option<Journal>) -> Self {
-        let shared = Arc::new(Shared { journal, gate: Mutex::new(()) });
+        let (former_files, gate) = (OnceLock::new(), Mutex::new(()));
+        let shared = Arc::new(Shared { journal, former_files, gate });
         Self { roots, shared, made_by: None }
     }
 
@@ -87,6 +91,14 @@ impl Workspace {
     #[must_use]
     pub fn journal(&self) -> Option<&Journal> {
         self.shared.journal.as_ref()
+    }
+
+    /// The contents of its files before programs ran; `None` without a journal.
+    pub(super) fn former_files(&self) -> Option<MutexGuard<'_, FormerFiles>> {
+        let journal = self.journal()?;
+        let open = || Mutex::new(FormerFiles::open(journal.dir()));
+        let former = self.shared.former_files.get_or_init(open);
+        Some(former.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Waits for the lock. A call that is cancelled meanwhile changes nothing.

@@ -197,7 +197,8 @@ impl Git {
             .folder(folder)
             .keep(keep)
             .needs(needs)
-            .filters_reads();
+            .filters_reads()
+            .has_own_history();
         for (name, value) in SAFE_ENV {
             program = program.env(*name, *value);
         }

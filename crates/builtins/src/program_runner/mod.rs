@@ -13,13 +13,14 @@
 //! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
 //!   contains, and files that git would execute later outside of the sandbox, are read-only.
 //! - What a program leaves for git to execute outside of the sandbox is set aside when it ends.
+//! - What a program changed in the workspace by the end of its call is in the undo journal.
 //! - No process of a program outlives its call, or the [`Process`] that owns it.
 
-mod executed_files_check;
 mod path_masks;
 mod program;
 mod program_output;
 mod program_policy;
+mod program_watch;
 mod start_error;
 
 use std::path::PathBuf;
@@ -34,13 +35,16 @@ use toolcrib_sandbox::{
     Stdin,
 };
 
-pub(crate) use executed_files_check::ExecutedFiles;
+use crate::fs::Workspace;
+
 pub use path_masks::PathMasks;
 use program::BackendChoice;
 pub use program::{Needs, Program, WorkspaceAccess};
 pub use program_output::ProgramOutput;
 pub(crate) use program_output::blocked_hosts_note;
 pub use program_policy::{ProgramPolicy, create_protected_dirs};
+pub(crate) use program_watch::ProgramWatch;
+use program_watch::WritableFolders;
 pub use start_error::start_error;
 
 /// Runs the programs of built-in tools.
@@ -49,6 +53,8 @@ pub struct ProgramRunner {
     /// Backend for programs without a sandbox, if the host allows them.
     native: Option<Arc<dyn Backend>>,
     confines: RwLock<Arc<ProgramPolicy>>,
+    /// Whose changes are recorded.
+    workspace: Option<Workspace>,
     /// What rules keep from programs that serve several callers.
     shared_denials: RwLock<Arc<dyn PathDenials>>,
     /// The level that this host supports, probed once.
@@ -74,7 +80,16 @@ impl ProgramRunner {
         let confines = RwLock::new(Arc::new(confines));
         let shared_denials = RwLock::new(NoPathDenials::shared());
         let started = Mutex::default();
-        Self { backend, native: None, confines, shared_denials, level: OnceCell::new(), started }
+        let (native, workspace, level) = (None, None, OnceCell::new());
+        Self { backend, native, confines, workspace, shared_denials, level, started }
+    }
+
+    /// Records what programs change in this workspace in its undo journal; without it their
+    /// changes are not recorded.
+    #[must_use]
+    pub fn with_workspace(mut self, workspace: Workspace) -> Self {
+        self.workspace = Some(workspace);
+        self
     }
 
     /// Sets the backend for [native](Program::native) programs; without it they are refused.
@@ -159,32 +174,37 @@ impl ProgramRunner {
         let stop = ctx.cancel.cancelled();
         let backend = self.backend_of(&program).map_err(refuse)?;
         let mut watch = self.watch(&program, &job).await;
+        watch.begin_call(ctx).await;
         let run = toolcrib_sandbox::run(backend, &job, stdin, limits, stop).await;
         let (report, ended) = run.map_err(refuse)?;
-        Ok(ProgramOutput::new(report, ended, watch.check().await))
+        let name = program.display_name();
+        Ok(ProgramOutput::new(report, ended, watch.end(ctx, &name).await))
     }
 
-    /// Begins to watch the executed files that a program could change.
+    /// Begins to watch what a program leaves in the workspace.
     ///
     /// # Errors
     /// As [`Self::run`].
-    pub(crate) async fn watch_executed_files(
+    pub(crate) async fn watch_program(
         &self,
         program: &Program,
         masks: &PathMasks,
-    ) -> Result<ExecutedFiles, ToolError> {
+    ) -> Result<ProgramWatch, ToolError> {
         let job = self.job(program, masks).await.map_err(|error| start_error(&error))?;
         Ok(self.watch(program, &job).await)
     }
 
-    async fn watch(&self, program: &Program, job: &Job) -> ExecutedFiles {
-        let writes = program.needs.workspace == WorkspaceAccess::Write;
-        if program.on == BackendChoice::Host || !writes {
-            return ExecutedFiles::unwatched();
+    async fn watch(&self, program: &Program, job: &Job) -> ProgramWatch {
+        if program.needs.workspace != WorkspaceAccess::Write {
+            return ProgramWatch::unwatched();
         }
         let confines = self.program_policy();
-        let folders = confines.roots.iter().chain(&confines.writable);
-        ExecutedFiles::watch(folders.cloned().collect(), job.policy.read_only.clone()).await
+        let writable = (program.on != BackendChoice::Host).then(|| WritableFolders {
+            folders: confines.roots.iter().chain(&confines.writable).cloned().collect(),
+            read_only: job.policy.read_only.clone(),
+        });
+        let workspace = self.workspace.clone().filter(|_| !program.has_own_history);
+        ProgramWatch::begin(writable, workspace).await
     }
 
     /// Starts a program that lives until it ends or the result is dropped. It reads its input from

@@ -25,6 +25,7 @@ pub struct Program {
     pub(super) bridge: bool,
     pub(super) on: BackendChoice,
     pub(super) filters_reads: bool,
+    pub(super) has_own_history: bool,
 }
 
 /// The system on which a program runs.
@@ -70,6 +71,12 @@ pub enum WorkspaceAccess {
 }
 
 impl Program {
+    /// The name of the executable without its folder.
+    pub(super) fn display_name(&self) -> String {
+        let path = std::path::Path::new(&self.name);
+        path.file_name().unwrap_or(&self.name).to_string_lossy().into_owned()
+    }
+
     /// A program by name, which is searched in `PATH`, or by absolute path. By default it starts in
     /// the workspace, which it may change, without network and input, and with the time of its
     /// call.
@@ -86,6 +93,7 @@ impl Program {
             bridge: false,
             on: BackendChoice::default(),
             filters_reads: false,
+            has_own_history: false,
         }
     }
 
@@ -161,6 +169,14 @@ impl Program {
     #[must_use]
     pub fn filters_reads(mut self) -> Self {
         self.filters_reads = true;
+        self
+    }
+
+    /// Declares that the program keeps a history of the files that it changes, as version control
+    /// does: the undo journal does not record them.
+    #[must_use]
+    pub fn has_own_history(mut self) -> Self {
+        self.has_own_history = true;
         self
     }
 

@@ -13,7 +13,7 @@ use toolcrib_sandbox::{JobResult, Level, LimitHit, Process, Status};
 use super::Owner;
 use super::background_log::{LogPage, OutputLog};
 use super::process_records::{self, ProcessRecord, RecordLock};
-use crate::program_runner::{ExecutedFiles, PathMasks, Program, ProgramRunner};
+use crate::program_runner::{PathMasks, Program, ProgramRunner, ProgramWatch};
 
 /// Most running processes per conversation.
 const MAX_RUNNING: usize = 8;
@@ -108,7 +108,7 @@ impl BackgroundProcesses {
         masks: &PathMasks,
     ) -> Result<Arc<BackgroundProcess>, ToolError> {
         self.check_room(&owner)?;
-        let executed_files = self.bench.watch_executed_files(&program, masks).await?;
+        let watch = self.bench.watch_program(&program, masks).await?;
         let process = self.bench.start(&program, masks).await?;
         let id = CallId::fresh().to_string();
         let id = format!("p{}", id.get(id.len().saturating_sub(8)..).unwrap_or(&id));
@@ -145,7 +145,7 @@ impl BackgroundProcesses {
             forget_oldest(&mut all, &owner);
             all.push(Arc::clone(&background));
         }
-        tokio::spawn(supervise(Arc::clone(&background), (process, executed_files), self.idle));
+        tokio::spawn(supervise(Arc::clone(&background), (process, watch), self.idle));
         Ok(background)
     }
 
@@ -298,7 +298,7 @@ impl BackgroundProcess {
 /// Reads the output of a process until its streams close and it has ended.
 async fn supervise(
     background: Arc<BackgroundProcess>,
-    (mut process, mut executed_files): (Process, ExecutedFiles),
+    (mut process, mut watch): (Process, ProgramWatch),
     idle: Duration,
 ) {
     // No input.
@@ -338,7 +338,7 @@ async fn supervise(
             ended = process.wait() => break ended,
         }
     };
-    if let Some(note) = executed_files.check().await {
+    if let Some(note) = watch.end_in_background().await {
         background.log().push(1, format!("\n[{note}]\n").as_bytes());
     }
     background.log().close();

@@ -314,9 +314,9 @@ impl Shells {
         masks: &PathMasks,
     ) -> Result<Session, ToolError> {
         let program = place.shell(place.language.driver(), hosts);
-        let executed_files = self.bench.watch_executed_files(&program, masks).await?;
+        let watch = self.bench.watch_program(&program, masks).await?;
         let process = self.bench.start(&program, masks).await?;
-        Session::new(process, place, executed_files).ok_or_else(no_input)
+        Session::new(process, place, watch).ok_or_else(no_input)
     }
 }
 

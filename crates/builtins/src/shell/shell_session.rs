@@ -15,7 +15,7 @@ use super::command_framing;
 use super::end_marker::EndMarkerScanner;
 use super::execution_target::ExecutionTarget;
 use super::output_collector::{CollectedStream, Collector};
-use crate::program_runner::ExecutedFiles;
+use crate::program_runner::ProgramWatch;
 
 /// How long an unused shell is kept.
 const IDLE: Duration = Duration::from_secs(30 * 60);
@@ -30,6 +30,9 @@ const SHORT: Duration = Duration::from_millis(2);
 /// How long the streams are read after everything was killed. Only a process stuck in the kernel
 /// needs it.
 const LAST: Duration = Duration::from_secs(5);
+
+/// The name of a command in the undo journal. The command itself may hold a secret.
+const SHELL_COMMAND: &str = "shell command";
 
 /// SIGINT.
 const INTERRUPT: i32 = 2;
@@ -93,7 +96,7 @@ pub(super) struct Session {
     told: usize,
     /// Whether resource limits are monitored at the low idle rate.
     rests: bool,
-    executed_files: ExecutedFiles,
+    watch: ProgramWatch,
 }
 
 /// State of the running command.
@@ -119,23 +122,13 @@ impl Session {
     pub(super) fn new(
         mut process: Process,
         place: ExecutionTarget,
-        executed_files: ExecutedFiles,
+        watch: ProgramWatch,
     ) -> Option<Self> {
         let stdin = process.stdin.take()?;
         let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
         let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
         let pending = [0, 1].map(|_| Capture::of_chars(place.output_limit()));
-        Some(Self {
-            place,
-            process,
-            stdin,
-            stdout,
-            stderr,
-            pending,
-            told: 0,
-            rests: false,
-            executed_files,
-        })
+        Some(Self { place, process, stdin, stdout, stderr, pending, told: 0, rests: false, watch })
     }
 
     /// Serves commands until all senders are gone or the shell ends.
@@ -187,7 +180,7 @@ impl Session {
 
     /// Runs a command and sends its result; returns whether the shell continues.
     async fn run(&mut self, ask: CommandRequest) -> bool {
-        self.executed_files.begin_again().await;
+        self.watch.begin_call(&ask.call).await;
         let begun = Instant::now();
         let CommandRequest { command, time, call, mut answer } = ask;
         let nonce = command_framing::nonce();
@@ -224,7 +217,7 @@ impl Session {
         let how = match over {
             ReadEnd::Marked => {
                 let (status, folder) = running.fields();
-                return self.answer(running, answer, (begun, status, folder)).await;
+                return self.answer(running, (&call, answer), (begun, status, folder)).await;
             }
             ReadEnd::Closed => None,
             ReadEnd::Late => Some(CommandEnd::TimedOut),
@@ -235,7 +228,7 @@ impl Session {
             how.unwrap_or(CommandEnd::WithShell { status: ended.status, stopped: ended.stopped });
         let RunningCommand { out, err, .. } = running.closed();
         let refused = ended.refused.get(self.told..).unwrap_or_default().to_vec();
-        let executed_files_note = self.executed_files.check().await;
+        let executed_files_note = self.watch.end(&call, SHELL_COMMAND).await;
         // The caller may be gone.
         let _ = answer.send(CommandOutput {
             how,
@@ -256,7 +249,7 @@ impl Session {
     async fn answer(
         &mut self,
         running: RunningCommand,
-        answer: oneshot::Sender<CommandOutput>,
+        (call, answer): (&CallCtx, oneshot::Sender<CommandOutput>),
         (begun, status, folder): (Instant, i32, String),
     ) -> bool {
         let RunningCommand { out, err, after, .. } = running;
@@ -292,7 +285,7 @@ impl Session {
             let _ = tokio::time::timeout(LAST, self.process.wait()).await;
         }
         // Nothing of the command can change a file any more.
-        said.executed_files_note = self.executed_files.check().await;
+        said.executed_files_note = self.watch.end(call, SHELL_COMMAND).await;
         let _ = answer.send(said);
         goes_on
     }

@@ -195,3 +195,69 @@ fn the_changes_of_one_run_are_undone() {
     assert_eq!(env.read("notes.md").as_deref(), Some("later"));
     env.run(&["undo", "--run", "run_zz"]).code(4).says(&["there is no run run_zz"]);
 }
+
+/// The commands of these tests.
+fn shell(env: &TestEnv, command: &str) {
+    env.run(&["tool", "enable", "execute_shell_command"]).code(0);
+    change(env, "execute_shell_command", json!({"command": command}));
+}
+
+/// A command that changed files left nothing to undo.
+#[test]
+fn what_a_shell_command_changed_is_listed_and_undone() {
+    let env = TestEnv::new();
+    env.write("old/a.txt", "a\n");
+    env.write("old/deep/b.txt", "b\n");
+    env.write(".gitignore", "build/\n");
+    shell(
+        &env,
+        "echo more >> notes.md; rm -r old; mkdir new build; echo c > new/c; ln -s c new/link; echo x > build/x",
+    );
+    let list = env.run(&["undo", "--list"]).code(0);
+    assert!(list.stdout.contains("shell command: "), "{}", list.stdout);
+    assert!(!list.stdout.contains("build"), "what is ignored is not listed: {}", list.stdout);
+    let diff = env.run(&["undo", "--dry-run"]).code(0);
+    assert!(diff.stdout.contains("-more"), "{}", diff.stdout);
+
+    env.run(&["undo"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    assert_eq!(env.read("old/a.txt").as_deref(), Some("a\n"));
+    assert_eq!(env.read("old/deep/b.txt").as_deref(), Some("b\n"));
+    assert!(!env.root().join("new").exists());
+    assert_eq!(env.read("build/x").as_deref(), Some("x\n"));
+
+    env.run(&["redo"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\nmore\n"));
+    assert_eq!((env.read("old/a.txt"), env.read("new/c").as_deref()), (None, Some("c\n")));
+}
+
+#[test]
+fn a_command_that_changes_no_file_is_not_listed() {
+    let env = TestEnv::new();
+    shell(&env, "cat notes.md; touch notes.md; echo x > y; rm y");
+    env.run(&["undo"]).code(0).says(&["there is nothing to undo"]);
+}
+
+#[test]
+fn a_large_file_that_a_command_changed_is_listed_with_why_it_cannot_be_undone() {
+    let env = TestEnv::new();
+    env.write("large.txt", &"0123456789abcde\n".repeat(20_000));
+    shell(&env, "echo >> large.txt; echo more >> notes.md");
+    env.run(&["undo"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+    let refused = env.run(&["undo"]).code(1);
+    assert!(refused.stderr.contains("256 KB"), "{}", refused.stderr);
+    assert_eq!(env.read("large.txt").map(|text| text.len()), Some(320_001));
+}
+
+/// A file tool's own change is undone once, although a command ran in the same workspace.
+#[test]
+fn an_edit_after_a_command_stands_in_the_way_of_undoing_the_command() {
+    let env = TestEnv::new();
+    shell(&env, "echo more >> notes.md");
+    change(&env, "edit_file", json!({"path": "notes.md", "old_text": "more", "new_text": "less"}));
+    let numbers = env.run(&["undo", "--list"]).code(0).stdout.lines().count();
+    assert!(numbers >= 2);
+    env.run(&["undo", "2", "--yes"]).code(0);
+    assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
+}
