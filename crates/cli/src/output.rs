@@ -159,6 +159,14 @@ pub(crate) fn eprint_line(text: &str) {
     let _ = writeln!(io::stderr(), "{}", masked(text));
 }
 
+/// Says what of a printed result was made harmless, and whether it reads like orders to a model.
+pub(crate) fn eprint_sanitized(is_flagged: bool, changes: &[String]) {
+    if is_flagged {
+        eprint_line("toolcrib: this text contains what reads like instructions to a model");
+    }
+    changes.iter().for_each(|change| eprint_line(&format!("toolcrib: neutralised: {change}")));
+}
+
 /// Whether remarks are for machines.
 static JSON_WARNINGS: AtomicBool = AtomicBool::new(false);
 

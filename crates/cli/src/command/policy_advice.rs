@@ -23,27 +23,50 @@ pub(super) fn ruling_line(ruling: &Ruling) -> String {
     format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
 }
 
-/// What to do about a call that did not run, or that was refused as it ran; `None` = nothing can be
-/// said.
-pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
-    let error = outcome.result.as_ref().err()?;
-    let tool = outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str());
-    let operation = outcome.report.operation.as_deref().unwrap_or(tool);
-    let ruling = outcome.report.ruling.as_ref().filter(|ruling| {
+/// A call that did not run, or that was refused as it ran.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RefusedCall<'a> {
+    pub(super) error: ErrorType,
+    /// The tool, or the name that was asked for.
+    pub(super) tool: &'a str,
+    pub(super) operation: Option<&'a str>,
+    pub(super) ruling: Option<&'a Ruling>,
+    pub(super) obstacle: Option<&'a Obstacle>,
+}
+
+impl RefusedCall<'_> {
+    /// What to do about it; `None` = nothing can be said.
+    pub(super) fn advice(&self) -> Option<String> {
         let is_decided = matches!(
-            error.error_type,
+            self.error,
             ErrorType::PolicyDenied
                 | ErrorType::PermissionDenied
                 | ErrorType::ApprovalDenied
                 | ErrorType::ApprovalExpired
         );
-        is_decided && ruling.verdict != Verdict::Allow
-    });
-    match (ruling, error.obstacle.as_deref()) {
-        (_, Some(obstacle @ Obstacle::Address { .. })) => Some(obstacle_advice(obstacle, tool)),
-        (Some(ruling), _) => ruling_advice(ruling, tool, operation),
-        (None, obstacle) => error_advice(error.error_type, obstacle, tool),
+        let ruling = self.ruling.filter(|ruling| is_decided && ruling.verdict != Verdict::Allow);
+        let operation = self.operation.unwrap_or(self.tool);
+        match (ruling, self.obstacle) {
+            (_, Some(obstacle @ Obstacle::Address { .. })) => {
+                Some(obstacle_advice(obstacle, self.tool))
+            }
+            (Some(ruling), _) => ruling_advice(ruling, self.tool, operation),
+            (None, obstacle) => error_advice(self.error, obstacle, self.tool),
+        }
     }
+}
+
+/// What to do about a call that ended so; `None` = it ran, or nothing can be said.
+pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
+    let error = outcome.result.as_ref().err()?;
+    RefusedCall {
+        error: error.error_type,
+        tool: outcome.tool.as_ref().map_or(outcome.asked.as_str(), |tool| tool.as_str()),
+        operation: outcome.report.operation.as_deref(),
+        ruling: outcome.report.ruling.as_ref(),
+        obstacle: error.obstacle.as_deref(),
+    }
+    .advice()
 }
 
 /// Tools that ask about an address of a private network.

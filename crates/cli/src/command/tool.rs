@@ -389,14 +389,7 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
                 Value::String(text) => output::print_line(text)?,
                 data => output::print_json(data, false)?,
             }
-            if result.flagged {
-                output::eprint_line(
-                    "toolcrib: this text contains what reads like instructions to a model",
-                );
-            }
-            for change in &result.changes {
-                output::eprint_line(&format!("toolcrib: neutralised: {change}"));
-            }
+            output::eprint_sanitized(result.flagged, &result.changes);
         }
         Err(error) => {
             let message = error.message_for_people();

@@ -496,3 +496,24 @@ fn the_configuration_lists_where_a_daemon_listens() {
     let listen = rows.as_array().unwrap().iter().find(|row| row["key"] == "server.listen");
     assert_eq!(listen.map(|row| &row["value"]), Some(&Value::from("127.0.0.1:8717")));
 }
+
+/// The reply of a daemon had the model's message of a refusal, and no remedy.
+#[test]
+fn a_refusal_by_a_daemon_reads_like_one_without() {
+    let env = TestEnv::new();
+    env.run(&["rules", "add", "deny", "Read(./notes.md)", "--reason", "private notes"]).code(0);
+    let daemon = DaemonProcess::start(&env, &[]);
+    for call in [
+        &["read_file", "path=notes.md"][..],
+        &["execute_shell_command", "command=true"],
+        &["fetch_url", "url=http://0x7f.1/"],
+        &["fetch_url", "url=http://localhost/"],
+        &["no_such_tool", "a=1"],
+    ] {
+        let alone = env.run(&[&["tool", "call"][..], call].concat());
+        let asked = env.run(&[&["tool", "call", "--daemon"][..], call].concat());
+        assert_eq!((&asked.stderr, asked.code), (&alone.stderr, alone.code), "{call:?}");
+        assert!(!asked.stderr.is_empty());
+    }
+    daemon.kill();
+}

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, ApprovalRequest, CallId, CallRow, ModelResult, Outcome};
+use toolcrib_app::core::{
+    Answer, ApprovalRequest, CallId, CallRow, ModelResult, Obstacle, Outcome, Ruling, Verdict,
+};
 
 use super::state::CallState;
 
@@ -35,6 +37,12 @@ pub struct CallDocument {
     /// The same in words that say what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+    /// `message` without its instructions to a model, for people; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// What kept the call from running, where the owner can change it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refusal: Option<CallRefusal>,
     /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
@@ -67,6 +75,22 @@ pub struct CallDocument {
     /// Milliseconds that the tool ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<f64>,
+}
+
+/// What kept a call from running. A client words the remedy from it, as the command line does.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct CallRefusal {
+    /// The operation that policy names, such as `http_request.post`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<String>,
+    /// The decision of policy, with the rule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub ruling: Option<Ruling>,
+    /// An address that the owner may open, or why the tool is not offered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
+    pub obstacle: Option<Box<Obstacle>>,
 }
 
 /// What a call waits for: `POST /approvals/{id}` decides.
@@ -108,6 +132,8 @@ impl CallDocument {
             blocks: Vec::new(),
             error_type: None,
             message: None,
+            reason: None,
+            refusal: None,
             artifact: None,
             trust: None,
             source: None,
@@ -155,6 +181,8 @@ impl CallDocument {
             structured: None,
             blocks: Vec::new(),
             message: None,
+            reason: None,
+            refusal: None,
             source: None,
             notes: Vec::new(),
             unrecorded: None,
@@ -194,9 +222,20 @@ impl From<Outcome> for CallDocument {
             unrecorded: outcome.unrecorded.as_ref().map(|end| end.to_wire()),
             ..Self::with_status_only(outcome.call, outcome.asked, outcome.kind.into())
         };
+        let (operation, ruling) = (outcome.report.operation, outcome.report.ruling);
+        let ruling = ruling.filter(|ruling| ruling.verdict != Verdict::Allow);
         match outcome.result {
             Ok(result) => bare.with_result(result),
-            Err(error) => Self { message: Some(error.message), ..bare },
+            Err(error) => {
+                let obstacle = error.obstacle;
+                let is_refused = ruling.is_some() || obstacle.is_some();
+                Self {
+                    message: Some(error.message),
+                    reason: error.for_people,
+                    refusal: is_refused.then_some(CallRefusal { operation, ruling, obstacle }),
+                    ..bare
+                }
+            }
         }
     }
 }

@@ -12,7 +12,7 @@ mod summary;
 mod undone;
 
 pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
-pub use document::{CallDocument, PendingApproval};
+pub use document::{CallDocument, CallRefusal, PendingApproval};
 pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;

@@ -7,6 +7,7 @@ use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 
 use crate::bootstrap;
 use crate::clap_args::ToolCall;
+use crate::command::policy_advice::RefusedCall;
 use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 
@@ -50,12 +51,15 @@ pub(in crate::command) fn run(
 pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> Result<u8, Failure> {
     if json {
         output::print_json(document, true)?;
+    } else {
+        call.notes.iter().for_each(|note| output::eprint_line(&format!("toolcrib: {note}")));
     }
     let tool = call.tool.as_deref().unwrap_or(&call.asked);
     match call.status {
         CallState::Succeeded => {
             if !json {
                 print_text(call.result.as_ref())?;
+                output::eprint_sanitized(call.flagged, &call.neutralised);
             }
             Ok(0)
         }
@@ -81,12 +85,31 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
             if !json {
                 let unrecorded = call.unrecorded.as_ref().and_then(|end| end.get("result"));
                 print_text(unrecorded)?;
-                let message = call.message.clone().filter(|text| !text.is_empty());
-                let state = serialized_name(&state).unwrap_or_default();
-                output::eprint_line(&format!("toolcrib: {}", message.unwrap_or(state)));
+                print_failure(call, state, error);
             }
             Ok(code)
         }
+    }
+}
+
+/// Why a call failed, in the words and with the remedy of a call without a daemon.
+fn print_failure(call: &CallDocument, state: CallState, error: Option<ErrorType>) {
+    let message = call.reason.as_ref().or(call.message.as_ref()).filter(|text| !text.is_empty());
+    let state = serialized_name(&state).unwrap_or_default();
+    let error_type = error.map(|error| format!(" ({error})")).unwrap_or_default();
+    let message = message.unwrap_or(&state);
+    output::eprint_line(&format!("toolcrib: {message}{error_type}"));
+    let Some(error) = error else { return };
+    let refusal = call.refusal.as_ref();
+    let refused = RefusedCall {
+        error,
+        tool: call.tool.as_deref().unwrap_or(&call.asked),
+        operation: refusal.and_then(|refusal| refusal.operation.as_deref()),
+        ruling: refusal.and_then(|refusal| refusal.ruling.as_ref()),
+        obstacle: refusal.and_then(|refusal| refusal.obstacle.as_deref()),
+    };
+    if let Some(advice) = refused.advice() {
+        output::eprint_line(&format!("toolcrib: {advice}"));
     }
 }
 
