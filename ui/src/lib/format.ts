@@ -3,6 +3,7 @@ import { i18n } from "./i18n.svelte";
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "";
+  if (ms === 0) return "< 1 ms";
   if (ms < 1) return `${Math.max(1, Math.round(ms * 1000))} µs`;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${number(ms / 1000, ms < 10_000 ? 1 : 0)} s`;
@@ -28,8 +29,8 @@ export function compact(value: number): string {
 export function clock(ms: number): string {
   const at = new Date(ms);
   const today = new Date().toDateString() === at.toDateString();
-  const time = { hour: "2-digit", minute: "2-digit", second: "2-digit" } as const;
-  const format = today ? time : ({ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit" } as const);
+  const time = { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" } as const;
+  const format = today ? time : ({ month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const);
   return new Intl.DateTimeFormat(i18n.language, format).format(at);
 }
 
@@ -62,4 +63,9 @@ export function visible(text: string): string {
 
 export function pretty(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value, null, 2);
+}
+
+/** The name of an agent as a title. */
+export function agentTitle(name: string): string {
+  return name.replaceAll(/[-_]/g, " ").replace(/^\p{Ll}/u, (letter) => letter.toUpperCase());
 }

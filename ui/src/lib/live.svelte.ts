@@ -19,6 +19,8 @@ class Live {
   status = $state<Schemas["Status"] | null>(null);
   kill = $state<Schemas["KillSwitchDocument"] | null>(null);
   tools = $state<Tool[]>([]);
+  /** Groups whose switch is off. */
+  groupsOff = $state<string[]>([]);
   conversations = $state<Schemas["ConversationRow"][]>([]);
   moreConversations = $state<string | null>(null);
   /** Counts what happened, for views that read again. */
@@ -112,14 +114,16 @@ class Live {
   }
 
   async readSwitches(): Promise<void> {
-    const [status, kill, tools] = await Promise.all([
+    const [status, kill, tools, switches] = await Promise.all([
       api.get<Schemas["Status"]>("/status"),
       api.get<Schemas["KillSwitchDocument"]>("/kill-switch"),
       api.get<Schemas["ToolRowPage"]>("/tools?metrics=true"),
+      api.get<Schemas["SwitchRowPage"]>("/switches"),
     ]);
     this.status = status;
     this.kill = kill;
     this.tools = tools.items;
+    this.groupsOff = switches.items.filter((row) => row.state === "off").map((row) => row.name);
   }
 
   async readConversations(): Promise<void> {

@@ -4,11 +4,17 @@ import { openStream, type StreamEvent } from "./stream";
 import type { components } from "./api.gen";
 
 type S = components["schemas"];
-export type Snapshot = S["RunSnapshot"];
-export type Item = Snapshot["items"][number];
-export type AnswerItem = Extract<Item, { item: "answer" }>;
-export type CallItem = Extract<Item, { item: "call" }>;
-export type QuestionItem = Extract<Item, { item: "question" }>;
+export type AnswerItem = { item: "answer" } & S["ModelAnswer"];
+export type CallItem = { item: "call" } & S["SnapshotCall"];
+export type QuestionItem = { item: "question"; call: string; approval: string; question: unknown; said?: unknown };
+// The generator of types leaves the tag of the items out.
+export type Item =
+  | { item: "message"; kind: string; text: string }
+  | AnswerItem
+  | CallItem
+  | QuestionItem
+  | { item: "notice"; text: string };
+export type Snapshot = Omit<S["RunSnapshot"], "items"> & { items: Item[] };
 
 type Fields = Record<string, unknown>;
 
@@ -225,7 +231,8 @@ export function asObject(args: unknown): Record<string, unknown> | null {
   let value = args;
   if (typeof value === "string") {
     try {
-      value = JSON.parse(value);
+      // A comma too many is the fault that models make most; the daemon repairs it as well.
+      value = JSON.parse(value.replace(/,(\s*[}\]])/g, "$1"));
     } catch {
       return null;
     }

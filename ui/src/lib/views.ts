@@ -9,11 +9,12 @@ export interface View {
   icon: IconName;
   key?: string;
   daily: boolean;
-  load: () => Promise<{ default: Component }>;
+  /** `null` = part of the first load. */
+  load: (() => Promise<{ default: Component }>) | null;
 }
 
 export const views: View[] = [
-  { name: "chat", word: "nav.chat", icon: "chat", key: "c", daily: true, load: () => import("../views/Chat.svelte") },
+  { name: "chat", word: "nav.chat", icon: "chat", key: "c", daily: true, load: null },
   { name: "inbox", word: "nav.inbox", icon: "inbox", key: "i", daily: true, load: () => import("../views/Inbox.svelte") },
   { name: "tools", word: "nav.tools", icon: "tools", key: "t", daily: true, load: () => import("../views/Tools.svelte") },
   { name: "history", word: "nav.history", icon: "history", key: "h", daily: true, load: () => import("../views/History.svelte") },
