@@ -55,8 +55,8 @@ export function bytes(count: number): string {
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g;
 
 /** A text of others with its hidden characters shown as their numbers. */
-export function visible(text: string): string {
-  return text.replace(/\r\n/g, "\n").replace(HIDDEN, (one) => {
+export function visible(text: string | null | undefined): string {
+  return (text ?? "").replace(/\r\n/g, "\n").replace(HIDDEN, (one) => {
     return `⟨${one.codePointAt(0)!.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 }

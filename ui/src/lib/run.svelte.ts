@@ -207,7 +207,8 @@ export class RunView {
         break;
       default:
         call.state = state;
-        call.outcome = fields.outcome as string;
+        // A call that succeeded says no more than its state.
+        call.outcome = (fields.outcome as string | undefined) ?? "succeeded";
         call.error_type = (fields.error_type ?? null) as string | null;
         call.output = fields.output;
         call.elapsed_ms = fields.elapsed_ms as number;
