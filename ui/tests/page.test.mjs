@@ -87,29 +87,35 @@ turns:
 });
 
 test("two tabs decide at once: one counts, both show the same", async () => {
-  await withPage(
-    TOUR,
-    async ({ page, context, daemon }) => {
-      await ask(page, "Keep my shopping list");
-      await page.locator(".approval").waitFor();
-      const second = await watched(context, { expected: ["409", "410"] });
-      await second.goto(`${daemon.url}/#/inbox`);
-      await second.locator(".approval").waitFor();
-      await second.waitForTimeout(500);
-      await Promise.all([
-        // The slower of the two may find no button any more.
-        page.locator(".approval").getByRole("button", { name: "Allow once" }).click({ timeout: 3_000 }).catch(() => null),
-        second.locator(".approval").getByRole("button", { name: /^Deny\b(?! with)/ }).click({ timeout: 3_000 }).catch(() => null),
-      ]);
-      await second.getByText("When do you go shopping?").first().waitFor();
-      const all = await daemon.api("GET", "/approvals?state=all");
-      const decided = all.items.find((one) => one.tool === "delete_file").decision;
-      const gone = !fs.existsSync(path.join(daemon.workspace, "tour/old-list.md"));
-      assert.equal(gone, decided.decision === "approve");
-      assert.deepEqual(second.faults.filter((fault) => !/40[09]|410/.test(fault)), []);
-    },
-    { expected: ["409", "410"] },
-  );
+  const script = `
+version: 1
+turns:
+  - calls: [{tool: delete_file, args: {path: a.txt}}]
+  - say: Over.
+`;
+  const run = async ({ page, context, daemon }) => {
+    fs.writeFileSync(path.join(daemon.workspace, "a.txt"), "a");
+    await ask(page, "Delete it");
+    await page.locator(".approval").waitFor();
+    const second = await watched(context, { expected: ["409", "410"] });
+    await second.goto(`${daemon.url}/#/inbox`);
+    await second.locator(".approval").waitFor();
+    await second.waitForTimeout(600);
+    await Promise.all([
+      // The slower of the two may find no button any more.
+      page.locator(".approval").getByRole("button", { name: "Allow once" }).click({ timeout: 3_000 }).catch(() => null),
+      second.locator(".approval").getByRole("button", { name: /^Deny\b(?! with)/ }).click({ timeout: 3_000 }).catch(() => null),
+    ]);
+    await page.locator(".md", { hasText: "Over." }).waitFor();
+    const [one] = (await daemon.api("GET", "/approvals?state=all")).items;
+    const approved = one.decision.decision === "approve";
+    assert.equal(fs.existsSync(path.join(daemon.workspace, "a.txt")), !approved);
+    await page.locator(`[data-call] [data-state="${approved ? "succeeded" : "denied"}"]`).waitFor();
+    await second.getByText(approved ? /Allowed by owner/ : /Denied by owner/).first().waitFor();
+    await eventually(async () => !(await second.title()).startsWith("("), "nothing waits any more");
+    assert.deepEqual(second.faults, []);
+  };
+  await withPage(script, run, { expected: ["409", "410"] });
 });
 
 test("edited arguments run, and a denial with a note reaches the model", async () => {
