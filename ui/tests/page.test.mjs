@@ -151,6 +151,29 @@ turns:
   });
 });
 
+test("always shows what it would have matched, and is remembered as narrow as chosen", async () => {
+  const calls = ["a.txt", "b.txt", "c.md"].map((name) => `  - calls: [{tool: delete_file, args: {path: ${name}}}]`).join("\n");
+  await withPage(`\nversion: 1\nturns:\n${calls}\n  - say: Over.\n`, async ({ daemon, page }) => {
+    for (const name of ["a.txt", "b.txt", "c.md"]) fs.writeFileSync(path.join(daemon.workspace, name), name);
+    await ask(page, "Delete them");
+    const card = page.locator(".approval");
+    await card.getByRole("button", { name: "Allow for longer" }).click();
+    await page.getByRole("menuitem", { name: "Always…" }).click();
+    const dialog = page.locator("dialog[open]");
+    await dialog.getByRole("textbox", { name: "path" }).fill("*.txt");
+    await dialog.getByRole("button", { name: "Allow always" }).click();
+    // b.txt runs without a question, c.md asks.
+    await card.getByText("c.md").first().waitFor();
+    assert.deepEqual(fs.readdirSync(daemon.workspace), ["c.md"]);
+    const [grant] = (await daemon.api("GET", "/grants")).items;
+    assert.deepEqual(grant.args, { path: "*.txt" });
+    await page.waitForTimeout(500);
+    await card.getByRole("button", { name: "Skip" }).click();
+    await page.locator(".md", { hasText: "Over." }).waitFor();
+    assert.ok(fs.existsSync(path.join(daemon.workspace, "c.md")));
+  });
+});
+
 test("the daemon is killed and comes back: a banner, and the same page goes on", async () => {
   await withPage(
     TOUR,

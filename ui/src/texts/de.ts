@@ -91,9 +91,12 @@ export const de: Record<Key, string> = {
 
 /** Titles of tools. */
 export const toolTitlesDe: Record<string, string> = {
-  get_current_time: "Uhrzeit", read_file: "Datei lesen", write_file: "Datei schreiben", edit_file: "Datei bearbeiten", delete_file: "Datei löschen",
-  file_info: "Angaben zur Datei", list_directory: "Ordner auflisten", search_files: "Dateien durchsuchen", find_files: "Dateien finden",
-  execute_shell_command: "Befehl ausführen", manage_process: "Prozesse verwalten", ask_user: "Person fragen", load_skill: "Fähigkeit laden",
-  fetch_url: "Seite holen", web_search: "Im Netz suchen", http_request: "HTTP-Anfrage", execute_script: "Skript ausführen", run_tests: "Tests ausführen",
-  git: "Git", find_tools: "Werkzeuge finden", read_result: "Ergebnis lesen", move_file: "Datei verschieben", copy_file: "Datei kopieren",
+  ask_user: "Person fragen", code_exec: "Python ausführen", code_search: "In Dateien suchen", copy_path: "Datei oder Ordner kopieren",
+  delete_file: "Datei oder Ordner löschen", diff_editor: "Diff anwenden", edit_file: "Datei bearbeiten", execute_shell_command: "Befehl ausführen",
+  fetch_url: "Adresse abrufen", file_info: "Angaben zur Datei", find_files: "Dateien finden", find_tools: "Werkzeuge finden",
+  get_current_time: "Datum und Uhrzeit", git_manager: "Git benutzen", http_request: "HTTP-Anfrage senden", introspect: "Eigenen Zustand ansehen",
+  list_dir: "Ordner auflisten", load_skill: "Fähigkeit laden", load_tool_group: "Gruppe von Werkzeugen laden", lsp_manager: "Sprachserver fragen",
+  make_dir: "Ordner anlegen", manage_process: "Hintergrundprogramme verwalten", move_path: "Verschieben oder umbenennen", pdf_read: "PDF oder Dokument lesen",
+  read_artifact: "Gespeichertes Ergebnis lesen", read_file: "Datei lesen", review_tool_calls: "Frühere Aufrufe ansehen", ssh_configure_host: "SSH-Rechner einrichten",
+  test_runner: "Tests ausführen", tool_chain: "Werkzeuge verketten", web_search: "Im Netz suchen", write_file: "Datei schreiben",
 };
