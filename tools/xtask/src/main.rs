@@ -21,6 +21,7 @@ mod flags;
 mod fuzz;
 mod gen_docs;
 mod mcp_conformance;
+mod page;
 mod process;
 mod served;
 mod setup;
@@ -109,6 +110,12 @@ const COMMANDS: &[Command] = &[
         usage: "clients [--write]",
         about: "the example clients: types of the OpenAPI document, type checkers, a run of each against a daemon; --write makes the types anew",
         run: clients::run,
+    },
+    Command {
+        name: "page",
+        usage: "page [--check | --browser]",
+        about: "build the page of the daemon from ui/ into the crate that embeds it; --check only compares, --browser tests it in Chromium against the built binary",
+        run: page::run,
     },
     Command {
         name: "mcp-conformance",
@@ -208,6 +215,7 @@ mod tests {
             "crash",
             "api-fuzz",
             "clients",
+            "page",
             "mcp-conformance",
             "eval-find",
             "fuzz",

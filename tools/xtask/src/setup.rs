@@ -40,6 +40,14 @@ const TO_ASK: &[Need] = &[
     Need { program: "npm", package: "npm", why: "installs what checks that client" },
 ];
 
+/// Needed to test the page.
+const TO_BROWSE: &[Need] =
+    &[Need { program: "chromium", package: "chromium", why: "the page is tested in it" }];
+
+/// Names that the browser has on systems.
+const BROWSERS: [&str; 4] =
+    ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
 /// Packages of Python that tests use, with the versions that they were written for.
 const PYTHON: &[&str] = &[
     "schemathesis==4.32.5",
@@ -117,6 +125,18 @@ pub(crate) fn for_tour() -> Result<()> {
 /// Makes sure that clients can be run.
 pub(crate) fn for_clients() -> Result<()> {
     programs(TO_ASK)
+}
+
+/// The browser that the page is tested in; Playwright needs its path.
+pub(crate) fn chromium() -> Result<PathBuf> {
+    if !BROWSERS.iter().any(|name| is_there(name)) {
+        programs(TO_BROWSE)?;
+    }
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = BROWSERS.iter().find_map(|name| {
+        std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|path| path.is_file())
+    });
+    found.context("no Chromium in the PATH")
 }
 
 /// Makes sure that the fuzz targets can be built.

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 
 use crate::flags::flags;
 use crate::process::{self, FEATURES};
-use crate::{api_fuzz, clients, mcp_conformance, setup, start, tidy};
+use crate::{api_fuzz, clients, mcp_conformance, page, setup, start, tidy};
 
 /// Runs the tests, the doc tests, the house checks and the tour, and prints one closing line for
 /// each.
@@ -76,10 +76,12 @@ fn unit(args: &[String]) -> Result<()> {
 /// What is run after the tests. A text says why it could not be, where that is no fault.
 type Step = (&'static str, fn() -> Result<Option<String>>);
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 7] = [
     ("house checks", house_checks),
     ("tour", || start::run(&["--check".to_owned()]).map(|()| None)),
     ("clients", || clients::run(&[]).map(|()| None)),
+    ("page built from its sources", page::try_check),
+    ("page in a browser", page::try_browser),
     ("interface fuzzed", || api_fuzz::run(&[]).map(|()| None)),
     ("MCP conformance", || mcp_conformance::try_run(&[])),
 ];

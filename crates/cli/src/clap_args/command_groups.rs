@@ -41,6 +41,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
         &[
             "serve",
             "status",
+            "open",
             "stop",
             "reload",
             "token",

@@ -17,6 +17,12 @@ stop the tools instead of the daemon: `toolcrib stop-tools`.
 
 Exit codes: 0 it has ended, 1 it works still, 8 there is none.";
 
+pub(crate) const OPEN_HELP: &str = "\
+The address has a code that signs the browser in once, within a minute. The page then has the roles of who made it: the owner on this machine, \
+with TOOLCRIB_DAEMON those of TOOLCRIB_TOKEN.
+
+Exit codes: 0 done, 8 there is no daemon, or it listens on its socket only.";
+
 pub(crate) const HEALTH_HELP: &str = "\
 For containers and load balancers. Exit codes: 0 it takes calls, 8 it does not.";
 
@@ -30,6 +36,13 @@ Examples:
 
 A token is shown once, when it is made: only its hash is kept. Roles: viewer (looks), caller (runs what policy allows), approver (decides), \
 operator (tools, agents, rules, the kill switch), owner (everything). Every role looks too.";
+
+#[derive(Debug, Args)]
+pub(crate) struct Open {
+    /// Print the address instead, for a machine without a browser.
+    #[arg(long)]
+    pub(crate) print: bool,
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct StopDaemon {

@@ -63,7 +63,7 @@ pub(crate) use audit::{
 pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use conversation::Conversation;
-pub(crate) use daemon::{StopDaemon, Token, TokenAdd};
+pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
@@ -160,6 +160,9 @@ pub(crate) enum Command {
     /// Say whether a daemon runs, where, and what it does.
     #[command(after_help = daemon::STATUS_HELP)]
     Status,
+    /// Open the page of the daemon in a browser, signed in.
+    #[command(after_help = daemon::OPEN_HELP)]
+    Open(Open),
     /// Let the daemon end.
     #[command(after_help = daemon::STOP_DAEMON_HELP)]
     Stop(StopDaemon),

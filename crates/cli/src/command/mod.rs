@@ -70,6 +70,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Run(command) => run::run(&command, json),
         Command::Serve(command) => serve::run(&command, json),
         Command::Status => daemon::status(json),
+        Command::Open(command) => daemon::open(&command, json),
         Command::Stop(command) => daemon::stop(&command, json),
         Command::Reload => daemon::reload(json),
         Command::Token(command) => daemon::token(&command, json),

@@ -2,8 +2,10 @@
 
 mod list;
 mod messages;
+mod rename;
 mod show;
 
 pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
+pub use rename::{RenameConversationRequest, rename};
 pub use show::{ShowConversationRequest, show};

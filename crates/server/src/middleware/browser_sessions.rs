@@ -5,17 +5,19 @@
 //! with the origin that it was created for, and a request that changes something also needs a CSRF
 //! token, which only the page knows: the response that creates the session has it, and no other
 //! response does. A cookie alone therefore reads and changes nothing, wherever it was copied from.
-//! Sessions end with the daemon.
+//! A restart of the daemon keeps sessions: their file holds hashes, so that reading it opens none.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use toolcrib_app::core::TokenHash;
 
 use super::host_origin::{RequestOrigin, single_header};
+use super::session_file::SessionFile;
 use super::token_cache::Credential;
 use super::token_format::{self, RandomUnavailable};
 use crate::problem::{Code, Problem};
@@ -29,26 +31,46 @@ pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-s
 const MAX_SESSIONS_PER_TOKEN: usize = 20;
 
 /// A session.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BrowserSession {
     /// The token that it was created with.
     pub(crate) credential: Credential,
-    /// The value of [`CSRF_HEADER`].
-    pub(crate) csrf_token: String,
+    /// Hash of the value of [`CSRF_HEADER`].
+    csrf_token: TokenHash,
     /// Scheme, host and port of its page.
     origin: String,
-    ends: Instant,
+    /// Milliseconds since 1970: it outlives the process.
+    ends_at: i64,
 }
 
 impl BrowserSession {
     /// Seconds until it ends.
     pub(crate) fn seconds_left(&self) -> u64 {
-        self.ends.saturating_duration_since(Instant::now()).as_secs()
+        u64::try_from(self.ends_at.saturating_sub(now_ms())).unwrap_or(0) / 1_000
+    }
+
+    fn is_over(&self) -> bool {
+        self.ends_at <= now_ms()
     }
 }
 
+fn now_ms() -> i64 {
+    jiff::Timestamp::now().as_millisecond()
+}
+
+/// What the response that creates a session gives to the page, and no other response does.
+pub(crate) struct NewSession {
+    /// The session.
+    pub(crate) session: BrowserSession,
+    /// The value of [`CSRF_HEADER`].
+    pub(crate) csrf_token: String,
+    /// The value of `Set-Cookie`.
+    pub(crate) cookie: String,
+}
+
 /// The id of a session: the hash of its cookie.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(crate) struct SessionId(TokenHash);
 
 impl SessionId {
@@ -60,53 +82,60 @@ impl SessionId {
 /// Sessions by their cookie.
 pub(crate) struct BrowserSessions {
     lifetime: Duration,
+    file: SessionFile,
     by_cookie: Mutex<HashMap<SessionId, BrowserSession>>,
 }
 
 impl BrowserSessions {
-    /// Sessions with this lifetime.
-    pub(super) fn with_lifetime(lifetime: Duration) -> Self {
-        Self { lifetime, by_cookie: Mutex::default() }
+    /// Sessions with this lifetime, and those that this file has kept.
+    pub(super) fn load(lifetime: Duration, file: SessionFile) -> Self {
+        let mut kept = file.read();
+        kept.retain(|_, session| !session.is_over());
+        Self { lifetime, file, by_cookie: Mutex::new(kept) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, BrowserSession>> {
         self.by_cookie.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates a session for the page of this origin; returns it with the value of its
-    /// `Set-Cookie`.
+    /// Creates a session for the page of this origin.
     pub(crate) fn begin(
         &self,
         credential: Credential,
         origin: &RequestOrigin,
-    ) -> Result<(BrowserSession, String), RandomUnavailable> {
+    ) -> Result<NewSession, RandomUnavailable> {
         let cookie = token_format::random_base64::<32>()?;
         let csrf_token = token_format::random_base64::<16>()?;
         let session_credential = credential.clone();
+        let lifetime_ms = i64::try_from(self.lifetime.as_millis()).unwrap_or(i64::MAX);
         let session = BrowserSession {
             credential,
-            csrf_token,
+            csrf_token: TokenHash::from_token(&csrf_token),
             origin: origin.origin.clone(),
-            ends: Instant::now() + self.lifetime,
+            ends_at: now_ms().saturating_add(lifetime_ms),
         };
         let mut sessions = self.lock();
-        sessions.retain(|_, session| session.ends > Instant::now());
+        sessions.retain(|_, session| !session.is_over());
         let same_token = |session: &BrowserSession| session.credential == session_credential;
         if sessions.values().filter(|one| same_token(one)).count() >= MAX_SESSIONS_PER_TOKEN {
             let first = sessions.iter().filter(|(_, one)| same_token(one));
-            let first = first.min_by_key(|(_, one)| one.ends).map(|(cookie, _)| cookie.clone());
+            let first = first.min_by_key(|(_, one)| one.ends_at).map(|(cookie, _)| cookie.clone());
             first.and_then(|first| sessions.remove(&first));
         }
         sessions.insert(SessionId::from_cookie(&cookie), session.clone());
-        let header = set_cookie(&cookie, self.lifetime.as_secs(), origin.is_secure);
-        Ok((session, header))
+        self.file.write(&sessions);
+        let cookie = set_cookie(&cookie, self.lifetime.as_secs(), origin.is_secure);
+        Ok(NewSession { session, csrf_token, cookie })
     }
 
     /// Ends the session of these headers; returns the value of the `Set-Cookie` that removes the
     /// cookie.
     pub(crate) fn end(&self, headers: &HeaderMap, origin: &RequestOrigin) -> String {
         if let Some(cookie) = cookie(headers) {
-            self.lock().remove(&SessionId::from_cookie(cookie));
+            let mut sessions = self.lock();
+            if sessions.remove(&SessionId::from_cookie(cookie)).is_some() {
+                self.file.write(&sessions);
+            }
         }
         set_cookie("", 0, origin.is_secure)
     }
@@ -128,7 +157,7 @@ impl BrowserSessions {
 
     fn get_valid(&self, id: &SessionId) -> Option<BrowserSession> {
         let found = self.lock().get(id).cloned();
-        found.filter(|session| session.ends > Instant::now())
+        found.filter(|session| !session.is_over())
     }
 
     /// The session of a request of its own page.
@@ -165,7 +194,9 @@ impl BrowserSession {
             return Ok(fetch_site.is_some() && origin.is_none_or(|origin| origin == self.origin));
         }
         let token = single_header(headers, &CSRF_HEADER)?.unwrap_or_default();
-        let has_token = bool::from(token.as_bytes().ct_eq(self.csrf_token.as_bytes()));
+        let token = TokenHash::from_token(token);
+        let has_token =
+            bool::from(token.as_str().as_bytes().ct_eq(self.csrf_token.as_str().as_bytes()));
         Ok(has_token && origin.is_some_and(|origin| origin == self.origin))
     }
 }

@@ -6,6 +6,8 @@ use toolcrib_app::Toolcrib;
 
 use super::browser_sessions::BrowserSessions;
 use super::local_token;
+use super::session_file::SessionFile;
+use super::sign_in_codes::SignInCodes;
 use super::token_cache::TokenCache;
 use crate::admission::Admission;
 use crate::settings::{DaemonSettings, Listen};
@@ -17,6 +19,8 @@ pub(crate) struct MiddlewareState {
     pub(crate) tokens: TokenCache,
     /// Sessions of the page.
     pub(crate) sessions: BrowserSessions,
+    /// Codes with which a browser signs in.
+    pub(crate) codes: SignInCodes,
     /// Limits of clients.
     pub(crate) admission: Arc<Admission>,
     /// Allowed hosts, origins and proxies.
@@ -35,9 +39,11 @@ impl MiddlewareState {
         let machine = local_token::load_or_create(&settings.folder)?;
         let store = Arc::clone(&toolcrib.stores().tokens);
         let secrets = toolcrib.engine().sealing().secrets.clone();
+        let file = SessionFile::in_folder(&settings.folder, &machine);
         Ok(Self {
             tokens: TokenCache::new(store, &machine, secrets),
-            sessions: BrowserSessions::with_lifetime(settings.session_lifetime),
+            sessions: BrowserSessions::load(settings.session_lifetime, file),
+            codes: SignInCodes::default(),
             admission,
             listen: settings.listen.clone(),
             body_bytes: settings.body_bytes,

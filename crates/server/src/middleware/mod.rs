@@ -11,6 +11,8 @@ mod local_token;
 mod middleware_state;
 mod revocation;
 mod security_headers;
+mod session_file;
+mod sign_in_codes;
 mod token_cache;
 pub(crate) mod token_format;
 
@@ -19,3 +21,5 @@ pub(crate) use chain::wrap;
 pub(crate) use forwarded_headers::is_proxy;
 pub(crate) use host_origin::RequestOrigin;
 pub(crate) use middleware_state::MiddlewareState;
+pub(crate) use sign_in_codes::CODE_LIFETIME;
+pub(crate) use token_cache::Credential;

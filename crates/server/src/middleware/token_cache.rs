@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use toolcrib_app::Secrets;
 use toolcrib_app::core::{ApiToken, StoreError, TokenHash, TokenId, TokenStore};
@@ -20,7 +21,8 @@ const LAST_USED_INTERVAL: Duration = Duration::from_secs(60);
 const MAX_CACHED: usize = 4_096;
 
 /// The token of a request.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Credential {
     /// The token of this machine.
     Machine,

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::core::{Conversation, ConversationId, StoreError, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, ShowConversationRequest,
+    self, ListConversationsRequest, MessagesRequest, RenameConversationRequest,
+    ShowConversationRequest,
 };
 
 use super::runs::conversation_id;
@@ -54,6 +55,14 @@ struct MessageRow {
     created_at: i64,
 }
 
+/// A new title.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TitleBody {
+    /// One line of at most 200 characters.
+    title: String,
+}
+
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/conversations",
@@ -83,6 +92,15 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         messages.query::<PageQuery>().returns_ok::<Page<MessageRow>>("Messages.").etagged(),
         list_messages,
+    );
+    let rename = Operation::put(
+        "/conversations/{conversation}/title",
+        Role::Caller,
+        "Renames a conversation.",
+    );
+    api.add(
+        rename.body::<TitleBody>().returns_ok::<ConversationRow>("It has the new title."),
+        rename_one,
     );
     let remove = Operation::delete(
         "/conversations/{conversation}",
@@ -156,6 +174,16 @@ async fn list_messages(
     };
     let items = reply.messages.into_iter().map(message).collect();
     Ok(etag_response(&headers, &Page { items, next }))
+}
+
+async fn rename_one(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(body): Json<TitleBody>,
+) -> Result<Json<ConversationRow>, Problem> {
+    let request = RenameConversationRequest { id: conversation_id(&id)?, title: body.title };
+    Ok(Json(row(conversations::rename(&daemon.store_context(&principal), request).await?)))
 }
 
 async fn remove_one(

@@ -18,6 +18,7 @@ pub(crate) mod mcp_endpoint;
 mod mcp_servers;
 mod metrics;
 mod openapi;
+mod page;
 mod rules;
 mod runs;
 mod secrets;
@@ -53,6 +54,7 @@ pub(crate) fn all() -> Api {
     mcp_servers::routes(&mut api);
     openapi::routes(&mut api);
     metrics::routes(&mut api);
+    page::routes(&mut api);
     rules::routes(&mut api);
     runs::routes(&mut api);
     secrets::routes(&mut api);

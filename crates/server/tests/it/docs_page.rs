@@ -34,13 +34,3 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
     assert_eq!(daemon.anybody().with("if-none-match", tag).get("/docs").await.status, 304);
     daemon.stop().await;
 }
-
-#[tokio::test]
-async fn the_address_of_the_daemon_shows_a_page_that_leads_on() {
-    let daemon = TestDaemon::start().await;
-    let page = daemon.anybody().get("/").await;
-    assert_eq!(page.status, 200);
-    assert!(page.text.contains("href=\"/docs\"") && page.text.contains("token show"));
-    assert!(page.headers["content-security-policy"].to_str().unwrap().contains("'none'"));
-    daemon.stop().await;
-}

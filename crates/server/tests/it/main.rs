@@ -24,6 +24,7 @@ mod openapi;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod owner_isolation;
+mod page;
 mod pagination;
 mod raw_http;
 mod recovery;

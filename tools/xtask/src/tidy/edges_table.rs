@@ -19,7 +19,8 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("tool-search", &["core"]),
     ("mcp", &["core", "net", "sandbox"]),
     ("ops", &["app"]),
-    ("server", &["app", "ops"]),
+    ("page", &[]),
+    ("server", &["app", "ops", "page"]),
     ("testkit", &["core"]),
     (
         "app",

@@ -28,14 +28,6 @@ pub(super) fn routes(api: &mut Api) {
         docs.tag("documents").returns_media("text/html; charset=utf-8", "The page.").etagged(),
         docs_page,
     );
-    let root = Operation::get("/", Role::Viewer, "Says what answers here, with links.");
-    api.add(
-        root.public()
-            .at_root()
-            .tag("documents")
-            .returns_media("text/html; charset=utf-8", "The page."),
-        start_page,
-    );
 }
 
 /// Nothing is loaded and nothing runs: the one style is known by its hash.
@@ -44,23 +36,6 @@ fn policy() -> String {
     format!(
         "default-src 'none'; style-src 'sha256-{hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     )
-}
-
-/// What a browser shows at the address that `toolcrib serve` prints.
-const START_PAGE: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-    <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-    <meta name=\"color-scheme\" content=\"light dark\">\n<title>Toolcrib</title>\n</head>\n<body>\n\
-    <h1>Toolcrib</h1>\n<p>The daemon runs and answers programs at this address.</p>\n<ul>\n\
-    <li><a href=\"/docs\">/docs</a>: every operation, with commands to copy</li>\n\
-    <li><a href=\"/openapi.json\">/openapi.json</a>: the same for machines</li>\n\
-    <li><a href=\"/healthz\">/healthz</a>: whether the daemon is well</li>\n</ul>\n\
-    <p>Everything else needs a token: <code>toolcrib token show</code> prints that of this machine.</p>\n\
-    </body>\n</html>\n";
-
-async fn start_page() -> Response {
-    let policy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-    let policy = (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    ([policy], axum::response::Html(START_PAGE)).into_response()
 }
 
 /// The address that the reader of the page used, for commands to copy: the middleware has compared

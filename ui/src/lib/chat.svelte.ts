@@ -1,0 +1,198 @@
+// The open conversation: its runs, what is typed, and what is sent when the present run ends.
+import { api, ApiError, path, query, words, type Schemas } from "./api";
+import { live } from "./live.svelte";
+import { RunView, type Snapshot } from "./run.svelte";
+import { router } from "./router.svelte";
+
+type MessagePage = Schemas["MessageRowPage"];
+export interface Queued {
+  id: string;
+  text: string;
+}
+
+/** Runs of a conversation that are shown at first; the earlier ones come on demand. */
+const RUNS_SHOWN = 15;
+const QUEUE = "toolcrib-queue-";
+
+class Chat {
+  conversation = $state("");
+  runs = $state<RunView[]>([]);
+  /** Runs before those that are shown. */
+  earlier = $state<string[]>([]);
+  loading = $state(false);
+  problem = $state("");
+  queue = $state<Queued[]>([]);
+  agent = $state("");
+  model = $state("");
+  drafts = $state<Record<string, string>>({});
+  /** What tools of the conversation changed, by call. */
+  changes = $state<Schemas["Change"][]>([]);
+  private opening = 0;
+
+  get run(): RunView | undefined {
+    return this.runs.at(-1);
+  }
+
+  get open(): boolean {
+    return this.run !== undefined && this.run.snapshot.state !== "ended";
+  }
+
+  get title(): string {
+    return live.conversations.find((row) => row.conversation === this.conversation)?.title ?? "";
+  }
+
+  async show(conversation: string): Promise<void> {
+    if (conversation === this.conversation && (conversation === "" || this.runs.length)) return;
+    const mine = ++this.opening;
+    this.leave();
+    this.conversation = conversation;
+    this.queue = JSON.parse(localStorage.getItem(QUEUE + conversation) ?? "[]") as Queued[];
+    if (!conversation) return;
+    this.loading = true;
+    try {
+      const ids = await this.runIds(conversation);
+      const shown = await Promise.all(ids.slice(-RUNS_SHOWN).map((id) => this.read(id)));
+      if (mine !== this.opening) return;
+      this.earlier = ids.slice(0, -RUNS_SHOWN);
+      this.runs = shown;
+      this.follow();
+      void this.readChanges();
+    } catch (error) {
+      if (mine === this.opening) this.problem = words(error);
+    } finally {
+      if (mine === this.opening) this.loading = false;
+    }
+  }
+
+  /** Runs that have no message yet are found through the stream of all runs. */
+  private async runIds(conversation: string): Promise<string[]> {
+    const ids: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const next = query({ limit: 500, cursor });
+      const page: MessagePage = await api.get(path`/conversations/${conversation}/messages` + next);
+      for (const message of page.items) if (message.run && !ids.includes(message.run)) ids.push(message.run);
+      cursor = page.next ?? undefined;
+    } while (cursor);
+    for (const run of Object.values(live.runs)) {
+      if (run.conversation === conversation && !ids.includes(run.run)) ids.push(run.run);
+    }
+    return ids;
+  }
+
+  private async read(id: string): Promise<RunView> {
+    return new RunView(await api.get<Snapshot>(path`/runs/${id}`));
+  }
+
+  async showEarlier(): Promise<void> {
+    const ids = this.earlier.slice(-RUNS_SHOWN);
+    const more = await Promise.all(ids.map((id) => this.read(id)));
+    this.earlier = this.earlier.slice(0, -RUNS_SHOWN);
+    this.runs = [...more, ...this.runs];
+  }
+
+  leave(): void {
+    for (const run of this.runs) run.stop();
+    this.runs = [];
+    this.earlier = [];
+    this.changes = [];
+    this.problem = "";
+    this.loading = false;
+    this.conversation = "";
+  }
+
+  private follow(): void {
+    this.run?.follow(() => void this.ended());
+  }
+
+  private async ended(): Promise<void> {
+    void live.readConversations().catch(() => undefined);
+    void this.readChanges();
+    const [next, ...rest] = this.queue;
+    if (!next || this.run?.snapshot.status === "cancelled") return;
+    this.keep(rest);
+    // The id is the idempotency key: two tabs that send it begin one run.
+    await this.start(next.text, next.id);
+  }
+
+  /** A run that another tab began in this conversation. */
+  async notice(): Promise<void> {
+    const open = Object.values(live.runs).filter((run) => run.conversation === this.conversation);
+    for (const one of open) {
+      if (this.runs.some((run) => run.id === one.run) || this.loading || !this.conversation) continue;
+      const view = await this.read(one.run);
+      if (this.runs.some((run) => run.id === one.run) || one.conversation !== this.conversation) continue;
+      this.runs = [...this.runs, view];
+      this.follow();
+    }
+  }
+
+  async send(text: string): Promise<void> {
+    const clean = text.trim();
+    if (!clean) return;
+    if (this.open) this.keep([...this.queue, { id: crypto.randomUUID(), text: clean }]);
+    else await this.start(clean, crypto.randomUUID());
+  }
+
+  private async start(text: string, key: string): Promise<void> {
+    this.problem = "";
+    const body: Record<string, unknown> = { text };
+    if (this.conversation) body.conversation = this.conversation;
+    if (this.agent) body.agent = this.agent;
+    if (this.model) body.model = this.model;
+    try {
+      const snapshot = await api.post<Snapshot>("/runs", body, { "idempotency-key": key });
+      this.conversation = snapshot.conversation;
+      if (!this.runs.some((run) => run.id === snapshot.run)) this.runs.push(new RunView(snapshot));
+      router.go(`#/chat/${snapshot.conversation}`, router.part === "");
+      this.follow();
+    } catch (error) {
+      this.problem = words(error);
+      const lost = error instanceof ApiError && error.status === 0;
+      this.drafts[this.conversation] = lost || !this.drafts[this.conversation] ? text : this.drafts[this.conversation]!;
+    }
+  }
+
+  private keep(queue: Queued[]): void {
+    this.queue = queue;
+    const name = QUEUE + this.conversation;
+    if (queue.length) localStorage.setItem(name, JSON.stringify(queue));
+    else localStorage.removeItem(name);
+  }
+
+  withdraw(id: string): void {
+    this.keep(this.queue.filter((one) => one.id !== id));
+  }
+
+  async steer(one: Queued): Promise<void> {
+    if (!this.run) return;
+    await api.post(path`/runs/${this.run.id}/steer`, { text: one.text });
+    this.withdraw(one.id);
+  }
+
+  async stop(): Promise<void> {
+    if (!this.run || !this.open) return;
+    const stopped = await api.post<Snapshot>(path`/runs/${this.run.id}/stop`);
+    if (stopped.state === "ended") {
+      this.run.snapshot = stopped;
+      this.run.stop();
+    }
+  }
+
+  async readChanges(): Promise<void> {
+    if (!this.conversation) return;
+    const page = await api
+      .get<Schemas["ChangePage"]>(`/changes${query({ conversation: this.conversation })}`)
+      .catch(() => null);
+    if (page) this.changes = page.items;
+  }
+
+  async undo(changes: Schemas["Change"][]): Promise<string> {
+    const ids = changes.map((change) => change.id);
+    const done = await api.post<Schemas["UndoneDocument"]>("/changes/undo", { changes: ids });
+    await this.readChanges();
+    return done.refused?.why ?? "";
+  }
+}
+
+export const chat = new Chat();

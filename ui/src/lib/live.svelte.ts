@@ -1,0 +1,152 @@
+// What the whole page knows of the daemon, kept up to date by the one stream of events: runs and
+// questions that are open, switches, and whether the daemon answers at all.
+import { api, query, type Schemas } from "./api";
+import { session } from "./session.svelte";
+import { openStream } from "./stream";
+
+export type Approval = Schemas["Approval"];
+export type Tool = Schemas["ToolRow"];
+type OpenRun = { run: string; conversation: string; agent: string; state: string; status: string | null };
+
+const BANNER_AFTER_MS = 1_200;
+
+class Live {
+  state = $state<"connecting" | "live" | "away">("connecting");
+  /** When what is shown was last known to be right. */
+  asOf = $state(0);
+  approvals = $state<Approval[]>([]);
+  runs = $state<Record<string, OpenRun>>({});
+  status = $state<Schemas["Status"] | null>(null);
+  kill = $state<Schemas["KillSwitchDocument"] | null>(null);
+  tools = $state<Tool[]>([]);
+  /** Groups whose switch is off. */
+  groupsOff = $state<string[]>([]);
+  conversations = $state<Schemas["ConversationRow"][]>([]);
+  moreConversations = $state<string | null>(null);
+  /** Counts what happened, for views that read again. */
+  decisions = $state(0);
+  switches = $state(0);
+  private close: (() => void) | undefined;
+  private banner: ReturnType<typeof setTimeout> | undefined;
+  private due = new Map<string, ReturnType<typeof setTimeout>>();
+
+  get waiting(): number {
+    return this.approvals.length;
+  }
+
+  get away(): boolean {
+    return this.state === "away";
+  }
+
+  tool(name: string): Tool | undefined {
+    return this.tools.find((tool) => tool.name === name);
+  }
+
+  start(): void {
+    if (this.close) return;
+    this.close = openStream("/events", {
+      open: () => {
+        clearTimeout(this.banner);
+        this.banner = undefined;
+        this.state = "live";
+        this.refresh();
+      },
+      away: () => {
+        this.banner ??= setTimeout(() => (this.state = "away"), BANNER_AFTER_MS);
+      },
+      refused: () => (this.state = "away"),
+      event: ({ name, data }) => {
+        this.asOf = Date.now();
+        if (name === "snapshot") this.snapshot(data as { runs: OpenRun[] });
+        if (name === "run") this.run(data as OpenRun);
+        if (name === "approval" || name === "decision") {
+          if (name === "decision") this.decisions++;
+          this.soon("approvals", () => this.readApprovals());
+        }
+        if (name === "switch") {
+          this.switches++;
+          this.soon("switches", () => this.readSwitches());
+        }
+      },
+    });
+  }
+
+  stop(): void {
+    this.close?.();
+    this.close = undefined;
+    clearTimeout(this.banner);
+    this.state = "connecting";
+  }
+
+  /** Reads everything again. */
+  refresh(): void {
+    this.soon("approvals", () => this.readApprovals());
+    this.soon("switches", () => this.readSwitches());
+    this.soon("conversations", () => this.readConversations());
+  }
+
+  private snapshot(data: { runs: OpenRun[] }): void {
+    this.runs = Object.fromEntries(data.runs.map((run) => [run.run, run]));
+    this.refresh();
+  }
+
+  private run(run: OpenRun): void {
+    if (run.state === "ended") delete this.runs[run.run];
+    else this.runs[run.run] = run;
+    this.soon("conversations", () => this.readConversations());
+  }
+
+  /** Several events of one moment are one request. */
+  private soon(name: string, read: () => Promise<void>): void {
+    if (this.due.has(name)) return;
+    this.due.set(
+      name,
+      setTimeout(() => {
+        this.due.delete(name);
+        read().catch(() => undefined);
+      }, 15),
+    );
+  }
+
+  async readApprovals(): Promise<void> {
+    const page = await api.get<Schemas["ApprovalPage"]>("/approvals?limit=500");
+    this.approvals = page.items;
+  }
+
+  async readSwitches(): Promise<void> {
+    const [status, kill, tools, switches] = await Promise.all([
+      api.get<Schemas["Status"]>("/status"),
+      api.get<Schemas["KillSwitchDocument"]>("/kill-switch"),
+      api.get<Schemas["ToolRowPage"]>("/tools?metrics=true"),
+      api.get<Schemas["SwitchRowPage"]>("/switches"),
+    ]);
+    this.status = status;
+    this.kill = kill;
+    this.tools = tools.items;
+    this.groupsOff = switches.items.filter((row) => row.state === "off").map((row) => row.name);
+  }
+
+  async readConversations(): Promise<void> {
+    const limit = Math.min(500, Math.max(50, this.conversations.length));
+    const page = await api.get<Schemas["ConversationRowPage"]>(`/conversations${query({ limit })}`);
+    this.conversations = page.items;
+    this.moreConversations = page.next ?? null;
+  }
+
+  async olderConversations(): Promise<void> {
+    if (!this.moreConversations) return;
+    const next = query({ limit: 100, cursor: this.moreConversations });
+    const page = await api.get<Schemas["ConversationRowPage"]>(`/conversations${next}`);
+    this.conversations = [...this.conversations, ...page.items];
+    this.moreConversations = page.next ?? null;
+  }
+
+  async setKill(engaged: boolean, reason: string): Promise<void> {
+    if (!session.may("operator")) return;
+    if (engaged) this.kill = await api.put("/kill-switch", { reason });
+    else this.kill = await api.delete("/kill-switch");
+    await this.readSwitches();
+  }
+}
+
+export const live = new Live();

@@ -1,0 +1,34 @@
+// What the person chose for this browser.
+type Theme = "system" | "light" | "dark";
+const STORED = "toolcrib-look";
+
+interface Stored {
+  theme: Theme;
+  compact: boolean;
+  keys: boolean;
+}
+
+class Prefs {
+  private stored: Stored = { theme: "system", compact: false, keys: true, ...(JSON.parse(localStorage.getItem(STORED) ?? "{}") as Partial<Stored>) };
+  theme = $state<Theme>(this.stored.theme);
+  /** Calls as one line instead of cards that open by themselves. */
+  compact = $state(this.stored.compact);
+  /** Whether single letters act. */
+  keys = $state(this.stored.keys);
+
+  constructor() {
+    this.apply();
+  }
+
+  save(): void {
+    localStorage.setItem(STORED, JSON.stringify({ theme: this.theme, compact: this.compact, keys: this.keys }));
+    this.apply();
+  }
+
+  private apply(): void {
+    if (this.theme === "system") delete document.documentElement.dataset.theme;
+    else document.documentElement.dataset.theme = this.theme;
+  }
+}
+
+export const prefs = new Prefs();

@@ -1,0 +1,126 @@
+// A daemon of the real binary and a browser, for the tests of the page.
+import { execFileSync, spawn } from "node:child_process";
+import fs from "node:fs";
+import net from "node:net";
+import os from "node:os";
+import path from "node:path";
+
+import { chromium } from "playwright-core";
+
+const BINARY = process.env.TOOLCRIB_BINARY ?? "toolcrib";
+const CHROMIUM = process.env.TOOLCRIB_CHROMIUM ?? "/usr/bin/chromium";
+const FLAGS = [
+  "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+  "--disable-component-update", "--disable-sync",
+];
+const PATIENCE_MS = Number(process.env.TOOLCRIB_PATIENCE_MS ?? 30_000);
+
+async function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = net.createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+export async function eventually(check, what) {
+  const end = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const found = await check();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`it never came: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+/** A daemon with a home and a workspace of its own, on a port that it keeps after a restart. */
+export class Daemon {
+  static async start(script) {
+    const daemon = new Daemon();
+    daemon.folder = fs.mkdtempSync(path.join(os.tmpdir(), "toolcrib-page-"));
+    daemon.workspace = path.join(daemon.folder, "workspace");
+    fs.mkdirSync(daemon.workspace);
+    daemon.script = path.join(daemon.folder, "script.yaml");
+    fs.writeFileSync(daemon.script, script);
+    daemon.port = await freePort();
+    daemon.url = `http://127.0.0.1:${daemon.port}`;
+    daemon.env = { ...process.env, TOOLCRIB_HOME: path.join(daemon.folder, "home"), NO_COLOR: "1" };
+    for (const name of ["POLICY", "ALLOW_NET", "CONFIG", "PROVIDER", "MODEL", "BASE_URL", "DAEMON", "TOKEN"]) delete daemon.env[`TOOLCRIB_${name}`];
+    await daemon.run();
+    return daemon;
+  }
+
+  async run() {
+    const args = ["serve", "--log-level", "error", "--model", `scripted:${this.script}`, "--listen", `127.0.0.1:${this.port}`];
+    this.child = spawn(BINARY, args, { cwd: this.workspace, env: this.env, stdio: "ignore" });
+    await eventually(() => fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false), "the daemon");
+    this.token = fs.readFileSync(path.join(this.folder, "home/state/daemon/token"), "utf8").trim();
+  }
+
+  async kill() {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGKILL");
+    await ended;
+  }
+
+  async stop() {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      const ended = new Promise((resolve) => this.child.once("exit", resolve));
+      this.child.kill("SIGTERM");
+      await ended;
+    }
+    fs.rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  /** The address of `toolcrib open`. */
+  open() {
+    return execFileSync(BINARY, ["open", "--print"], { env: this.env }).toString().trim();
+  }
+
+  async api(method, at, body, token = this.token) {
+    const answer = await fetch(`${this.url}/api/v1${at}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+    return answer.status === 204 ? null : answer.json();
+  }
+}
+
+/** A browser with a profile of its own for each context. */
+export async function launch() {
+  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+}
+
+/** A page that fails the test for every error in its console, and every answer that says no. */
+export async function watched(context, { expected = [] } = {}) {
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  page.faults = [];
+  page.on("pageerror", (error) => page.faults.push(`error: ${error.message}`));
+  page.on("console", (message) => {
+    if (message.type() === "error" && !expected.some((one) => message.text().includes(one))) page.faults.push(`console: ${message.text()}`);
+  });
+  page.on("response", (answer) => {
+    if (answer.status() >= 400 && !expected.some((one) => String(answer.status()) === one)) page.faults.push(`${answer.status()} ${answer.request().method()} ${answer.url()}`);
+  });
+  return page;
+}
+
+/** Signs in with the code of `toolcrib open`. */
+export async function signIn(context, daemon, options) {
+  const page = await watched(context, options);
+  await page.goto(daemon.open());
+  await page.waitForSelector(".app");
+  return page;
+}
+
+/** Sends a message in a new chat. */
+export async function ask(page, text) {
+  await page.fill("[data-composer]", text);
+  await page.press("[data-composer]", "Enter");
+  await page.waitForURL(/#\/chat\/conv_/);
+}

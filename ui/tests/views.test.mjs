@@ -1,0 +1,113 @@
+// Every view in both themes, wide and narrow: axe finds nothing serious, nothing is wider than the
+// window, no text is cut out of its button. TOOLCRIB_SHOTS names a folder for pictures.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { after, before, test } from "node:test";
+
+import { Daemon, eventually, launch, signIn } from "./support.mjs";
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const SHOTS = process.env.TOOLCRIB_SHOTS;
+const TOUR = fs.readFileSync(new URL("../../docs/tour.yaml", import.meta.url), "utf8");
+const SIZES = [[1280, 900], [360, 740]];
+
+let browser, daemon, context, page, views;
+
+before(async () => {
+  browser = await launch();
+  daemon = await Daemon.start(TOUR);
+  const run = await daemon.api("POST", "/runs", { text: "Keep my shopping list", wait: true });
+  const call = (await daemon.api("GET", "/calls?tool=edit_file&limit=1")).items[0].call;
+  const approval = (await daemon.api("GET", "/approvals")).items[0].approval;
+  await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
+  context = await browser.newContext();
+  page = await signIn(context, daemon);
+  views = {
+    new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
+    tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
+    rules: "#/rules", servers: "#/servers", usage: "#/usage?by=agent", settings: "#/settings",
+  };
+});
+after(async () => {
+  await browser?.close();
+  await daemon?.stop();
+});
+
+async function show(name, [width, height], scheme) {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
+  await page.goto(`${daemon.url}/${views[name]}`);
+  await page.waitForSelector(".main h1");
+  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", settings: "form code" };
+  await page.waitForSelector(ready[name] ?? ".main");
+  await page.waitForTimeout(500);
+}
+
+for (const size of SIZES) {
+  for (const scheme of ["light", "dark"]) {
+    test(`every view at ${size[0]} px, ${scheme}`, async () => {
+      const faults = [];
+      for (const name of Object.keys(views)) {
+        await show(name, size, scheme);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+        if (wide > 0) faults.push(`${name}: ${wide} px wider than the window`);
+        await page.evaluate(axe);
+        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
+        for (const one of found.violations.filter((violation) => ["serious", "critical"].includes(violation.impact))) {
+          faults.push(`${name}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ") + " " + (node.any[0]?.message ?? "")).join(" | ")}`);
+        }
+        if (SHOTS) {
+          fs.mkdirSync(SHOTS, { recursive: true });
+          await page.screenshot({ path: path.join(SHOTS, `${name}-${size[0]}-${scheme}.png`) });
+        }
+      }
+      assert.deepEqual(faults, []);
+      assert.deepEqual(page.faults, []);
+    });
+  }
+}
+
+test("every text is there in German, and nothing is wider than the window", async () => {
+  await page.goto(`${daemon.url}/#/settings`);
+  await page.getByLabel("Language").selectOption("de");
+  for (const name of Object.keys(views)) {
+    await show(name, [360, 740], "light");
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `${name}: ${wide} px wider than the window`);
+    if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}-360-de.png`) });
+  }
+  await show("tools", [1280, 900], "light");
+  await page.getByText("Datei lesen").first().waitFor();
+  assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
+  await page.goto(`${daemon.url}/#/settings`);
+  await page.getByLabel("Sprache").selectOption("en");
+});
+
+test("every view and decision is reached by keys alone", async () => {
+  await show("new", [1280, 900], "light");
+  await page.locator("#main").focus();
+  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["s", "settings"], ["c", "chat"]]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await eventually(() => page.url().includes(`#/${view}`), view);
+    await page.evaluate(() => document.activeElement?.blur());
+  }
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("inbox");
+  await page.keyboard.press("Enter");
+  await eventually(() => page.url().includes("#/inbox"), "the palette");
+  // Enter and Space on the card decide nothing; a letter does.
+  const card = page.locator(".approval");
+  await card.focus();
+  await page.waitForTimeout(600);
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Space");
+  assert.equal((await daemon.api("GET", "/approvals")).items.length, 1);
+  await page.keyboard.press("d");
+  await eventually(async () => {
+    const all = (await daemon.api("GET", "/approvals?state=all")).items;
+    return all.find((one) => one.tool === "delete_file").decision?.decision === "deny";
+  }, "the denial");
+});
