@@ -38,7 +38,10 @@ pub mod shell;
 mod test_frameworks;
 mod text_decoding;
 mod tool;
+pub mod web;
 
+#[cfg(test)]
+mod service_server;
 #[cfg(test)]
 mod test_support;
 
@@ -56,6 +59,8 @@ pub use introspection::{IntrospectionStores, RunUsageLookup};
 use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
+use web::WebSettings;
+use web::search::SearchChain;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
@@ -72,6 +77,7 @@ pub struct Builtins {
     workbench: Option<Arc<ProgramRunner>>,
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
+    web: WebSettings,
 }
 
 impl Default for Builtins {
@@ -86,6 +92,7 @@ impl Default for Builtins {
             workbench: None,
             shells: None,
             opener: None,
+            web: WebSettings::default(),
         }
     }
 }
@@ -174,6 +181,13 @@ impl Builtins {
         self
     }
 
+    /// Sets the services of the web tools, which also need [`Self::with_client`].
+    #[must_use]
+    pub fn with_web(mut self, web: WebSettings) -> Self {
+        self.web = web;
+        self
+    }
+
     /// The tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -230,6 +244,8 @@ impl Builtins {
                 TypedHandler::handler(http_request::HttpRequest { client: client() }),
                 TypedHandler::handler(fetch_url::FetchUrl { client: client() }),
             ]);
+            let chain = Arc::new(SearchChain::new(&client(), &self.web.search));
+            handlers.push(TypedHandler::handler(web_search::WebSearch { chain }));
         }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
@@ -300,6 +316,7 @@ pub fn specs() -> Vec<ToolSpec> {
         lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
+        web_search::spec(true),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

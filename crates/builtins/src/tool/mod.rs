@@ -26,6 +26,7 @@ pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
 pub(crate) mod ssh_configure_host;
 pub(crate) mod test_runner;
+pub(crate) mod web_search;
 pub(crate) mod write_file;
 
 use schemars::JsonSchema;

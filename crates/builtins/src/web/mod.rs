@@ -1,0 +1,15 @@
+//! What the web tools share: settings, requests to services that the owner configures, caches, and
+//! the services themselves.
+
+mod cache;
+mod pace;
+mod request_error;
+pub(crate) mod search;
+mod service;
+mod settings;
+
+pub(crate) use cache::Cache;
+pub(crate) use pace::Pace;
+pub(crate) use request_error::{ServiceError, refusal_of};
+pub(crate) use service::Service;
+pub use settings::{ApiKey, SearchBackendKind, SearchBackendSettings, WebSettings};
