@@ -31,6 +31,7 @@ mod html_to_markdown;
 mod http_fetch;
 mod introspection;
 mod lsp;
+pub mod notification;
 pub mod patch;
 pub mod program_runner;
 mod ruff;
@@ -56,11 +57,14 @@ use toolcrib_net::HttpClient;
 use document::Documents;
 use fs::Workspace;
 pub use introspection::{IntrospectionStores, RunUsageLookup};
+use notification::NotificationSettings;
 use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
 use web::WebSettings;
+use web::location::Locator;
 use web::search::SearchChain;
+use web::weather::WeatherStation;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
@@ -78,6 +82,8 @@ pub struct Builtins {
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
     web: WebSettings,
+    locale: Option<String>,
+    notifications: NotificationSettings,
 }
 
 impl Default for Builtins {
@@ -93,6 +99,8 @@ impl Default for Builtins {
             shells: None,
             opener: None,
             web: WebSettings::default(),
+            locale: None,
+            notifications: NotificationSettings::default(),
         }
     }
 }
@@ -181,10 +189,19 @@ impl Builtins {
         self
     }
 
-    /// Sets the services of the web tools, which also need [`Self::with_client`].
+    /// Sets the services of the web tools, which also need [`Self::with_client`], and the locale
+    /// of the person, such as `de-AT`.
     #[must_use]
-    pub fn with_web(mut self, web: WebSettings) -> Self {
+    pub fn with_web(mut self, web: WebSettings, locale: Option<&str>) -> Self {
         self.web = web;
+        self.locale = locale.map(str::to_owned);
+        self
+    }
+
+    /// Sets where notifications go.
+    #[must_use]
+    pub fn with_notifications(mut self, notifications: NotificationSettings) -> Self {
+        self.notifications = notifications;
         self
     }
 
@@ -245,7 +262,18 @@ impl Builtins {
                 TypedHandler::handler(fetch_url::FetchUrl { client: client() }),
             ]);
             let chain = Arc::new(SearchChain::new(&client(), &self.web.search));
-            handlers.push(TypedHandler::handler(web_search::WebSearch { chain }));
+            let locator = Arc::new(Locator::new(&client(), &self.web.location));
+            let station = Arc::new(WeatherStation::new(
+                &client(),
+                &self.web.weather,
+                self.locale.as_deref(),
+                Arc::clone(&locator),
+            ));
+            handlers.extend([
+                TypedHandler::handler(web_search::WebSearch { chain }),
+                TypedHandler::handler(weather::Weather { station }),
+                TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
+            ]);
         }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
@@ -317,6 +345,8 @@ pub fn specs() -> Vec<ToolSpec> {
         http_request::spec(),
         fetch_url::spec(),
         web_search::spec(true),
+        weather::spec(),
+        get_location_from_ip::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

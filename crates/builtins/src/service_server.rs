@@ -74,7 +74,11 @@ pub(crate) fn client() -> HttpClient {
 }
 
 /// Answers the requests of one connection, which clients may keep.
-async fn serve(mut stream: TcpStream, log: &Mutex<Vec<String>>, answer: &(dyn Fn(&str) -> Reply + Sync)) {
+async fn serve(
+    mut stream: TcpStream,
+    log: &Mutex<Vec<String>>,
+    answer: &(dyn Fn(&str) -> Reply + Sync),
+) {
     let mut rest = Vec::new();
     while let Some(request) = next_request(&mut stream, &mut rest).await {
         log.lock().expect("log").push(request.clone());

@@ -1,6 +1,7 @@
 //! Settings of the web tools.
 
 use std::fmt;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Settings of the web tools. The default uses public services that need no key, and no back end
@@ -9,6 +10,79 @@ use std::str::FromStr;
 pub struct WebSettings {
     /// Back ends of `web_search`, in the order in which they are asked.
     pub search: Vec<SearchBackendSettings>,
+    /// Weather.
+    pub weather: WeatherSettings,
+    /// Base address of the news service; `None`: GDELT.
+    pub news: Option<String>,
+    /// The place of this machine's address.
+    pub location: LocationSettings,
+    /// Base address of the documentation service; `None`: DevDocs.
+    pub docs: Option<String>,
+}
+
+/// Services of `weather`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WeatherSettings {
+    /// Base address of the forecast; `None`: Open-Meteo.
+    pub forecast: Option<String>,
+    /// Base address of the search for places; `None`: Open-Meteo.
+    pub geocoding: Option<String>,
+    /// Base address of the service that is asked if the first gives no forecast; `None`: MET
+    /// Norway.
+    pub fallback: Option<String>,
+    /// Units; `None`: those of the locale.
+    pub units: Option<Units>,
+}
+
+/// Units of measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Units {
+    /// °C, km/h, mm.
+    Metric,
+    /// °F, mph, inch.
+    Imperial,
+}
+
+impl Units {
+    /// The units that people of this locale use: imperial ones in the United States, Liberia and
+    /// Myanmar.
+    #[must_use]
+    pub fn of_locale(locale: Option<&str>) -> Self {
+        let region = locale.and_then(|locale| locale.rsplit('-').next());
+        match region {
+            Some("US" | "LR" | "MM") => Self::Imperial,
+            _ => Self::Metric,
+        }
+    }
+}
+
+impl FromStr for Units {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        match name {
+            "metric" => Ok(Self::Metric),
+            "imperial" => Ok(Self::Imperial),
+            _ => Err(format!("`{name}` is not `metric` or `imperial`")),
+        }
+    }
+}
+
+/// Services of `get_location_from_ip`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct LocationSettings {
+    /// Addresses that answer with the place in JSON, in the order in which they are asked; `None`:
+    /// the public services.
+    pub services: Option<Vec<String>>,
+    /// A database of places in the MaxMind format, used for addresses that the caller names.
+    pub database: Option<PathBuf>,
+}
+
+impl WebSettings {
+    /// The keys, so that secrets of the vault can be put in place of their names.
+    pub fn keys_mut(&mut self) -> impl Iterator<Item = &mut ApiKey> {
+        self.search.iter_mut().filter_map(|backend| backend.key.as_mut())
+    }
 }
 
 /// One back end of `web_search`.
@@ -85,15 +159,15 @@ impl FromStr for SearchBackendKind {
 pub enum ApiKey {
     /// The key itself.
     Value(String),
-    /// Name of a secret of the vault that is not there.
-    Missing(String),
+    /// Name of a secret of the vault, until the secret is put in its place.
+    Secret(String),
 }
 
 impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Value(_) => f.write_str("[hidden]"),
-            Self::Missing(name) => write!(f, "secret {name}"),
+            Self::Secret(name) => write!(f, "secret {name}"),
         }
     }
 }

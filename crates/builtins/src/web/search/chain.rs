@@ -139,7 +139,7 @@ fn backend(
     let at = |public: &str| Service::new(client, settings.url.as_deref(), public);
     let key = || match &settings.key {
         Some(ApiKey::Value(key)) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
-        Some(ApiKey::Missing(name)) => {
+        Some(ApiKey::Secret(name)) => {
             Err(ServiceError::not_configured(format!("the vault has no secret `{name}`")))
         }
         _ => Err(ServiceError::not_configured("it has no key")),

@@ -225,7 +225,7 @@ async fn the_next_back_end_is_asked_and_the_reason_is_told() {
 async fn nothing_is_asked_without_an_address_or_a_key() {
     let none = SearchChain::new(&client(), &[]);
     assert!(none.is_empty());
-    let missing = ApiKey::Missing("brave".to_owned());
+    let missing = ApiKey::Secret("brave".to_owned());
     let brave = SearchBackendSettings {
         key: Some(missing),
         ..SearchBackendSettings::new(SearchBackendKind::Brave)
