@@ -62,6 +62,9 @@ use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
 use web::WebSettings;
+use web::docs::DevDocs;
+use web::feed::FeedReader;
+use web::gdelt::Gdelt;
 use web::location::Locator;
 use web::search::SearchChain;
 use web::weather::WeatherStation;
@@ -270,6 +273,14 @@ impl Builtins {
                 Arc::clone(&locator),
             ));
             handlers.extend([
+                TypedHandler::handler(docs_search::DocsSearch {
+                    chain: Arc::clone(&chain),
+                    dev_docs: DevDocs::new(&client(), self.web.docs.as_deref()),
+                }),
+                TypedHandler::handler(news::News {
+                    gdelt: Gdelt::new(&client(), self.web.news.as_deref()),
+                    feeds: FeedReader::new(client()),
+                }),
                 TypedHandler::handler(web_search::WebSearch { chain }),
                 TypedHandler::handler(weather::Weather { station }),
                 TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
@@ -344,6 +355,8 @@ pub fn specs() -> Vec<ToolSpec> {
         lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
+        docs_search::spec(),
+        news::spec(),
         web_search::spec(true),
         weather::spec(),
         get_location_from_ip::spec(),

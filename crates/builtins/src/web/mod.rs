@@ -2,6 +2,9 @@
 //! the services themselves.
 
 mod cache;
+pub(crate) mod docs;
+pub(crate) mod feed;
+pub(crate) mod gdelt;
 pub(crate) mod location;
 mod pace;
 mod request_error;

@@ -21,6 +21,7 @@ const MAX_BODY: usize = 2 * 1024 * 1024;
 pub(crate) struct Service {
     base: String,
     client: HttpClient,
+    max_body: usize,
 }
 
 impl Service {
@@ -30,7 +31,14 @@ impl Service {
         let base = configured.unwrap_or(public).trim_end_matches('/').to_owned();
         let entry = configured.and_then(target_of);
         let client = entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry));
-        Self { base, client: client.with_keep_alive() }
+        Self { base, client: client.with_keep_alive(), max_body: MAX_BODY }
+    }
+
+    /// Allows larger answers.
+    #[must_use]
+    pub(crate) fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
     }
 
     /// The base address without a slash at the end.
@@ -65,8 +73,8 @@ impl Service {
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let limits = Limits {
             total: REQUEST_TIME.min(left),
-            max_wire_bytes: MAX_BODY,
-            max_inflated_bytes: MAX_BODY,
+            max_wire_bytes: self.max_body,
+            max_inflated_bytes: self.max_body,
             ..Limits::default()
         };
         let response = http_fetch::fetch(&self.client, request, limits, ctx).await;

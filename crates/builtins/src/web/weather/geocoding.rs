@@ -24,14 +24,14 @@ pub(crate) struct Place {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) country: Option<String>,
     #[serde(default, skip_serializing)]
-    country_code: Option<String>,
+    pub(super) country_code: Option<String>,
     pub(crate) latitude: f64,
     pub(crate) longitude: f64,
     /// IANA time zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) timezone: Option<String>,
     #[serde(default, skip_serializing)]
-    population: Option<u64>,
+    pub(super) population: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -45,7 +45,16 @@ impl Place {
     /// A place without more than its name and position.
     pub(crate) fn new(name: String, latitude: f64, longitude: f64) -> Self {
         let (region, country, country_code, timezone) = (None, None, None, None);
-        Self { name, region, country, country_code, latitude, longitude, timezone, population: None }
+        Self {
+            name,
+            region,
+            country,
+            country_code,
+            latitude,
+            longitude,
+            timezone,
+            population: None,
+        }
     }
 
     /// Name, region and country.
@@ -59,7 +68,8 @@ impl Place {
         let own = [&self.region, &self.country, &self.country_code];
         words.iter().all(|word| {
             own.iter().any(|part| part.as_ref().is_some_and(|part| part.to_lowercase() == *word))
-                || matches!(word.as_str(), "usa" | "us") && self.country_code.as_deref() == Some("US")
+                || matches!(word.as_str(), "usa" | "us")
+                    && self.country_code.as_deref() == Some("US")
                 || matches!(word.as_str(), "uk") && self.country_code.as_deref() == Some("GB")
         })
     }
@@ -77,11 +87,7 @@ pub(super) fn coordinates(text: &str) -> Option<(f64, f64)> {
 ///
 /// # Errors
 /// No such place, several of them, or the service cannot be asked.
-pub(super) async fn find(
-    service: &Service,
-    name: &str,
-    ctx: &CallCtx,
-) -> Result<Place, ToolError> {
+pub(super) async fn find(service: &Service, name: &str, ctx: &CallCtx) -> Result<Place, ToolError> {
     let mut parts = name.split(',').map(str::trim).filter(|part| !part.is_empty());
     let Some(city) = parts.next() else {
         return Err(ToolError::validation("place is empty. Name a city, or leave place out.")
@@ -109,7 +115,9 @@ fn choose(name: &str, city: &str, found: Vec<Place>) -> Result<Place, ToolError>
         // Names in other languages: Wien is found as Vienna.
         [] => found.first(),
         [only] => Some(*only),
-        [largest, second, ..] if size(largest) >= STANDS_OUT * size(second).max(1) => Some(*largest),
+        [largest, second, ..] if size(largest) >= STANDS_OUT * size(second).max(1) => {
+            Some(*largest)
+        }
         several => return Err(which(name, several)),
     };
     one.cloned().ok_or_else(|| {

@@ -3,7 +3,7 @@
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de};
 use toolcrib_core::CallCtx;
 use toolcrib_net::Request;
 
@@ -29,6 +29,7 @@ struct Properties {
 
 #[derive(Deserialize)]
 struct Step {
+    #[serde(deserialize_with = "timestamp")]
     time: Timestamp,
     data: Data,
 }
@@ -68,6 +69,10 @@ struct Period {
 #[serde(default)]
 struct Summary {
     symbol_code: String,
+}
+
+fn timestamp<'de, D: Deserializer<'de>>(d: D) -> Result<Timestamp, D::Error> {
+    String::deserialize(d)?.parse().map_err(de::Error::custom)
 }
 
 /// The forecast for a place.

@@ -177,7 +177,12 @@ async fn without_a_place_it_is_that_of_this_machine() {
 #[tokio::test]
 async fn the_next_locator_is_asked_and_reasons_are_told() {
     let limit = json!({"error": true, "reason": "RateLimited", "message": "Visit https://ipapi.co/ratelimited/ for details"});
-    let first = ServiceServer::with_reply(Reply::new("429 Too Many Requests", "application/json", limit.to_string())).await;
+    let first = ServiceServer::with_reply(Reply::new(
+        "429 Too Many Requests",
+        "application/json",
+        limit.to_string(),
+    ))
+    .await;
     let failed = json!({"ip": "192.0.2.1", "success": false, "message": "Reserved range"});
     let second = ServiceServer::with_reply(Reply::json(failed.to_string())).await;
     let good = json!({"ip": "192.0.2.1", "success": true, "type": "IPv4", "country": "Austria", "country_code": "AT",
@@ -189,7 +194,10 @@ async fn the_next_locator_is_asked_and_reasons_are_told() {
     };
     let locator = Locator::new(&client(), &settings(&[&first, &second, &third]));
     let here = locator.here(&context()).await.unwrap();
-    assert_eq!((here.city.as_deref(), here.timezone.as_deref()), (Some("Vienna"), Some("Europe/Vienna")));
+    assert_eq!(
+        (here.city.as_deref(), here.timezone.as_deref()),
+        (Some("Vienna"), Some("Europe/Vienna"))
+    );
     locator.here(&context()).await.unwrap();
     assert_eq!(third.seen().len(), 1, "the place is kept for a day");
     let none = Locator::new(&client(), &settings(&[&first, &second]));
