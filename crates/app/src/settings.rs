@@ -5,8 +5,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toolcrib_builtins::Opener;
+use toolcrib_builtins::notification::NotificationSettings;
 use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_builtins::shell::BACKGROUND_IDLE;
+use toolcrib_builtins::web::WebSettings;
 use toolcrib_engine::EngineSettings;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_net::OwnPorts;
@@ -77,7 +79,12 @@ pub struct Settings {
     pub background_idle: Duration,
     /// The desktop's program for opening files; `None` without a desktop.
     pub opener: Option<Opener>,
-    /// The user's locale, such as `de-AT`, passed to external tools.
+    /// The services of the web tools.
+    pub web: WebSettings,
+    /// Where notifications go and when.
+    pub notifications: NotificationSettings,
+    /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
+    /// `weather`.
     pub locale: Option<String>,
     /// Code execution; `None` disables it.
     pub python: Option<PythonSettings>,
@@ -137,6 +144,8 @@ impl Settings {
             sandbox_helper: None,
             background_idle: BACKGROUND_IDLE,
             opener: None,
+            web: WebSettings::default(),
+            notifications: NotificationSettings::default(),
             locale: None,
             python: None,
             mcp_servers: Vec::new(),

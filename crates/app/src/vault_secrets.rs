@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use toolcrib_builtins::notification::NotificationSettings;
+use toolcrib_builtins::web::{ApiKey, WebSettings};
 use toolcrib_engine::ToolSettings;
 use toolcrib_mcp::client::{ServerName, StoredCredentials};
 use toolcrib_store::vault::{Secret, SecretName, VaultError};
@@ -29,6 +31,27 @@ pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, Vau
         }
     }
     Ok(secrets_to_mask(&secrets))
+}
+
+/// The settings of services with the secrets of the vault in place of their names. A copy, because
+/// the settings themselves are compared with later ones, which have the names.
+pub(crate) fn service_settings(
+    settings: &Settings,
+) -> Result<(WebSettings, NotificationSettings), VaultError> {
+    let (mut web, mut notifications) = (settings.web.clone(), settings.notifications.clone());
+    let Some(vault) = &settings.vault else { return Ok((web, notifications)) };
+    let mut secrets = None;
+    for key in web.keys_mut().chain(notifications.keys_mut()) {
+        let ApiKey::Secret(name) = key else { continue };
+        let secrets = match &mut secrets {
+            Some(secrets) => secrets,
+            none => none.insert(vault.read()?),
+        };
+        if let Some(secret) = name.parse::<SecretName>().ok().and_then(|name| secrets.get(&name)) {
+            *key = ApiKey::Value(secret.expose().to_owned());
+        }
+    }
+    Ok((web, notifications))
 }
 
 /// The texts to mask for these secrets. The authorization for an MCP server is a document with

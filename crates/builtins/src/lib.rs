@@ -31,6 +31,7 @@ mod html_to_markdown;
 mod http_fetch;
 mod introspection;
 mod lsp;
+pub mod notification;
 pub mod patch;
 pub mod program_runner;
 mod ruff;
@@ -38,7 +39,10 @@ pub mod shell;
 mod test_frameworks;
 mod text_decoding;
 mod tool;
+pub mod web;
 
+#[cfg(test)]
+mod service_server;
 #[cfg(test)]
 mod test_support;
 
@@ -53,9 +57,17 @@ use toolcrib_net::HttpClient;
 use document::Documents;
 use fs::Workspace;
 pub use introspection::{IntrospectionStores, RunUsageLookup};
+use notification::NotificationSettings;
 use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
+use web::WebSettings;
+use web::docs::DevDocs;
+use web::feed::FeedReader;
+use web::gdelt::Gdelt;
+use web::location::Locator;
+use web::search::SearchChain;
+use web::weather::WeatherStation;
 
 /// Id of the source of the built-in tools.
 pub const SOURCE: &str = "builtin";
@@ -72,6 +84,9 @@ pub struct Builtins {
     workbench: Option<Arc<ProgramRunner>>,
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
+    web: WebSettings,
+    locale: Option<String>,
+    notifications: NotificationSettings,
 }
 
 impl Default for Builtins {
@@ -86,6 +101,9 @@ impl Default for Builtins {
             workbench: None,
             shells: None,
             opener: None,
+            web: WebSettings::default(),
+            locale: None,
+            notifications: NotificationSettings::default(),
         }
     }
 }
@@ -174,6 +192,22 @@ impl Builtins {
         self
     }
 
+    /// Sets the services of the web tools, which also need [`Self::with_client`], and the locale
+    /// of the person, such as `de-AT`.
+    #[must_use]
+    pub fn with_web(mut self, web: WebSettings, locale: Option<&str>) -> Self {
+        self.web = web;
+        self.locale = locale.map(str::to_owned);
+        self
+    }
+
+    /// Sets where notifications go.
+    #[must_use]
+    pub fn with_notifications(mut self, notifications: NotificationSettings) -> Self {
+        self.notifications = notifications;
+        self
+    }
+
     /// The tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -229,6 +263,27 @@ impl Builtins {
             handlers.extend([
                 TypedHandler::handler(http_request::HttpRequest { client: client() }),
                 TypedHandler::handler(fetch_url::FetchUrl { client: client() }),
+            ]);
+            let chain = Arc::new(SearchChain::new(&client(), &self.web.search));
+            let locator = Arc::new(Locator::new(&client(), &self.web.location));
+            let station = Arc::new(WeatherStation::new(
+                &client(),
+                &self.web.weather,
+                self.locale.as_deref(),
+                Arc::clone(&locator),
+            ));
+            handlers.extend([
+                TypedHandler::handler(docs_search::DocsSearch {
+                    chain: Arc::clone(&chain),
+                    dev_docs: DevDocs::new(&client(), self.web.docs.as_deref()),
+                }),
+                TypedHandler::handler(news::News {
+                    gdelt: Gdelt::new(&client(), self.web.news.as_deref()),
+                    feeds: FeedReader::new(client()),
+                }),
+                TypedHandler::handler(web_search::WebSearch { chain }),
+                TypedHandler::handler(weather::Weather { station }),
+                TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
             ]);
         }
         if let Some(shells) = &self.shells {
@@ -300,6 +355,11 @@ pub fn specs() -> Vec<ToolSpec> {
         lsp_manager::spec(),
         http_request::spec(),
         fetch_url::spec(),
+        docs_search::spec(),
+        news::spec(),
+        web_search::spec(true),
+        weather::spec(),
+        get_location_from_ip::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

@@ -107,6 +107,7 @@ impl Source {
                     | ["server", "socket" | "tls_cert" | "tls_key"]
                     | ["sandbox", "home"]
                     | ["python", "program"]
+                    | ["web", "location", "database"]
                     | ["discovery", "model"],
                     Value::String(file),
                 ) => {

@@ -36,6 +36,7 @@ mod server;
 mod shell;
 mod text_or_secret;
 mod tool_search;
+mod web;
 
 #[cfg(test)]
 mod docs_page_tests;

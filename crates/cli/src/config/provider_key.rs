@@ -63,7 +63,8 @@ pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
         Some(key.secret().to_owned())
     });
     let headers = entries.iter().flat_map(|entry| entry.section.headers.values());
-    keys.chain(headers.map(|value| value.0.clone())).collect()
+    let services = config.literal_service_keys().map(str::to_owned);
+    keys.chain(headers.map(|value| value.0.clone())).chain(services).collect()
 }
 
 /// What is odd about the keys that the configuration names: files that others can read, files and

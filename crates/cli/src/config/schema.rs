@@ -27,6 +27,7 @@ use crate::config::server::ServerSection;
 use crate::config::shell::ShellSection;
 use crate::config::text_or_secret::TextOrSecret;
 use crate::config::tool_search::ToolSearchSection;
+use crate::config::web::{NotificationSection, WebSection};
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -79,6 +80,10 @@ pub(crate) struct Config {
     pub(crate) python: PythonSection,
     /// When models have to find their tools, and how they are found.
     pub(crate) discovery: ToolSearchSection,
+    /// The services of the web tools.
+    pub(super) web: WebSection,
+    /// Where notifications go.
+    pub(super) notifications: NotificationSection,
 }
 
 /// `[model]`

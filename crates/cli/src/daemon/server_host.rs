@@ -257,7 +257,9 @@ impl DaemonHost for CliHost {
         });
         let providers = now.config.vault_provider_keys();
         let providers = providers.map(|(id, name)| (name.to_string(), format!("provider {id}")));
-        tools.chain(providers).collect()
+        let services = now.config.vault_service_keys();
+        let services = services.map(|(user, name)| (name.to_string(), user));
+        tools.chain(providers).chain(services).collect()
     }
 
     fn rules_file(&self) -> PathBuf {

@@ -74,7 +74,7 @@ fn check_still_visible(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let Some(barred) = view::blocked_by_owner(&state, &call.scope.view, tool) else {
         return Ok(());
     };
-    Err(StageExit::Fail(unavailable(name.as_str(), Some(&barred))))
+    Err(StageExit::Fail(unavailable(name.as_str(), Some(&barred), None)))
 }
 
 enum GateResult {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{ErrorType, Exclusion, Obstacle, Status, ToolError, suggest};
+use toolcrib_core::{ErrorType, Exclusion, Obstacle, Status, ToolError, ToolSpec, suggest};
 
 use super::action_alias;
 use super::phase::{Enabled, Resolved};
@@ -42,14 +42,25 @@ fn not_in_view(call: &mut CallState) -> StageResult<Resolved> {
         return Err(StageExit::Fail(unknown(call, &asked)));
     };
     let reason = call.scope.resolved_view.exclusion(&tool.spec().name);
-    let error = unavailable(&asked, reason);
+    let error = unavailable(&asked, reason, Some(tool.spec()));
     call.facts.tool = Some(tool);
     Err(StageExit::Fail(error))
 }
 
-/// The error for a tool that is registered but not for this caller.
-pub(super) fn unavailable(asked: &str, reason: Option<&Exclusion>) -> ToolError {
-    let because = reason.map(ToString::to_string).unwrap_or_default();
+/// The error for a tool that is registered but not for this caller. Its definition says what
+/// missing settings are.
+pub(super) fn unavailable(
+    asked: &str,
+    reason: Option<&Exclusion>,
+    spec: Option<&ToolSpec>,
+) -> ToolError {
+    let mut because = reason.map(ToString::to_string).unwrap_or_default();
+    if let Some(Exclusion::NotReady { status: Status::Available { missing } }) = reason {
+        let keys = spec.into_iter().flat_map(|spec| &spec.config);
+        for key in keys.filter(|key| missing.contains(&key.key) && !key.description.is_empty()) {
+            because.push_str(&format!(". {}", key.description.trim_end_matches('.')));
+        }
+    }
     let (error_type, instruction) = match reason {
         Some(Exclusion::Disabled | Exclusion::FeatureOff { .. } | Exclusion::GroupOff { .. }) => (
             ErrorType::ToolDisabled,

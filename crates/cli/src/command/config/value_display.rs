@@ -12,9 +12,11 @@ pub(super) const SECRET_MASK: &str = "***";
 /// Whether the value of this key is never shown. The name of a secret in the vault is.
 pub(crate) fn is_secret(key: &KeyPath) -> bool {
     match key.parts().as_slice() {
-        ["providers", _, "key" | "headers"] | ["tools", _, "config"] | ["sandbox", "env", ..] => {
-            true
-        }
+        ["providers", _, "key" | "headers"]
+        | ["tools", _, "config"]
+        | ["sandbox", "env", ..]
+        | ["web", _, "key"]
+        | ["notifications", _, "token"] => true,
         ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {
             rest.last() != Some(&"secret")
         }

@@ -17,6 +17,8 @@ pub(super) enum SecretConsumer {
     Tool { tool: String, key: String },
     /// A provider, as its key.
     Provider { id: String },
+    /// A service of the web tools or of notifications.
+    Service { name: String },
     /// None: its name is that of a tool's key, and no tool here declares it.
     Unknown { tool: String, key: String },
 }
@@ -27,6 +29,7 @@ impl SecretConsumer {
         match self {
             Self::Tool { tool, key } => Some(json!({"tool": tool, "key": key})),
             Self::Provider { id } => Some(json!({"provider": id})),
+            Self::Service { name } => Some(json!({"service": name})),
             Self::Unknown { .. } => None,
         }
     }
@@ -37,6 +40,7 @@ impl fmt::Display for SecretConsumer {
         match self {
             Self::Tool { tool, key } => write!(f, "tool {tool} ({key})"),
             Self::Provider { id } => write!(f, "provider {id}"),
+            Self::Service { name } => f.write_str(name),
             Self::Unknown { tool, key } => {
                 write!(f, "unused: no tool {tool} here declares the key {key}")
             }
@@ -104,5 +108,8 @@ fn consumers_in_config(
     let providers = config
         .vault_provider_keys()
         .map(|(id, name)| (name.clone(), SecretConsumer::Provider { id: id.to_owned() }));
-    Ok(tools.chain(providers).collect())
+    let services = config
+        .vault_service_keys()
+        .map(|(name, secret)| (secret.clone(), SecretConsumer::Service { name }));
+    Ok(tools.chain(providers).chain(services).collect())
 }

@@ -1,0 +1,117 @@
+//! Requests to a service whose address the owner configured, or the public one of a tool.
+
+use std::time::{Duration, Instant};
+
+use serde::de::DeserializeOwned;
+use toolcrib_core::CallCtx;
+use toolcrib_net::{AllowEntry, HttpClient, Limits, Request, Response};
+use url::Url;
+
+use super::request_error::{self, ServiceError};
+use crate::http_fetch;
+
+/// Most time for one request, so that a silent service leaves time for the next one.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// Maximum body bytes of a service, on the wire and decompressed: ten times the largest answer
+/// of the services that are asked.
+const MAX_BODY: usize = 2 * 1024 * 1024;
+
+/// A service at one base address.
+#[derive(Clone)]
+pub(crate) struct Service {
+    base: String,
+    client: HttpClient,
+    max_body: usize,
+}
+
+impl Service {
+    /// The service at the configured address, otherwise at the public one. The owner's address is
+    /// open even if it is not public: a server of one's own is usually in the own network.
+    pub(crate) fn new(client: &HttpClient, configured: Option<&str>, public: &str) -> Self {
+        let base = configured.unwrap_or(public).trim_end_matches('/').to_owned();
+        let entry = configured.and_then(target_of);
+        let client = entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry));
+        Self { base, client: client.with_keep_alive(), max_body: MAX_BODY }
+    }
+
+    /// Allows larger answers.
+    #[must_use]
+    pub(crate) fn with_max_body(mut self, bytes: usize) -> Self {
+        self.max_body = bytes;
+        self
+    }
+
+    /// The base address without a slash at the end.
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    /// Host of the service, for people.
+    pub(crate) fn host(&self) -> String {
+        let url = Url::parse(&self.base).ok();
+        url.and_then(|url| Some(url.host_str()?.to_owned())).unwrap_or_else(|| self.base.clone())
+    }
+
+    /// An address below the base with these query parameters.
+    pub(crate) fn url(&self, path: &str, query: &[(&str, &str)]) -> String {
+        let mut text = url::form_urlencoded::Serializer::new(String::new());
+        text.extend_pairs(query);
+        let query = text.finish();
+        let mark = if query.is_empty() { "" } else { "?" };
+        format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// Sends a request within the time of the call. Every status is a response.
+    ///
+    /// # Errors
+    /// No response came.
+    pub(crate) async fn send(
+        &self,
+        request: &Request,
+        ctx: &CallCtx,
+    ) -> Result<Response, ServiceError> {
+        let left = ctx.deadline.saturating_duration_since(Instant::now());
+        let limits = Limits {
+            total: REQUEST_TIME.min(left),
+            max_wire_bytes: self.max_body,
+            max_inflated_bytes: self.max_body,
+            ..Limits::default()
+        };
+        let response = http_fetch::fetch(&self.client, request, limits, ctx).await;
+        response.map_err(ServiceError::from_tool_error)
+    }
+
+    /// Sends a request and reads a JSON document.
+    ///
+    /// # Errors
+    /// No response came, the service refused, or its answer is not the JSON that it should be.
+    pub(crate) async fn json<T: DeserializeOwned>(
+        &self,
+        request: &Request,
+        ctx: &CallCtx,
+    ) -> Result<T, ServiceError> {
+        let response = self.send(request, ctx).await?;
+        request_error::json(&response)
+    }
+
+    /// `GET` of JSON.
+    ///
+    /// # Errors
+    /// As [`Self::json`].
+    pub(crate) async fn get_json<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        ctx: &CallCtx,
+    ) -> Result<T, ServiceError> {
+        let mut request = Request::get(self.url(path, query));
+        request.headers.push(("Accept".to_owned(), "application/json".to_owned()));
+        self.json(&request, ctx).await
+    }
+}
+
+/// The allow-list entry of an address: its host and port.
+fn target_of(url: &str) -> Option<AllowEntry> {
+    let url = Url::parse(url).ok()?;
+    format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok()
+}

@@ -1,0 +1,322 @@
+//! `[web]` and `[notifications]`: the services of the web tools, and where notifications go.
+#![deny(clippy::indexing_slicing)]
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Deserializer, de};
+use toolcrib_app::notification::{NotificationSettings, NotificationTarget, QuietHours};
+use toolcrib_app::store::vault::SecretName;
+use toolcrib_app::web::{
+    ApiKey, LocationSettings, SearchBackendKind, SearchBackendSettings, Units, WeatherSettings,
+    WebSettings,
+};
+
+use crate::config::Config;
+use crate::config::environment::Env;
+use crate::config::text_or_secret::TextOrSecret;
+
+/// `[web]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct WebSection {
+    /// Search back ends in the order in which they are asked; left out: all that are configured,
+    /// without DuckDuckGo.
+    #[serde(deserialize_with = "back_ends")]
+    search: Option<Vec<SearchBackendKind>>,
+    searxng: ServiceSection,
+    brave: ServiceSection,
+    tavily: ServiceSection,
+    exa: ServiceSection,
+    google: GoogleSection,
+    duckduckgo: AddressSection,
+    weather: WeatherSection,
+    news: AddressSection,
+    location: LocationSection,
+    docs: AddressSection,
+}
+
+/// `[web.brave]` and the like.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct ServiceSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+    key: Option<TextOrSecret>,
+}
+
+/// `[web.google]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct GoogleSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+    key: Option<TextOrSecret>,
+    /// Id of the search engine (`cx`).
+    engine: Option<String>,
+}
+
+/// `[web.news]` and the like.
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct AddressSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+}
+
+/// `[web.weather]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct WeatherSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+    #[serde(deserialize_with = "address")]
+    geocoding: Option<String>,
+    #[serde(deserialize_with = "address")]
+    fallback: Option<String>,
+    #[serde(deserialize_with = "parsed")]
+    units: Option<Units>,
+}
+
+/// `[web.location]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct LocationSection {
+    #[serde(deserialize_with = "addresses")]
+    services: Option<Vec<String>>,
+    database: Option<PathBuf>,
+}
+
+/// `[notifications]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct NotificationSection {
+    /// Whether the desktop shows them; default: yes.
+    desktop: Option<bool>,
+    ntfy: TargetSection,
+    webhook: TargetSection,
+    /// Hours without notifications, `22:00-07:00`.
+    #[serde(deserialize_with = "parsed")]
+    quiet: Option<QuietHours>,
+    per_hour: Option<u32>,
+}
+
+/// `[notifications.ntfy]` and `[notifications.webhook]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct TargetSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+    token: Option<TextOrSecret>,
+}
+
+impl WebSection {
+    /// Every key with its service.
+    fn keys(&self) -> impl Iterator<Item = (&'static str, &TextOrSecret)> {
+        let keys = [
+            ("brave", &self.brave.key),
+            ("tavily", &self.tavily.key),
+            ("exa", &self.exa.key),
+            ("searxng", &self.searxng.key),
+            ("google", &self.google.key),
+        ];
+        keys.into_iter().filter_map(|(name, key)| Some((name, key.as_ref()?)))
+    }
+
+    fn backend(&self, kind: SearchBackendKind) -> SearchBackendSettings {
+        let of = |section: &ServiceSection| (section.url.clone(), section.key.clone(), None);
+        let (url, key, engine) = match kind {
+            SearchBackendKind::Searxng => of(&self.searxng),
+            SearchBackendKind::Brave => of(&self.brave),
+            SearchBackendKind::Tavily => of(&self.tavily),
+            SearchBackendKind::Exa => of(&self.exa),
+            SearchBackendKind::Google => {
+                let GoogleSection { url, key, engine } = &self.google;
+                (url.clone(), key.clone(), engine.clone())
+            }
+            SearchBackendKind::DuckDuckGo => (self.duckduckgo.url.clone(), None, None),
+        };
+        SearchBackendSettings { kind, url, key: key.as_ref().map(api_key), engine }
+    }
+
+    /// The back ends in their order.
+    fn search(&self) -> Vec<SearchBackendSettings> {
+        let is_set = |kind: &SearchBackendKind| {
+            let backend = self.backend(*kind);
+            match kind {
+                SearchBackendKind::Searxng => backend.url.is_some(),
+                SearchBackendKind::DuckDuckGo => false,
+                _ => backend.key.is_some(),
+            }
+        };
+        let named = self.search.clone();
+        let kinds =
+            named.unwrap_or_else(|| SearchBackendKind::ALL.into_iter().filter(is_set).collect());
+        kinds.into_iter().map(|kind| self.backend(kind)).collect()
+    }
+}
+
+impl Config {
+    /// The services of the web tools.
+    pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
+        let WebSection { weather, news, location, docs, .. } = &self.web;
+        WebSettings {
+            search: self.web.search(),
+            weather: WeatherSettings {
+                forecast: weather.url.clone(),
+                geocoding: weather.geocoding.clone(),
+                fallback: weather.fallback.clone(),
+                units: weather.units,
+            },
+            news: news.url.clone(),
+            location: LocationSettings {
+                services: location.services.clone(),
+                database: location.database.as_ref().map(|path| self.resolve_path(path, env)),
+            },
+            docs: docs.url.clone(),
+        }
+    }
+
+    /// Where notifications go.
+    pub(crate) fn notification_settings(&self) -> NotificationSettings {
+        let NotificationSection { desktop, ntfy, webhook, quiet, per_hour } = &self.notifications;
+        let target = |section: &TargetSection| {
+            let token = section.token.as_ref().map(api_key);
+            Some(NotificationTarget { url: section.url.clone()?, token })
+        };
+        NotificationSettings {
+            desktop: *desktop,
+            ntfy: target(ntfy),
+            webhook: target(webhook),
+            quiet: *quiet,
+            per_hour: *per_hour,
+        }
+    }
+
+    /// The keys of services, each with what uses it.
+    fn service_keys(&self) -> impl Iterator<Item = (String, &TextOrSecret)> {
+        let web = self.web.keys().map(|(name, key)| (format!("web.{name}"), key));
+        let NotificationSection { ntfy, webhook, .. } = &self.notifications;
+        let tokens =
+            [("notifications.ntfy", &ntfy.token), ("notifications.webhook", &webhook.token)];
+        let tokens = tokens.into_iter();
+        web.chain(tokens.filter_map(|(name, key)| Some((name.to_owned(), key.as_ref()?))))
+    }
+
+    /// Keys of services that are written in the file.
+    pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
+        self.service_keys().filter_map(|(_, key)| match key {
+            TextOrSecret::Literal(key) => Some(key.0.as_str()),
+            TextOrSecret::Secret(_) => None,
+        })
+    }
+
+    /// The services whose key is in the vault, and under which name.
+    pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
+        self.service_keys().filter_map(|(user, key)| match key {
+            TextOrSecret::Secret(name) => Some((user, name)),
+            TextOrSecret::Literal(_) => None,
+        })
+    }
+}
+
+fn api_key(key: &TextOrSecret) -> ApiKey {
+    match key {
+        TextOrSecret::Literal(key) => ApiKey::Value(key.0.clone()),
+        TextOrSecret::Secret(name) => ApiKey::Secret(name.to_string()),
+    }
+}
+
+/// A base address: http or https, without a query.
+fn check_address(url: &str) -> Result<(), String> {
+    let host = url.split_once("://").map(|(_, rest)| rest.split(['/', ':']).next());
+    let has_host = host.flatten().is_some_and(|host| !host.is_empty());
+    let fits = url.starts_with("http://") || url.starts_with("https://");
+    if fits && !url.contains(['?', '#', ' ']) && has_host {
+        return Ok(());
+    }
+    Err(format!("`{url}` is no address such as https://search.example.org"))
+}
+
+fn address<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
+    let url = String::deserialize(d)?;
+    check_address(&url).map(|()| Some(url)).map_err(de::Error::custom)
+}
+
+fn addresses<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<String>>, D::Error> {
+    let urls = Vec::<String>::deserialize(d)?;
+    urls.iter().try_for_each(|url| check_address(url)).map_err(de::Error::custom)?;
+    Ok(Some(urls))
+}
+
+fn parsed<'de, D: Deserializer<'de>, T: std::str::FromStr<Err = String>>(
+    d: D,
+) -> Result<Option<T>, D::Error> {
+    String::deserialize(d)?.parse().map(Some).map_err(de::Error::custom)
+}
+
+fn back_ends<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<SearchBackendKind>>, D::Error> {
+    let names = Vec::<String>::deserialize(d)?;
+    let kinds: Result<Vec<SearchBackendKind>, String> =
+        names.iter().map(|name| name.parse()).collect();
+    kinds.map(Some).map_err(de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::config::loader::parse;
+
+    fn read(text: &str) -> Result<Config, String> {
+        parse(Path::new("/c/config.toml"), text).map_err(|error| error.message)
+    }
+
+    #[test]
+    fn back_ends_are_asked_in_the_order_of_the_file() {
+        let kinds = |text: &str| {
+            let web = read(text).unwrap().web_settings(&Env::default());
+            web.search.iter().map(|one| one.kind.as_str()).collect::<Vec<_>>()
+        };
+        assert_eq!(kinds(""), [""; 0]);
+        let keys = "[web.tavily]\nkey = \"t\"\n[web.searxng]\nurl = \"http://localhost:8888\"\n[web.brave]\nkey = { secret = \"brave\" }\n";
+        assert_eq!(kinds(keys), ["searxng", "brave", "tavily"]);
+        let ordered = format!("[web]\nsearch = [\"tavily\", \"duckduckgo\"]\n{keys}");
+        assert_eq!(kinds(&ordered), ["tavily", "duckduckgo"]);
+        let config = read(&ordered).unwrap();
+        assert_eq!(config.literal_service_keys().collect::<Vec<_>>(), ["t"]);
+        let vault: Vec<String> =
+            config.vault_service_keys().map(|(user, name)| format!("{user} {name}")).collect();
+        assert_eq!(vault, ["web.brave brave"]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (text, expected) in [
+            ("[web]\nsearch = [\"bing\"]\n", "`bing` is no search back end"),
+            ("[web.searxng]\nurl = \"search.example.org\"\n", "is no address such as"),
+            ("[web.searxng]\nurl = \"http://\"\n", "is no address such as"),
+            ("[web.weather]\nunits = \"kelvin\"\n", "is not `metric` or `imperial`"),
+            ("[web.brave]\ntoken = \"x\"\n", "known are"),
+            ("[notifications]\nquiet = \"at night\"\n", "no span of hours"),
+            ("[notifications.ntfy]\nurl = \"ntfy.sh/x\"\n", "is no address such as"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_read() {
+        let text = "[web.weather]\nurl = \"https://w.example\"\nunits = \"imperial\"\n[web.location]\nservices = [\"https://ip.example/json\"]\ndatabase = \"city.mmdb\"\n[notifications]\ndesktop = false\nquiet = \"22:00-07:00\"\nper_hour = 3\n[notifications.ntfy]\nurl = \"https://ntfy.example/me\"\ntoken = { secret = \"ntfy\" }\n";
+        let config = read(text).unwrap();
+        let web = config.web_settings(&Env::default());
+        assert_eq!(web.weather.units, Some(Units::Imperial));
+        assert_eq!(web.location.database, Some("/c/city.mmdb".into()));
+        let sent = config.notification_settings();
+        assert_eq!((sent.desktop, sent.per_hour), (Some(false), Some(3)));
+        let token = Some(ApiKey::Secret("ntfy".to_owned()));
+        let url = "https://ntfy.example/me".to_owned();
+        assert_eq!(sent.ntfy, Some(NotificationTarget { url, token }));
+    }
+}
