@@ -317,7 +317,8 @@ async fn batch(
         None => None,
     };
     let (agent, topic) = (command.agent.clone(), command.topic.clone());
-    let request = CallerContextRequest { agent, conversation, topic };
+    let max_tokens = command.max_tokens;
+    let request = CallerContextRequest { agent, conversation, topic, max_tokens };
     Ok(calls::with_caller_context(&ctx, batch, request).await?)
 }
 
