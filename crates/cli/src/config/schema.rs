@@ -27,7 +27,7 @@ use crate::config::server::ServerSection;
 use crate::config::shell::ShellSection;
 use crate::config::text_or_secret::TextOrSecret;
 use crate::config::tool_search::ToolSearchSection;
-use crate::config::web::{NotificationSection, WebSection};
+use crate::config::web::WebSection;
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -82,8 +82,6 @@ pub(crate) struct Config {
     pub(crate) discovery: ToolSearchSection,
     /// The services of the web tools.
     pub(super) web: WebSection,
-    /// Where notifications go.
-    pub(super) notifications: NotificationSection,
 }
 
 /// `[model]`

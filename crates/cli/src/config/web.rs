@@ -1,10 +1,9 @@
-//! `[web]` and `[notifications]`: the services of the web tools, and where notifications go.
+//! `[web]`: the services of the web tools.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::notification::{NotificationSettings, NotificationTarget, QuietHours};
 use toolcrib_app::store::vault::SecretName;
 use toolcrib_app::web::{
     ApiKey, LocationSettings, SearchBackendKind, SearchBackendSettings, Units, WeatherSettings,
@@ -86,29 +85,6 @@ struct LocationSection {
     database: Option<PathBuf>,
 }
 
-/// `[notifications]`
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct NotificationSection {
-    /// Whether the desktop shows them; default: yes.
-    desktop: Option<bool>,
-    ntfy: TargetSection,
-    webhook: TargetSection,
-    /// Hours without notifications, `22:00-07:00`.
-    #[serde(deserialize_with = "parsed")]
-    quiet: Option<QuietHours>,
-    per_hour: Option<u32>,
-}
-
-/// `[notifications.ntfy]` and `[notifications.webhook]`
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct TargetSection {
-    #[serde(deserialize_with = "address")]
-    url: Option<String>,
-    token: Option<TextOrSecret>,
-}
-
 impl WebSection {
     /// Every key with its service.
     fn keys(&self) -> impl Iterator<Item = (&'static str, &TextOrSecret)> {
@@ -176,30 +152,9 @@ impl Config {
         }
     }
 
-    /// Where notifications go.
-    pub(crate) fn notification_settings(&self) -> NotificationSettings {
-        let NotificationSection { desktop, ntfy, webhook, quiet, per_hour } = &self.notifications;
-        let target = |section: &TargetSection| {
-            let token = section.token.as_ref().map(api_key);
-            Some(NotificationTarget { url: section.url.clone()?, token })
-        };
-        NotificationSettings {
-            desktop: *desktop,
-            ntfy: target(ntfy),
-            webhook: target(webhook),
-            quiet: *quiet,
-            per_hour: *per_hour,
-        }
-    }
-
     /// The keys of services, each with what uses it.
     fn service_keys(&self) -> impl Iterator<Item = (String, &TextOrSecret)> {
-        let web = self.web.keys().map(|(name, key)| (format!("web.{name}"), key));
-        let NotificationSection { ntfy, webhook, .. } = &self.notifications;
-        let tokens =
-            [("notifications.ntfy", &ntfy.token), ("notifications.webhook", &webhook.token)];
-        let tokens = tokens.into_iter();
-        web.chain(tokens.filter_map(|(name, key)| Some((name.to_owned(), key.as_ref()?))))
+        self.web.keys().map(|(name, key)| (format!("web.{name}"), key))
     }
 
     /// Keys of services that are written in the file.
@@ -298,8 +253,6 @@ mod tests {
             ("[web.searxng]\nurl = \"http://\"\n", "is no address such as"),
             ("[web.weather]\nunits = \"kelvin\"\n", "is not `metric` or `imperial`"),
             ("[web.brave]\ntoken = \"x\"\n", "known are"),
-            ("[notifications]\nquiet = \"at night\"\n", "no span of hours"),
-            ("[notifications.ntfy]\nurl = \"ntfy.sh/x\"\n", "is no address such as"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
@@ -308,15 +261,10 @@ mod tests {
 
     #[test]
     fn everything_else_is_read() {
-        let text = "[web.weather]\nurl = \"https://w.example\"\nunits = \"imperial\"\n[web.location]\nservices = [\"https://ip.example/json\"]\ndatabase = \"city.mmdb\"\n[notifications]\ndesktop = false\nquiet = \"22:00-07:00\"\nper_hour = 3\n[notifications.ntfy]\nurl = \"https://ntfy.example/me\"\ntoken = { secret = \"ntfy\" }\n";
+        let text = "[web.weather]\nurl = \"https://w.example\"\nunits = \"imperial\"\n[web.location]\nservices = [\"https://ip.example/json\"]\ndatabase = \"city.mmdb\"\n";
         let config = read(text).unwrap();
         let web = config.web_settings(&Env::default());
         assert_eq!(web.weather.units, Some(Units::Imperial));
         assert_eq!(web.location.database, Some("/c/city.mmdb".into()));
-        let sent = config.notification_settings();
-        assert_eq!((sent.desktop, sent.per_hour), (Some(false), Some(3)));
-        let token = Some(ApiKey::Secret("ntfy".to_owned()));
-        let url = "https://ntfy.example/me".to_owned();
-        assert_eq!(sent.ntfy, Some(NotificationTarget { url, token }));
     }
 }
