@@ -117,8 +117,15 @@ fn risks_are_those_of_the_design() {
             matches!(name, "delete_file" | "http_request"),
             "{name}"
         );
-        let sends =
-            ["http_request", "fetch_url", "docs_search", "news", "web_search", "get_weather"];
+        let sends = [
+            "http_request",
+            "fetch_url",
+            "docs_search",
+            "news",
+            "web_search",
+            "get_weather",
+            "get_location_from_ip",
+        ];
         assert_eq!(spec.reach.outbound, sends.contains(&name), "{name}");
     }
 }

@@ -25,7 +25,7 @@ fn a_search_asks_the_back_end_of_the_configuration() {
     assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
     let text = reply["result"].to_string();
     assert!(text.contains("https://oats.example/bread"), "{text}");
-    assert!(text.contains("external"), "the text is marked as text from outside: {text}");
+    assert_eq!(reply["trust"], "external", "{reply}");
     assert_eq!(server.seen(), ["GET /search?q=oat+bread&format=json"]);
 }
 
