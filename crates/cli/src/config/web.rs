@@ -1,7 +1,7 @@
 //! `[web]`: the services of the web tools.
 #![deny(clippy::indexing_slicing)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_app::store::vault::SecretName;
@@ -10,8 +10,6 @@ use toolcrib_app::web::{
     WebSettings,
 };
 
-use crate::config::Config;
-use crate::config::environment::Env;
 use crate::config::text_or_secret::TextOrSecret;
 
 /// `[web]`
@@ -131,12 +129,12 @@ impl WebSection {
     }
 }
 
-impl Config {
-    /// The services of the web tools.
-    pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
-        let WebSection { weather, news, location, docs, .. } = &self.web;
+impl WebSection {
+    /// The services of the web tools. `resolve` makes a path of the file absolute.
+    pub(super) fn settings(&self, resolve: impl Fn(&Path) -> PathBuf) -> WebSettings {
+        let Self { weather, news, location, docs, .. } = self;
         WebSettings {
-            search: self.web.search(),
+            search: self.search(),
             weather: WeatherSettings {
                 forecast: weather.url.clone(),
                 geocoding: weather.geocoding.clone(),
@@ -146,29 +144,24 @@ impl Config {
             news: news.url.clone(),
             location: LocationSettings {
                 services: location.services.clone(),
-                database: location.database.as_ref().map(|path| self.resolve_path(path, env)),
+                database: location.database.as_deref().map(resolve),
             },
             docs: docs.url.clone(),
         }
     }
 
-    /// The keys of services, each with what uses it.
-    fn service_keys(&self) -> impl Iterator<Item = (String, &TextOrSecret)> {
-        self.web.keys().map(|(name, key)| (format!("web.{name}"), key))
-    }
-
-    /// Keys of services that are written in the file.
-    pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
-        self.service_keys().filter_map(|(_, key)| match key {
+    /// Keys that are written in the file.
+    pub(super) fn literal_keys(&self) -> impl Iterator<Item = &str> {
+        self.keys().filter_map(|(_, key)| match key {
             TextOrSecret::Literal(key) => Some(key.0.as_str()),
             TextOrSecret::Secret(_) => None,
         })
     }
 
     /// The services whose key is in the vault, and under which name.
-    pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
-        self.service_keys().filter_map(|(user, key)| match key {
-            TextOrSecret::Secret(name) => Some((user, name)),
+    pub(super) fn vault_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
+        self.keys().filter_map(|(name, key)| match key {
+            TextOrSecret::Secret(secret) => Some((format!("web.{name}"), secret)),
             TextOrSecret::Literal(_) => None,
         })
     }
@@ -218,9 +211,9 @@ fn back_ends<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<SearchBackend
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use crate::config::Config;
+    use crate::config::environment::Env;
     use crate::config::loader::parse;
 
     fn read(text: &str) -> Result<Config, String> {
