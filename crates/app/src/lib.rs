@@ -111,8 +111,6 @@ pub use toolcrib_sandbox as sandbox;
 /// The desktop's program for opening files.
 pub use toolcrib_builtins::Opener;
 
-/// Settings of notifications.
-pub use toolcrib_builtins::notification;
 /// The program runner.
 pub use toolcrib_builtins::program_runner as bench;
 /// Settings of the web tools.

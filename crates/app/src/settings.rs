@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use toolcrib_builtins::Opener;
-use toolcrib_builtins::notification::NotificationSettings;
 use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_builtins::shell::BACKGROUND_IDLE;
 use toolcrib_builtins::web::WebSettings;
@@ -81,10 +80,8 @@ pub struct Settings {
     pub opener: Option<Opener>,
     /// The services of the web tools.
     pub web: WebSettings,
-    /// Where notifications go and when.
-    pub notifications: NotificationSettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
-    /// `weather`.
+    /// `get_weather`.
     pub locale: Option<String>,
     /// Code execution; `None` disables it.
     pub python: Option<PythonSettings>,
@@ -145,7 +142,6 @@ impl Settings {
             background_idle: BACKGROUND_IDLE,
             opener: None,
             web: WebSettings::default(),
-            notifications: NotificationSettings::default(),
             locale: None,
             python: None,
             mcp_servers: Vec::new(),

@@ -598,11 +598,10 @@ impl Builder {
         // a folder or an MCP server, becomes a broken entry; a later tool of a local source is an
         // error. Local sources therefore come first, and the built-in tools are the first of them.
         let workspace = workspace(&self.settings)?.map(Arc::new);
-        let (web, notifications) = vault_secrets::service_settings(&self.settings)?;
+        let web = vault_secrets::service_settings(&self.settings)?;
         let mut builtins = Builtins::new()
             .with_client(http_client(&self.settings)?)
             .with_web(web, self.settings.locale.as_deref())
-            .with_notifications(notifications)
             .with_artifacts(Arc::clone(&stores.artifacts))
             .with_introspection(history_records::history_records(&stores, &engine));
         if let Some(workspace) = &workspace {

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use toolcrib_builtins::notification::NotificationSettings;
 use toolcrib_builtins::web::{ApiKey, WebSettings};
 use toolcrib_engine::ToolSettings;
 use toolcrib_mcp::client::{ServerName, StoredCredentials};
@@ -35,13 +34,11 @@ pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, Vau
 
 /// The settings of services with the secrets of the vault in place of their names. A copy, because
 /// the settings themselves are compared with later ones, which have the names.
-pub(crate) fn service_settings(
-    settings: &Settings,
-) -> Result<(WebSettings, NotificationSettings), VaultError> {
-    let (mut web, mut notifications) = (settings.web.clone(), settings.notifications.clone());
-    let Some(vault) = &settings.vault else { return Ok((web, notifications)) };
+pub(crate) fn service_settings(settings: &Settings) -> Result<WebSettings, VaultError> {
+    let mut web = settings.web.clone();
+    let Some(vault) = &settings.vault else { return Ok(web) };
     let mut secrets = None;
-    for key in web.keys_mut().chain(notifications.keys_mut()) {
+    for key in web.keys_mut() {
         let ApiKey::Secret(name) = key else { continue };
         let secrets = match &mut secrets {
             Some(secrets) => secrets,
@@ -51,7 +48,7 @@ pub(crate) fn service_settings(
             *key = ApiKey::Value(secret.expose().to_owned());
         }
     }
-    Ok((web, notifications))
+    Ok(web)
 }
 
 /// The texts to mask for these secrets. The authorization for an MCP server is a document with

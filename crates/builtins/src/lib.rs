@@ -31,7 +31,6 @@ mod html_to_markdown;
 mod http_fetch;
 mod introspection;
 mod lsp;
-pub mod notification;
 pub mod patch;
 pub mod program_runner;
 mod ruff;
@@ -57,7 +56,6 @@ use toolcrib_net::HttpClient;
 use document::Documents;
 use fs::Workspace;
 pub use introspection::{IntrospectionStores, RunUsageLookup};
-use notification::NotificationSettings;
 use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
@@ -86,7 +84,6 @@ pub struct Builtins {
     opener: Option<Opener>,
     web: WebSettings,
     locale: Option<String>,
-    notifications: NotificationSettings,
 }
 
 impl Default for Builtins {
@@ -103,7 +100,6 @@ impl Default for Builtins {
             opener: None,
             web: WebSettings::default(),
             locale: None,
-            notifications: NotificationSettings::default(),
         }
     }
 }
@@ -201,13 +197,6 @@ impl Builtins {
         self
     }
 
-    /// Sets where notifications go.
-    #[must_use]
-    pub fn with_notifications(mut self, notifications: NotificationSettings) -> Self {
-        self.notifications = notifications;
-        self
-    }
-
     /// The tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
@@ -282,7 +271,7 @@ impl Builtins {
                     feeds: FeedReader::new(client()),
                 }),
                 TypedHandler::handler(web_search::WebSearch { chain }),
-                TypedHandler::handler(weather::Weather { station }),
+                TypedHandler::handler(get_weather::GetWeather { station }),
                 TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
             ]);
         }
@@ -358,7 +347,7 @@ pub fn specs() -> Vec<ToolSpec> {
         docs_search::spec(),
         news::spec(),
         web_search::spec(true),
-        weather::spec(),
+        get_weather::spec(),
         get_location_from_ip::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),

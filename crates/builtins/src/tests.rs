@@ -43,6 +43,11 @@ fn names_aliases_and_parameters_are_well_formed() {
             "lsp_manager",
             "http_request",
             "fetch_url",
+            "docs_search",
+            "news",
+            "web_search",
+            "get_weather",
+            "get_location_from_ip",
             "execute_shell_command",
             "manage_process",
             "ssh_configure_host",
@@ -112,7 +117,16 @@ fn risks_are_those_of_the_design() {
             matches!(name, "delete_file" | "http_request"),
             "{name}"
         );
-        assert_eq!(spec.reach.outbound, matches!(name, "http_request" | "fetch_url"), "{name}");
+        let sends = [
+            "http_request",
+            "fetch_url",
+            "docs_search",
+            "news",
+            "web_search",
+            "get_weather",
+            "get_location_from_ip",
+        ];
+        assert_eq!(spec.reach.outbound, sends.contains(&name), "{name}");
     }
 }
 

@@ -366,7 +366,6 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     settings.web = config.web_settings(&Env::from_process());
-    settings.notifications = config.notification_settings();
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     if let Some(time) = config.shell.background_idle {

@@ -29,11 +29,11 @@ pub fn source() -> FixedSource {
 #[must_use]
 pub fn web_search() -> Entry {
     let mut spec = ToolSpec::new(
-        named("web_search"),
+        named("hosted_web_search"),
         "Search the web. The provider of the model searches and reads; nothing is sent from here.",
         json!({"type": "object", "properties": {"query": {"type": "string"}}}),
     );
-    spec.title = "Search the web".to_owned();
+    spec.title = "Search the web (by the provider)".to_owned();
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
     spec.reach = Reach { outbound: true, ..Reach::default() };
@@ -176,7 +176,21 @@ mod tests {
         assert_eq!(anthropic.value[1]["display_width_px"], 1024);
         assert_eq!(anthropic.names.original("computer"), Some("computer"));
         assert_eq!(of(Format::Gemini).value, json!([{"googleSearch": {}}]));
-        assert_eq!(entries[0].spec().name.as_str(), "web_search");
+        assert_eq!(entries[0].spec().name.as_str(), "hosted_web_search");
         assert!(!entries[0].spec().default_enabled);
+    }
+    /// A model that gets the provider's search is not offered ours under the same name too.
+    #[test]
+    fn a_hosted_search_takes_the_place_of_the_own_one() {
+        let spec = ToolSpec::new(named("web_search"), "Ours.", json!({"type": "object"}));
+        let tool = ComputerTool { spec: Arc::new(spec), computer: Arc::new(Screen) };
+        let ours = Entry::Local(Arc::new(tool));
+        let count = |format, entries: &[Entry]| {
+            declare(format, entries, &Options::default()).value.as_array().map_or(0, Vec::len)
+        };
+        for format in [Format::Anthropic, Format::OpenAiResponses] {
+            assert_eq!(count(format, &[ours.clone(), web_search()]), 1, "{format:?}");
+        }
+        assert_eq!(count(Format::OpenAiChat, &[ours, web_search()]), 1);
     }
 }

@@ -53,7 +53,8 @@ pub struct Declarations {
 }
 
 /// Declares these tools in the given order, which keeps prompt caches valid. Hosted and
-/// provider-defined entries are declared verbatim, only for a provider that they name.
+/// provider-defined entries are declared verbatim, only for a provider that they name, and in place
+/// of a local tool of the name or type that they have there.
 pub fn declare<'a>(
     format: Format,
     tools: impl IntoIterator<Item = &'a Entry>,
@@ -64,6 +65,16 @@ pub fn declare<'a>(
     let mut names = NameMap::new(format, local.map(|entry| entry.spec().name.as_str()));
     let mut warnings = Vec::new();
     let (mut functions, mut verbatim) = (Vec::new(), Vec::new());
+    let own_of = |entry: &&Entry| {
+        entry.providers().iter().find(|own| own.provider == format.as_str()).cloned()
+    };
+    // Two tools of one name are refused by Anthropic.
+    let replaced: HashSet<String> = tools
+        .iter()
+        .filter_map(own_of)
+        .flat_map(|own| ["name", "type"].map(|key| own.declaration.get(key).cloned()))
+        .filter_map(|name| Some(name?.as_str()?.to_owned()))
+        .collect();
     let mut seen = HashSet::new();
     let mut strict_left = if options.strict { strict_tools(format) } else { 0 };
     for entry in tools {
@@ -71,6 +82,9 @@ pub fn declare<'a>(
         let name = spec.name.as_str();
         let own = entry.providers().iter().find(|own| own.provider == format.as_str());
         if !entry.providers().is_empty() && own.is_none() {
+            continue;
+        }
+        if entry.providers().is_empty() && replaced.contains(name) {
             continue;
         }
         if !seen.insert(name) {

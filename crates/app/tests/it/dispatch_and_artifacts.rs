@@ -58,7 +58,7 @@ fn patch() -> Arc<ScriptedTool> {
 }
 
 fn search() -> Arc<ScriptedTool> {
-    Arc::new(ScriptedTool::new("web_search"))
+    Arc::new(ScriptedTool::new("hosted_search"))
 }
 
 fn view_of(provider: &str) -> Arc<ViewRequest> {
@@ -132,7 +132,7 @@ fn taxonomy() -> Vec<TestCase> {
                 let w = with_provider_tools(s, &patch, &search).await;
                 let batch = Batch {
                     view: view_of("openai-responses"),
-                    ..Batch::new(Origin::Model, vec![Call::new("web_search", json!({}))])
+                    ..Batch::new(Origin::Model, vec![Call::new("hosted_search", json!({}))])
                 };
                 json!([w.all(batch).await, search.runs()])
             },
@@ -143,8 +143,10 @@ fn taxonomy() -> Vec<TestCase> {
             async |s| {
                 let (patch, search) = (patch(), search());
                 let w = with_provider_tools(s, &patch, &search).await;
-                let calls =
-                    vec![Call::new("apply_patch", json!({})), Call::new("web_search", json!({}))];
+                let calls = vec![
+                    Call::new("apply_patch", json!({})),
+                    Call::new("hosted_search", json!({})),
+                ];
                 let batch =
                     Batch { view: view_of("openai-responses"), ..Batch::new(Origin::Model, calls) };
                 json!([

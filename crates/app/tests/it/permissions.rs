@@ -49,7 +49,13 @@ async fn every_tool_declares_what_it_needs() {
             | "delete_file" => {
                 vec![FsRead, FsWrite]
             }
-            "http_request" | "fetch_url" => vec![Network],
+            "http_request"
+            | "fetch_url"
+            | "web_search"
+            | "docs_search"
+            | "news"
+            | "get_weather"
+            | "get_location_from_ip" => vec![Network],
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);

@@ -146,17 +146,19 @@ async fn status(start: FixtureBuilder) -> Value {
 fn statuses() -> Vec<TestCase> {
     vec![
         case(
-            "system: built-in, no configuration required",
+            "system: built-in, no configuration required; the search has no back end",
             async |s| {
                 let infos = s.open().await.toolcrib.infos();
                 json!(
                     infos
                         .iter()
-                        .map(|info| json!(info)["status"].clone())
-                        .collect::<std::collections::HashSet<_>>()
+                        .map(|info| (&info.id, json!(info)["status"].clone()))
+                        .filter(|(_, status)| status != "system")
+                        .map(|(id, status)| json!([id, status]))
+                        .collect::<Vec<_>>()
                 )
             },
-            json!(["system"]),
+            json!([["web_search", "available"]]),
         ),
         case(
             "available: discovered but not yet configured (missing required secrets)",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_core::{CallCtx, Permission, Tool, ToolError, ToolOutput, ToolSpec, Trust};
+use toolcrib_core::{CallCtx, Permission, Reach, Tool, ToolError, ToolOutput, ToolSpec, Trust};
 
 use super::{base_spec, blocking, examples};
 use crate::web::location::{Location, Locator};
@@ -35,7 +35,7 @@ pub(crate) fn spec() -> ToolSpec {
     );
     spec.group = Some("network".to_owned());
     spec.permissions = vec![Permission::Network];
-    // Nothing of the arguments leaves the machine: other addresses are looked up in a file.
+    spec.reach = Reach { outbound: true, ..Reach::default() };
     spec.timeout = TIMEOUT;
     spec.trust = Trust::External;
     spec.examples = examples([("Which city am I in?", json!({}))]);

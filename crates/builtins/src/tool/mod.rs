@@ -12,6 +12,7 @@ pub(crate) mod file_info;
 pub(crate) mod find_files;
 pub(crate) mod get_current_time;
 pub(crate) mod get_location_from_ip;
+pub(crate) mod get_weather;
 pub(crate) mod git_manager;
 pub(crate) mod http_request;
 pub(crate) mod introspect;
@@ -29,7 +30,6 @@ pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
 pub(crate) mod ssh_configure_host;
 pub(crate) mod test_runner;
-pub(crate) mod weather;
 pub(crate) mod web_search;
 pub(crate) mod write_file;
 

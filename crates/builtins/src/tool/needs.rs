@@ -59,6 +59,15 @@ pub(super) fn of(tool: &str) -> Vec<String> {
         "fetch_url" => {
             &["website", "article", "open a web link", "online documentation", "download a page"]
         }
+        "web_search" => {
+            &["google", "look something up online", "search engine", "current information"]
+        }
+        "docs_search" => {
+            &["API reference", "standard library", "how to use a function", "manual of a language"]
+        }
+        "get_weather" => &["forecast", "rain", "temperature outside", "will it snow", "wind"],
+        "news" => &["headlines", "RSS feed", "what happened today", "Atom feed"],
+        "get_location_from_ip" => &["where am I", "my city", "geolocation", "IP address"],
         "execute_shell_command" => &[
             "bash",
             "terminal",

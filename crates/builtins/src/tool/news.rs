@@ -43,7 +43,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "news",
         "Get news",
-        "Get news articles of the last months that have given words, or the newest entries of an RSS, Atom or JSON feed: title, date, address. To read an article use read or fetch_url.",
+        "Get news articles of the last months that have given words, or the newest entries of an RSS, Atom or JSON feed: title, date, address. To read an article use fetch_url.",
     );
     spec.group = Some("network".to_owned());
     spec.parameter_aliases = super::aliases([

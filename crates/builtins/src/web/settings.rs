@@ -20,7 +20,7 @@ pub struct WebSettings {
     pub docs: Option<String>,
 }
 
-/// Services of `weather`.
+/// Services of `get_weather`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WeatherSettings {
     /// Base address of the forecast; `None`: Open-Meteo.

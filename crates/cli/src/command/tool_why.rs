@@ -84,6 +84,12 @@ pub(super) fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&st
             None => "Add it to the agent's list of tools.".to_owned(),
         },
         Exclusion::Skill => "Add it to `allowed_tools` of the skill, or end the skill.".to_owned(),
+        // The reason itself says which keys of the configuration it needs.
+        Exclusion::NotReady { status: Status::Available { missing } }
+            if missing.iter().any(|key| key.contains('.')) =>
+        {
+            "docs/web.md describes the settings.".to_owned()
+        }
         Exclusion::NotReady { status: Status::Available { missing } } => format!(
             "Set {} in [tools.{tool}.config] of the configuration, or a secret with `toolcrib secret set`.",
             missing.join(", ")

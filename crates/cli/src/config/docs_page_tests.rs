@@ -37,6 +37,7 @@ fn every_key_is_on_the_page() {
         "[server]",
         "[python]",
         "[discovery]",
+        "[web]",
         "[[hooks]]",
     ] {
         let keys = keys(section);

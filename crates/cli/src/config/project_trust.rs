@@ -45,9 +45,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["discovery", "on_device_tools", ..] => Some(
                 "which tools models on this device are offered is the person's; put it into your own file",
             ),
-            ["web" | "notifications", ..] => Some(
-                "which services get your searches and notifications is the person's; put it into your own file",
-            ),
+            ["web", ..] => {
+                Some("which services get your searches is the person's; put it into your own file")
+            }
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

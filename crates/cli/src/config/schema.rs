@@ -11,6 +11,7 @@ use toolcrib_app::hooks::CommandHook;
 use toolcrib_app::providers::http_provider::ProviderKind;
 use toolcrib_app::providers::quirks::Server;
 use toolcrib_app::store::vault::SecretName;
+use toolcrib_app::web::WebSettings;
 use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 
 use crate::config::deserialize::{self, MaskedText};
@@ -27,7 +28,7 @@ use crate::config::server::ServerSection;
 use crate::config::shell::ShellSection;
 use crate::config::text_or_secret::TextOrSecret;
 use crate::config::tool_search::ToolSearchSection;
-use crate::config::web::{NotificationSection, WebSection};
+use crate::config::web::WebSection;
 
 /// The configuration file. What it leaves out has the defaults of the parts that it configures.
 #[derive(Debug, Default, PartialEq, Deserialize)]
@@ -82,8 +83,6 @@ pub(crate) struct Config {
     pub(crate) discovery: ToolSearchSection,
     /// The services of the web tools.
     pub(super) web: WebSection,
-    /// Where notifications go.
-    pub(super) notifications: NotificationSection,
 }
 
 /// `[model]`
@@ -366,6 +365,21 @@ impl Config {
             Some(KeySource::Secret(name)) => Some((id.0.as_str(), name)),
             _ => None,
         })
+    }
+
+    /// The services of the web tools.
+    pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
+        self.web.settings(|path| self.resolve_path(path, env))
+    }
+
+    /// Keys of services that are written in the file.
+    pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
+        self.web.literal_keys()
+    }
+
+    /// The services whose key is in the vault, and under which name.
+    pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
+        self.web.vault_keys()
     }
 
     /// Names of tools that something is said of, in the order of the alphabet.

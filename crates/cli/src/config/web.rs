@@ -1,18 +1,15 @@
-//! `[web]` and `[notifications]`: the services of the web tools, and where notifications go.
+//! `[web]`: the services of the web tools.
 #![deny(clippy::indexing_slicing)]
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::notification::{NotificationSettings, NotificationTarget, QuietHours};
 use toolcrib_app::store::vault::SecretName;
 use toolcrib_app::web::{
     ApiKey, LocationSettings, SearchBackendKind, SearchBackendSettings, Units, WeatherSettings,
     WebSettings,
 };
 
-use crate::config::Config;
-use crate::config::environment::Env;
 use crate::config::text_or_secret::TextOrSecret;
 
 /// `[web]`
@@ -86,29 +83,6 @@ struct LocationSection {
     database: Option<PathBuf>,
 }
 
-/// `[notifications]`
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct NotificationSection {
-    /// Whether the desktop shows them; default: yes.
-    desktop: Option<bool>,
-    ntfy: TargetSection,
-    webhook: TargetSection,
-    /// Hours without notifications, `22:00-07:00`.
-    #[serde(deserialize_with = "parsed")]
-    quiet: Option<QuietHours>,
-    per_hour: Option<u32>,
-}
-
-/// `[notifications.ntfy]` and `[notifications.webhook]`
-#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct TargetSection {
-    #[serde(deserialize_with = "address")]
-    url: Option<String>,
-    token: Option<TextOrSecret>,
-}
-
 impl WebSection {
     /// Every key with its service.
     fn keys(&self) -> impl Iterator<Item = (&'static str, &TextOrSecret)> {
@@ -155,12 +129,12 @@ impl WebSection {
     }
 }
 
-impl Config {
-    /// The services of the web tools.
-    pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
-        let WebSection { weather, news, location, docs, .. } = &self.web;
+impl WebSection {
+    /// The services of the web tools. `resolve` makes a path of the file absolute.
+    pub(super) fn settings(&self, resolve: impl Fn(&Path) -> PathBuf) -> WebSettings {
+        let Self { weather, news, location, docs, .. } = self;
         WebSettings {
-            search: self.web.search(),
+            search: self.search(),
             weather: WeatherSettings {
                 forecast: weather.url.clone(),
                 geocoding: weather.geocoding.clone(),
@@ -170,50 +144,24 @@ impl Config {
             news: news.url.clone(),
             location: LocationSettings {
                 services: location.services.clone(),
-                database: location.database.as_ref().map(|path| self.resolve_path(path, env)),
+                database: location.database.as_deref().map(resolve),
             },
             docs: docs.url.clone(),
         }
     }
 
-    /// Where notifications go.
-    pub(crate) fn notification_settings(&self) -> NotificationSettings {
-        let NotificationSection { desktop, ntfy, webhook, quiet, per_hour } = &self.notifications;
-        let target = |section: &TargetSection| {
-            let token = section.token.as_ref().map(api_key);
-            Some(NotificationTarget { url: section.url.clone()?, token })
-        };
-        NotificationSettings {
-            desktop: *desktop,
-            ntfy: target(ntfy),
-            webhook: target(webhook),
-            quiet: *quiet,
-            per_hour: *per_hour,
-        }
-    }
-
-    /// The keys of services, each with what uses it.
-    fn service_keys(&self) -> impl Iterator<Item = (String, &TextOrSecret)> {
-        let web = self.web.keys().map(|(name, key)| (format!("web.{name}"), key));
-        let NotificationSection { ntfy, webhook, .. } = &self.notifications;
-        let tokens =
-            [("notifications.ntfy", &ntfy.token), ("notifications.webhook", &webhook.token)];
-        let tokens = tokens.into_iter();
-        web.chain(tokens.filter_map(|(name, key)| Some((name.to_owned(), key.as_ref()?))))
-    }
-
-    /// Keys of services that are written in the file.
-    pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
-        self.service_keys().filter_map(|(_, key)| match key {
+    /// Keys that are written in the file.
+    pub(super) fn literal_keys(&self) -> impl Iterator<Item = &str> {
+        self.keys().filter_map(|(_, key)| match key {
             TextOrSecret::Literal(key) => Some(key.0.as_str()),
             TextOrSecret::Secret(_) => None,
         })
     }
 
     /// The services whose key is in the vault, and under which name.
-    pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
-        self.service_keys().filter_map(|(user, key)| match key {
-            TextOrSecret::Secret(name) => Some((user, name)),
+    pub(super) fn vault_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
+        self.keys().filter_map(|(name, key)| match key {
+            TextOrSecret::Secret(secret) => Some((format!("web.{name}"), secret)),
             TextOrSecret::Literal(_) => None,
         })
     }
@@ -263,9 +211,9 @@ fn back_ends<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Vec<SearchBackend
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
+    use crate::config::Config;
+    use crate::config::environment::Env;
     use crate::config::loader::parse;
 
     fn read(text: &str) -> Result<Config, String> {
@@ -298,8 +246,6 @@ mod tests {
             ("[web.searxng]\nurl = \"http://\"\n", "is no address such as"),
             ("[web.weather]\nunits = \"kelvin\"\n", "is not `metric` or `imperial`"),
             ("[web.brave]\ntoken = \"x\"\n", "known are"),
-            ("[notifications]\nquiet = \"at night\"\n", "no span of hours"),
-            ("[notifications.ntfy]\nurl = \"ntfy.sh/x\"\n", "is no address such as"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(expected), "{text}: {error}");
@@ -308,15 +254,10 @@ mod tests {
 
     #[test]
     fn everything_else_is_read() {
-        let text = "[web.weather]\nurl = \"https://w.example\"\nunits = \"imperial\"\n[web.location]\nservices = [\"https://ip.example/json\"]\ndatabase = \"city.mmdb\"\n[notifications]\ndesktop = false\nquiet = \"22:00-07:00\"\nper_hour = 3\n[notifications.ntfy]\nurl = \"https://ntfy.example/me\"\ntoken = { secret = \"ntfy\" }\n";
+        let text = "[web.weather]\nurl = \"https://w.example\"\nunits = \"imperial\"\n[web.location]\nservices = [\"https://ip.example/json\"]\ndatabase = \"city.mmdb\"\n";
         let config = read(text).unwrap();
         let web = config.web_settings(&Env::default());
         assert_eq!(web.weather.units, Some(Units::Imperial));
         assert_eq!(web.location.database, Some("/c/city.mmdb".into()));
-        let sent = config.notification_settings();
-        assert_eq!((sent.desktop, sent.per_hour), (Some(false), Some(3)));
-        let token = Some(ApiKey::Secret("ntfy".to_owned()));
-        let url = "https://ntfy.example/me".to_owned();
-        assert_eq!(sent.ntfy, Some(NotificationTarget { url, token }));
     }
 }

@@ -86,3 +86,4 @@ mod tool_search;
 mod trust;
 mod undo;
 mod userland;
+mod web_tools;

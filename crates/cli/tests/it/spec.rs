@@ -34,7 +34,7 @@ fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
 }
 
 /// The tools that ship with it and are on.
-const TOOLS: usize = 25;
+const TOOLS: usize = 29;
 
 #[test]
 fn openai_chat() {
@@ -162,8 +162,9 @@ fn an_agent_is_shown_its_tools_and_those_of_the_loop() {
 #[test]
 fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
     let env = TestEnv::new();
-    let args = ["spec", "--format", "anthropic", "ask_user", "web_search", "list_dir"];
-    let ended = env.run(&args).code(0).says(&["web_search: it is not offered: it is switched off"]);
+    let args = ["spec", "--format", "anthropic", "ask_user", "hosted_web_search", "list_dir"];
+    let ended =
+        env.run(&args).code(0).says(&["hosted_web_search: it is not offered: it is switched off"]);
     let tools = support::json(&ended.stdout);
     let mut names: Vec<&str> =
         tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 32] = [
+const TOOLS: [&str; 37] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -25,6 +25,11 @@ const TOOLS: [&str; 32] = [
     "lsp_manager",
     "http_request",
     "fetch_url",
+    "docs_search",
+    "news",
+    "web_search",
+    "get_weather",
+    "get_location_from_ip",
     "execute_shell_command",
     "manage_process",
     "ssh_configure_host",
@@ -37,7 +42,7 @@ const TOOLS: [&str; 32] = [
     "load_tool_group",
     "ask_user",
     "load_skill",
-    "web_search",
+    "hosted_web_search",
 ];
 
 #[test]
@@ -55,7 +60,7 @@ fn list_names_every_tool() {
             "manage_process",
             "ssh_configure_host",
             "code_exec",
-            "web_search",
+            "hosted_web_search",
         ];
         let is_on = !off.contains(&name);
         assert_eq!((&info["id"], &info["enabled"]), (&json!(name), &json!(is_on)), "{info}");
@@ -76,7 +81,7 @@ fn a_list_says_where_a_tool_stands_and_what_it_costs() {
     for (name, tier, source, kind, risk) in [
         ("find_tools", "innate", "discover", "local", "safe"),
         ("read_file", "first_party", "builtin", "local", "safe"),
-        ("web_search", "first_party", "provider", "hosted", "safe"),
+        ("hosted_web_search", "first_party", "provider", "hosted", "safe"),
         ("weather", "first_party", "own", "local", "safe"),
     ] {
         let row = row(name);
@@ -85,7 +90,7 @@ fn a_list_says_where_a_tool_stands_and_what_it_costs() {
         assert!(row["tokens"].as_u64().unwrap() >= 5, "{row}");
     }
     let text = env.run(&["tool", "list"]).code(0).stdout;
-    let line = text.lines().find(|line| line.starts_with("web_search ")).unwrap();
+    let line = text.lines().find(|line| line.starts_with("hosted_web_search ")).unwrap();
     assert!(line.contains("provider (hosted)"), "{line}");
 }
 

@@ -101,12 +101,12 @@ pub(super) const CLASSES: &[OperationClass] = &[
     },
     OperationClass {
         name: "WebFetch",
-        operations: &["fetch_url", "http_request"],
+        operations: &["fetch_url", "http_request", "news"],
         subject: SpecifierKind::Host,
     },
     OperationClass {
         name: "WebSearch",
-        operations: &["web_search"],
+        operations: &["web_search", "hosted_web_search", "docs_search"],
         subject: SpecifierKind::Argument,
     },
     OperationClass { name: "Task", operations: &["agent"], subject: SpecifierKind::Agent },
@@ -216,7 +216,7 @@ pub(super) const PATHS: &[(&str, &[PathUse])] = &[
 ];
 
 /// Arguments that hold an address.
-pub(super) const URLS: &[&str] = &["url", "uri", "link"];
+pub(super) const URLS: &[&str] = &["url", "uri", "link", "feed"];
 /// Arguments that hold the name of an agent.
 pub(super) const AGENTS: &[&str] = &["agent", "subagent_type", "name"];
 /// Arguments that hold a command line.
@@ -251,7 +251,7 @@ pub(super) fn subject(operation: &str) -> SpecifierKind {
         SpecifierKind::Command
     } else if !uses(operation).is_empty() {
         SpecifierKind::Path(PathAccess::Own)
-    } else if matches!(operation, "fetch_url" | "http_request") {
+    } else if matches!(operation, "fetch_url" | "http_request" | "news") {
         SpecifierKind::Host
     } else {
         SpecifierKind::Argument

@@ -58,7 +58,7 @@ async fn a_model_finds_a_tool_and_calls_it_and_keeps_it() {
     let process = open(&home, ToolSelectionMode::Search).await;
     let tool = weather(&process);
     let turns = [
-        find("will it rain in Graz tomorrow?"),
+        find("the forecast for the city of Graz"),
         ScriptTurn::call(&tool, json!({"city": "Graz"})),
         ScriptTurn::say("sunny"),
     ];

@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<TestCase> {
                         .len()
                 ])
             },
-            json!([20, 20]),
+            json!([25, 24]),
         ),
         case(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",

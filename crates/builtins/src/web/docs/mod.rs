@@ -4,4 +4,4 @@ mod dev_docs;
 mod library;
 
 pub(crate) use dev_docs::{DevDocs, Match};
-pub(crate) use library::{LIBRARIES, Library, find};
+pub(crate) use library::{Library, find};

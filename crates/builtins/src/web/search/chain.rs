@@ -21,9 +21,12 @@ const CACHE_TIME: Duration = Duration::from_secs(15 * 60);
 /// Number of searches that are kept.
 const CACHE_ENTRIES: usize = 256;
 
+/// A back end, or its name and what is missing in its configuration.
+type Configured = Result<Box<dyn SearchBackend>, (&'static str, ServiceError)>;
+
 /// The configured back ends.
 pub(crate) struct SearchChain {
-    backends: Vec<Result<Box<dyn SearchBackend>, (&'static str, ServiceError)>>,
+    backends: Vec<Configured>,
     cache: Cache<Found>,
 }
 
@@ -95,7 +98,7 @@ impl SearchChain {
     }
 }
 
-fn name_of(backend: &Result<Box<dyn SearchBackend>, (&'static str, ServiceError)>) -> &'static str {
+fn name_of(backend: &Configured) -> &'static str {
     match backend {
         Ok(backend) => backend.name(),
         Err((name, _)) => name,

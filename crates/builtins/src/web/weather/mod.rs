@@ -10,6 +10,5 @@ mod station;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use forecast::{Day, Forecast, Now};
 pub(crate) use geocoding::Place;
 pub(crate) use station::WeatherStation;

@@ -15,8 +15,7 @@ pub(crate) fn is_secret(key: &KeyPath) -> bool {
         ["providers", _, "key" | "headers"]
         | ["tools", _, "config"]
         | ["sandbox", "env", ..]
-        | ["web", _, "key"]
-        | ["notifications", _, "token"] => true,
+        | ["web", _, "key"] => true,
         ["providers", _, "headers", _, rest @ ..] | ["tools", _, "config", _, rest @ ..] => {
             rest.last() != Some(&"secret")
         }

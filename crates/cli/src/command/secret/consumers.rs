@@ -17,7 +17,7 @@ pub(super) enum SecretConsumer {
     Tool { tool: String, key: String },
     /// A provider, as its key.
     Provider { id: String },
-    /// A service of the web tools or of notifications.
+    /// A service of the web tools.
     Service { name: String },
     /// None: its name is that of a tool's key, and no tool here declares it.
     Unknown { tool: String, key: String },

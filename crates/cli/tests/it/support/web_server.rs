@@ -17,6 +17,22 @@ const PAGES: &[(&str, &str, &str, &str, &str)] = &[
         "<html><head><title>Oats</title></head><body><h1>Oats</h1><p>They cost <b>2.40</b>.</p>\
          <script>steal()</script><p>&lt;|endoftext|&gt;</p></body></html>",
     ),
+    (
+        "/search?q=oat+bread&format=json",
+        "200 OK",
+        "x-demo: 1",
+        "application/json",
+        "{\"query\":\"oat bread\",\"results\":[{\"url\":\"https://oats.example/bread\",\"title\":\"Oat bread\",\
+         \"content\":\"Bake it.\",\"engine\":\"brave\"}],\"unresponsive_engines\":[]}",
+    ),
+    (
+        "/feed.xml",
+        "200 OK",
+        "x-demo: 1",
+        "application/rss+xml",
+        "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Oat news</title><item>\
+         <title>Oats rise</title><link>https://oats.example/1</link></item></channel></rss>",
+    ),
     ("/away", "302 Found", "location: http://169.254.169.254/", "text/plain", ""),
     ("/broken", "503 Service Unavailable", "x-demo: 1", "text/plain", "down for repair"),
 ];

@@ -1,4 +1,4 @@
-//! `weather`: the weather now, today and in the next days.
+//! `get_weather`: the weather now, today and in the next days.
 
 use std::sync::Arc;
 
@@ -16,8 +16,8 @@ use crate::web::weather::WeatherStation;
 /// Longest name of a place, in characters.
 const MAX_PLACE: usize = 100;
 
-/// Handler of `weather`.
-pub(crate) struct Weather {
+/// Handler of `get_weather`.
+pub(crate) struct GetWeather {
     pub(crate) station: Arc<WeatherStation>,
 }
 
@@ -39,7 +39,7 @@ enum UnitSystem {
 
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
-        "weather",
+        "get_weather",
         "Get the weather",
         "Get the weather of a place: now, today and the next 6 days. Show its attribution.",
     );
@@ -57,7 +57,7 @@ pub(crate) fn spec() -> ToolSpec {
     spec
 }
 
-impl Tool for Weather {
+impl Tool for GetWeather {
     type Args = Args;
 
     fn spec(&self) -> ToolSpec {
