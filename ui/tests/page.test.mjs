@@ -282,7 +282,7 @@ test("a viewer sees no button that would answer no", async () => {
     for (const view of ["inbox", "tools", "tools?tool=delete_file", "history", "agents/general-assistant", "rules", "servers", "usage", "settings"]) {
       await page.goto(`${daemon.url}/#/${view}`);
       await page.waitForTimeout(400);
-      const names = ["Allow once", "Deny", "Run", "Dry run", "Undo", "Verify chain", "Add rule", "Save", "Make token", "Send", "Stop"];
+      const names = ["Allow once", "Deny", "Run", "Dry run", "Undo", "Verify chain", "Add rule", "Save", "Send", "Stop"];
       for (const name of names) {
         const found = page.getByRole("button", { name, exact: true });
         for (const one of await found.all()) assert.ok(await one.isDisabled(), `${view}: ${name}`);

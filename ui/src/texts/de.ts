@@ -80,7 +80,7 @@ export const de: Record<Key, string> = {
   "usage.cost": "Kosten", "usage.calls": "Aufrufe", "usage.none": "In dieser Zeit wurde nichts verbraucht.", "usage.time": "Zeit", "usage.today": "Heute", "usage.week": "7 Tage", "usage.month": "30 Tage", "usage.all": "Alles",
   "settings.look": "Aussehen", "settings.theme": "Farben", "settings.system": "Wie das System", "settings.light": "Hell", "settings.dark": "Dunkel", "settings.language": "Sprache",
   "settings.keys": "Tasten aus einem Buchstaben", "settings.config": "Konfiguration", "settings.key": "Schlüssel", "settings.value": "Wert", "settings.origin": "Aus", "settings.save": "Speichern",
-  "settings.restart": "Neustart nötig für: {keys}", "settings.tokens": "Token", "settings.newToken": "Name des Programms", "settings.makeToken": "Token anlegen", "settings.tokenOnce": "Es wird nur dieses eine Mal gezeigt.",
+  "settings.restart": "Neustart nötig für: {keys}", "settings.tokens": "Token", "settings.tokenHow": "Eine Sitzung legt keine Token an. Das tut dieser Befehl:",
   "settings.revoke": "Widerrufen", "settings.daemon": "Dienst", "settings.version": "Version {version}, Prozess {pid}, läuft seit {time}", "settings.session": "Sitzung",
   "settings.shown": "Aufrufe zeigen", "settings.detailed": "Als Karte", "settings.compact": "Als eine Zeile",
   "common.error": "Das ging nicht: {why}", "common.retry": "Noch einmal", "common.loading": "Lädt", "common.close": "Schließen", "common.ago": "vor {time}", "common.none": "keine",

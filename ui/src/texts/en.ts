@@ -78,7 +78,7 @@ export const en = {
   "usage.cost": "Cost", "usage.calls": "Calls", "usage.none": "Nothing was used in this time.", "usage.time": "Time", "usage.today": "Today", "usage.week": "7 days", "usage.month": "30 days", "usage.all": "All",
   "settings.look": "Look", "settings.theme": "Theme", "settings.system": "As the system", "settings.light": "Light", "settings.dark": "Dark", "settings.language": "Language",
   "settings.keys": "Single-letter keys", "settings.config": "Configuration", "settings.key": "Key", "settings.value": "Value", "settings.origin": "From", "settings.save": "Save",
-  "settings.restart": "Needs a restart: {keys}", "settings.tokens": "Tokens", "settings.newToken": "Name of the program", "settings.makeToken": "Make token", "settings.tokenOnce": "This is the only time that it is shown.",
+  "settings.restart": "Needs a restart: {keys}", "settings.tokens": "Tokens", "settings.tokenHow": "A session creates no tokens. This command does:",
   "settings.revoke": "Revoke", "settings.daemon": "Daemon", "settings.version": "Version {version}, process {pid}, up {time}", "settings.session": "Session",
   "settings.shown": "Show a call", "settings.detailed": "As a card", "settings.compact": "As one line",
   "common.error": "That did not work: {why}", "common.retry": "Try again", "common.loading": "Loading", "common.close": "Close", "common.ago": "{time} ago", "common.none": "none",
