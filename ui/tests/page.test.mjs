@@ -151,6 +151,35 @@ turns:
   });
 });
 
+test("a command is taken apart, each part with the rule that speaks of it", async () => {
+  const script = `
+version: 1
+turns:
+  - calls: [{tool: execute_shell_command, args: {command: "git status && git push origin main"}}]
+  - say: Over.
+`;
+  await withPage(script, async ({ daemon, page }) => {
+    await daemon.api("PUT", "/switches/group:shell", { state: "on" });
+    for (const tool of ["execute_shell_command"]) await daemon.api("PUT", `/switches/tool:${tool}`, { state: "on" });
+    await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
+    await ask(page, "Push it");
+    const parts = page.locator(".segments li");
+    await parts.nth(1).waitFor();
+    assert.match(await parts.nth(0).innerText(), /git status/);
+    assert.match(await parts.nth(1).innerText(), /git push origin main[\s\S]*Bash\(git push:\*\)[\s\S]*Ask/);
+    await page.waitForTimeout(500);
+    await page.locator(".approval").focus();
+    await page.keyboard.press("d");
+    await page.locator(".md", { hasText: "Over." }).waitFor();
+    await page.locator('[data-call] [data-state="denied"]').waitFor();
+    // The tester of the rules says the same.
+    await page.goto(`${daemon.url}/#/rules`);
+    await page.getByRole("textbox", { name: "Test a command" }).fill("ls; git push -f");
+    await page.getByRole("button", { name: "Test", exact: true }).click();
+    await page.locator(".segments li.hot", { hasText: "git push -f" }).waitFor();
+  });
+});
+
 test("always shows what it would have matched, and is remembered as narrow as chosen", async () => {
   const calls = ["a.txt", "b.txt", "c.md"].map((name) => `  - calls: [{tool: delete_file, args: {path: ${name}}}]`).join("\n");
   await withPage(`\nversion: 1\nturns:\n${calls}\n  - say: Over.\n`, async ({ daemon, page }) => {

@@ -196,12 +196,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn remove(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        fs::remove_dir_all(path)?
-    } else {
-        fs::remove_file(path)?
-    }
-    Ok(())
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.with_context(|| format!("removing {}", path.display()))
 }
 
 #[cfg(test)]

@@ -51,7 +51,7 @@ export const de: Record<Key, string> = {
   "approval.alwaysScope": "Was ein Aufruf mit diesem gemeinsam haben muss", "approval.save": "Immer erlauben", "approval.cancel": "Abbrechen",
   "approval.decided": "{what} von {who}, {time}", "approval.elsewhere": "Anderswo entschieden.", "approval.approved": "Erlaubt", "approval.denied": "Abgelehnt",
   "approval.skipped": "Übersprungen", "approval.answered": "Beantwortet", "approval.edit.done": "Geändert und erlaubt", "approval.mayNot": "Deine Rolle darf nicht entscheiden.",
-  "approval.earlier": "Früher", "approval.lowered": "{count} ähnliche", "approval.announce": "{agent} fragt wegen {tool}. {risk}. Drücke G, dann I, für den Eingang.",
+  "approval.earlier": "Früher", "approval.parts": "Teile des Befehls", "approval.noRule": "Keine Regel", "approval.lowered": "{count} ähnliche", "approval.announce": "{agent} fragt wegen {tool}. {risk}. Drücke G, dann I, für den Eingang.",
   "question.title": "{agent} fragt", "question.own": "Deine eigene Antwort", "question.answer": "Antworten", "question.answered": "Antwort: {text}", "question.skipped": "Übersprungen",
   "inbox.waiting": "{count} warten", "inbox.empty": "Nichts wartet auf dich. Aufrufe, die dein Wort brauchen, erscheinen hier.", "inbox.decided": "Entschieden",
   "inbox.open": "Chat öffnen", "inbox.tab": "Wartet",

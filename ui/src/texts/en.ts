@@ -49,7 +49,7 @@ export const en = {
   "approval.alwaysScope": "What a call must have in common with this one", "approval.save": "Allow always", "approval.cancel": "Cancel",
   "approval.decided": "{what} by {who}, {time}", "approval.elsewhere": "Decided elsewhere.", "approval.approved": "Allowed", "approval.denied": "Denied",
   "approval.skipped": "Skipped", "approval.answered": "Answered", "approval.edit.done": "Edited and allowed", "approval.mayNot": "Your role may not decide.",
-  "approval.earlier": "Before", "approval.lowered": "{count} similar", "approval.announce": "{agent} asks about {tool}. {risk}. Press G, then I, for the inbox.",
+  "approval.earlier": "Before", "approval.parts": "Parts of the command", "approval.noRule": "No rule", "approval.lowered": "{count} similar", "approval.announce": "{agent} asks about {tool}. {risk}. Press G, then I, for the inbox.",
   "question.title": "{agent} asks", "question.own": "Your own answer", "question.answer": "Answer", "question.answered": "Answer: {text}", "question.skipped": "Skipped",
   "inbox.waiting": "{count} waiting", "inbox.empty": "Nothing waits for you. Calls that need your word appear here.", "inbox.decided": "Decided",
   "inbox.open": "Open the chat", "inbox.tab": "Waiting",

@@ -128,8 +128,8 @@ async fn a_session_ends_by_logging_out_and_with_its_token() {
     daemon.stop().await;
 }
 
-/// A page is right again by itself after a restart of the daemon. What its file holds opens nothing,
-/// and a new token of the machine ends the sessions of the old one.
+/// A page is right again by itself after a restart of the daemon. What its file holds opens
+/// nothing, and a new token of the machine ends the sessions of the old one.
 #[tokio::test]
 async fn a_session_outlives_a_restart_and_ends_with_the_token_of_the_machine() {
     let daemon = TestDaemon::start().await;
