@@ -378,6 +378,26 @@ test("the history: filters in the address, the trace of a call, a verified chain
   });
 });
 
+test("a long history has few elements, and its last row is reached, on a telephone too", async () => {
+  await withPage(TOUR, async ({ daemon, page }) => {
+    for (let round = 0; round < 3; round++) {
+      const calls = Array.from({ length: 100 }, (_, number) => ({ tool: "file_info", arguments: { path: `f${round * 100 + number}` } }));
+      await daemon.api("POST", "/calls/batch", { calls });
+    }
+    for (const [width, height] of [[1280, 900], [360, 740]]) {
+      await page.setViewportSize({ width, height });
+      await page.goto("about:blank");
+      await page.goto(`${daemon.url}/#/history`);
+      await page.locator(".hrow").first().waitFor();
+      await eventually(async () => {
+        await page.locator(".hlist").evaluate((list) => list.scrollTo({ top: list.scrollHeight }));
+        return (await page.locator(".hrow", { hasText: /\bf0\b/ }).count()) === 1;
+      }, "the oldest call");
+      assert.ok((await page.locator(".hrow").count()) < 80, "only rows in sight are elements");
+    }
+  });
+});
+
 test("a code signs in once", async () => {
   const daemon = await Daemon.start(TOUR);
   const context = await browser.newContext();
