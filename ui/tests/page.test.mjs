@@ -111,6 +111,7 @@ turns:
     const approved = one.decision.decision === "approve";
     assert.equal(fs.existsSync(path.join(daemon.workspace, "a.txt")), !approved);
     await page.locator(`[data-call] [data-state="${approved ? "succeeded" : "denied"}"]`).waitFor();
+    await page.getByText(approved ? /Allowed by owner/ : /Denied by owner/).waitFor();
     await second.getByText(approved ? /Allowed by owner/ : /Denied by owner/).first().waitFor();
     await eventually(async () => !(await second.title()).startsWith("("), "nothing waits any more");
     assert.deepEqual(second.faults, []);
