@@ -111,6 +111,7 @@ turns:
     const approved = one.decision.decision === "approve";
     assert.equal(fs.existsSync(path.join(daemon.workspace, "a.txt")), !approved);
     await page.locator(`[data-call] [data-state="${approved ? "succeeded" : "denied"}"]`).waitFor();
+    await page.getByText(approved ? /Allowed by owner/ : /Denied by owner/).waitFor();
     await second.getByText(approved ? /Allowed by owner/ : /Denied by owner/).first().waitFor();
     await eventually(async () => !(await second.title()).startsWith("("), "nothing waits any more");
     assert.deepEqual(second.faults, []);
@@ -148,6 +149,35 @@ turns:
     await card.getByRole("textbox").press("Enter");
     await page.locator(".md", { hasText: "I keep it." }).waitFor();
     assert.ok(fs.existsSync(path.join(daemon.workspace, "a.txt")));
+  });
+});
+
+test("a command is taken apart, each part with the rule that speaks of it", async () => {
+  const script = `
+version: 1
+turns:
+  - calls: [{tool: execute_shell_command, args: {command: "git status && git push origin main"}}]
+  - say: Over.
+`;
+  await withPage(script, async ({ daemon, page }) => {
+    await daemon.api("PUT", "/switches/group:shell", { state: "on" });
+    for (const tool of ["execute_shell_command"]) await daemon.api("PUT", `/switches/tool:${tool}`, { state: "on" });
+    await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
+    await ask(page, "Push it");
+    const parts = page.locator(".segments li");
+    await parts.nth(1).waitFor();
+    assert.match(await parts.nth(0).innerText(), /git status/);
+    assert.match(await parts.nth(1).innerText(), /git push origin main[\s\S]*Bash\(git push:\*\)[\s\S]*Ask/);
+    await page.waitForTimeout(500);
+    await page.locator(".approval").focus();
+    await page.keyboard.press("d");
+    await page.locator(".md", { hasText: "Over." }).waitFor();
+    await page.locator('[data-call] [data-state="denied"]').waitFor();
+    // The tester of the rules says the same.
+    await page.goto(`${daemon.url}/#/rules`);
+    await page.getByRole("textbox", { name: "Test a command" }).fill("ls; git push -f");
+    await page.getByRole("button", { name: "Test", exact: true }).click();
+    await page.locator(".segments li.hot", { hasText: "git push -f" }).waitFor();
   });
 });
 
@@ -282,7 +312,7 @@ test("a viewer sees no button that would answer no", async () => {
     for (const view of ["inbox", "tools", "tools?tool=delete_file", "history", "agents/general-assistant", "rules", "servers", "usage", "settings"]) {
       await page.goto(`${daemon.url}/#/${view}`);
       await page.waitForTimeout(400);
-      const names = ["Allow once", "Deny", "Run", "Dry run", "Undo", "Verify chain", "Add rule", "Save", "Make token", "Send", "Stop"];
+      const names = ["Allow once", "Deny", "Run", "Dry run", "Undo", "Verify chain", "Add rule", "Save", "Send", "Stop"];
       for (const name of names) {
         const found = page.getByRole("button", { name, exact: true });
         for (const one of await found.all()) assert.ok(await one.isDisabled(), `${view}: ${name}`);
@@ -346,6 +376,26 @@ test("the history: filters in the address, the trace of a call, a verified chain
     await eventually(async () => (await page.locator(".hrow").count()) >= 7, "all calls");
     await page.getByRole("button", { name: "Verify chain" }).click();
     await page.getByText(/Sound: \d+ records/).waitFor();
+  });
+});
+
+test("a long history has few elements, and its last row is reached, on a telephone too", async () => {
+  await withPage(TOUR, async ({ daemon, page }) => {
+    for (let round = 0; round < 3; round++) {
+      const calls = Array.from({ length: 100 }, (_, number) => ({ tool: "file_info", arguments: { path: `f${round * 100 + number}` } }));
+      await daemon.api("POST", "/calls/batch", { calls });
+    }
+    for (const [width, height] of [[1280, 900], [360, 740]]) {
+      await page.setViewportSize({ width, height });
+      await page.goto("about:blank");
+      await page.goto(`${daemon.url}/#/history`);
+      await page.locator(".hrow").first().waitFor();
+      await eventually(async () => {
+        await page.locator(".hlist").evaluate((list) => list.scrollTo({ top: list.scrollHeight }));
+        return (await page.locator(".hrow", { hasText: /\bf0\b/ }).count()) === 1;
+      }, "the oldest call");
+      assert.ok((await page.locator(".hrow").count()) < 80, "only rows in sight are elements");
+    }
   });
 });
 

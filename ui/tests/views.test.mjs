@@ -95,6 +95,7 @@ test("every view and decision is reached by keys alone", async () => {
     await page.evaluate(() => document.activeElement?.blur());
   }
   await page.keyboard.press("Control+k");
+  await page.waitForSelector("dialog[open] input");
   await page.keyboard.type("inbox");
   await page.keyboard.press("Enter");
   await eventually(() => page.url().includes("#/inbox"), "the palette");

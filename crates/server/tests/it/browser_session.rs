@@ -2,9 +2,10 @@
 
 use hyper::Method;
 use serde_json::{Value, json};
+use toolcrib_server::DaemonSettings;
 
 use crate::raw_http::within;
-use crate::support::{Answer, Client, Events, TestDaemon};
+use crate::support::{Answer, Client, Events, Plan, TestDaemon};
 
 /// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata
 /// says.
@@ -123,6 +124,32 @@ async fn a_session_ends_by_logging_out_and_with_its_token() {
     assert_eq!(page.changes(&[]).await.problem(), "forbidden");
     let path = format!("/api/v1/tokens/{}", text(&made["row"]["id"]));
     assert_eq!(daemon.client().delete(&path).await.status, 204);
+    assert_eq!(page.reads().await.problem(), "unauthorized");
+    daemon.stop().await;
+}
+
+/// A page is right again by itself after a restart of the daemon. What its file holds opens
+/// nothing, and a new token of the machine ends the sessions of the old one.
+#[tokio::test]
+async fn a_session_outlives_a_restart_and_ends_with_the_token_of_the_machine() {
+    let daemon = TestDaemon::start().await;
+    let (page, address) = (Page::begin(&daemon, &daemon.token()).await, daemon.address);
+    let again = |folder| {
+        let daemon = move |settings: &mut DaemonSettings| settings.listen.tcp = Some(address);
+        TestDaemon::in_folder(folder, Plan { daemon: Box::new(daemon), ..Plan::default() })
+    };
+    let own = daemon.own().to_owned();
+    let folder = daemon.stop().await;
+    let daemon = again(folder).await;
+    assert_eq!(page.reads().await.expect(200)["name"], "owner");
+    assert_eq!(page.changes(&["x-toolcrib-session"]).await.problem(), "forbidden");
+    page.changes(&[]).await.expect(200);
+    let kept = std::fs::read_to_string(own.join("sessions.json")).unwrap();
+    let cookie = page.cookie.split_once('=').unwrap().1;
+    assert!(!kept.contains(cookie) && !kept.contains(&page.word));
+    std::fs::remove_file(own.join("token")).unwrap();
+    let folder = daemon.stop().await;
+    let daemon = again(folder).await;
     assert_eq!(page.reads().await.problem(), "unauthorized");
     daemon.stop().await;
 }

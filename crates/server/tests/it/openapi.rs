@@ -26,7 +26,10 @@ async fn a_route_that_is_not_open_needs_a_token() {
         let path = operation.full_path().replace(['{', '}', '*'], "");
         let answer = anybody.send(operation.method.clone(), &path, None).await;
         match operation.access {
-            Access::Public => assert!(answer.status.is_success(), "{path}"),
+            // Without a body or a file of that name it may fail, but not for want of a token.
+            Access::Public => {
+                assert!(![401, 403].contains(&answer.status.as_u16()), "{path}: {}", answer.text);
+            }
             Access::Role(_) => assert_eq!(answer.problem(), "unauthorized", "{path}"),
         }
     }

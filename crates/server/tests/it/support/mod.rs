@@ -138,6 +138,11 @@ impl TestDaemon {
         self.own.join("socket")
     }
 
+    /// The folder with its token and its sessions.
+    pub(crate) fn own(&self) -> &Path {
+        &self.own
+    }
+
     /// The token of the owner.
     pub(crate) fn token(&self) -> String {
         std::fs::read_to_string(self.own.join("token")).unwrap().trim().to_owned()
