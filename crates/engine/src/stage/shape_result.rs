@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{
-    ArtifactRef, Blob, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust, defaults,
+    ArtifactRef, Blob, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust,
 };
 use toolcrib_sanitizer::{Keep, TruncationLimits, sanitize, truncate_json};
 
