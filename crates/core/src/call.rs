@@ -48,11 +48,6 @@ pub struct Context {
     pub device: String,
     /// Topic of the conversation in a few words; for history and audit.
     pub topic: String,
-    /// Most tokens of the text of a result, at [`CHARS_PER_TOKEN`](crate::defaults::CHARS_PER_TOKEN)
-    /// characters each; `None` = the limit of the settings alone. It does not limit what child
-    /// calls return to their script.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u32>,
 }
 
 /// The channels that rules and permissions know.

@@ -317,8 +317,7 @@ async fn batch(
         None => None,
     };
     let (agent, topic) = (command.agent.clone(), command.topic.clone());
-    let max_tokens = command.max_tokens;
-    let request = CallerContextRequest { agent, conversation, topic, max_tokens };
+    let request = CallerContextRequest { agent, conversation, topic };
     Ok(calls::with_caller_context(&ctx, batch, request).await?)
 }
 

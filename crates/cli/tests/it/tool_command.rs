@@ -498,19 +498,3 @@ fn models_on_this_device_are_offered_the_configured_tools() {
     assert!(!why("write_file").0, "{}", why("write_file").1);
     env.run(&["tool", "why", "write_file"]).code(0).says(&[]);
 }
-
-#[test]
-fn max_tokens_bounds_the_text_of_one_result() {
-    let env = TestEnv::new();
-    let long = (0..2_000).map(|line| format!("line {line}\n")).collect::<String>();
-    env.write("long.txt", &long);
-    let call = |tokens: &str| {
-        env.run(&["tool", "call", "read_file", "path=long.txt", "--max-tokens", tokens])
-    };
-    let text = call("100").code(0).stdout;
-    assert!(text.contains("line 0") && text.contains("art_"), "{text}");
-    assert!(text.trim_end().chars().count() <= 400, "{} characters", text.chars().count());
-    let text = call("100000").code(0).stdout;
-    assert!(text.chars().count() > 10_000, "more than the settings allow is not asked for");
-    call("63").code(2).says(&["max_tokens is at least 64"]);
-}

@@ -280,12 +280,12 @@ impl<'a> ResultShaper<'a> {
     fn text(&mut self) -> Value {
         let text = match self.words.as_mut_slice() {
             [] => String::new(),
-            [only] if only.shown.len() <= self.limit() => {
+            [only] if only.shown.len() <= self.call.policy().settings.result_chars => {
                 std::mem::take(&mut only.shown)
             }
             parts => joined(parts, |words| &words.shown),
         };
-        let limit = self.limit();
+        let limit = self.call.policy().settings.result_chars;
         // Bytes are never fewer than characters.
         if text.len() <= limit || text.chars().count() <= limit {
             return Value::String(text);
@@ -324,15 +324,8 @@ impl<'a> ResultShaper<'a> {
         truncate_json(&value, self.limit()).value
     }
 
-    /// Characters of the text: those of the settings, or fewer where the caller asks for fewer.
     fn limit(&self) -> usize {
-        let limit = self.call.policy().settings.result_chars;
-        let scope = &self.call.scope;
-        let asked = scope.context.max_tokens.filter(|_| scope.parent.is_none());
-        asked.map_or(limit, |tokens| {
-            let chars = u64::from(tokens).saturating_mul(defaults::CHARS_PER_TOKEN);
-            limit.min(usize::try_from(chars).unwrap_or(usize::MAX))
-        })
+        self.call.policy().settings.result_chars
     }
 
     fn store_originals(&self) -> Option<ArtifactRef> {

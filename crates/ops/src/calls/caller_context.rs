@@ -1,5 +1,4 @@
-//! The agent, the conversation, the topic and the size of the results of calls that a person or a
-//! program makes by hand.
+//! The agent, the conversation and the topic of calls that a person or a program makes by hand.
 
 use std::sync::Arc;
 
@@ -13,8 +12,6 @@ use crate::tools::find_agent;
 
 /// Most characters of a topic.
 pub const MAX_TOPIC_CHARS: usize = 200;
-/// Fewest tokens of a result: the line that says what was cut takes up to 40.
-pub const MIN_RESULT_TOKENS: u32 = 64;
 /// Runs of an owner that are searched for those of a conversation.
 const MAX_SCANNED_RUNS: usize = 1_000;
 
@@ -27,8 +24,6 @@ pub struct CallerContextRequest {
     pub conversation: Option<ConversationId>,
     /// What they are about, in a few words, for history and audit.
     pub topic: Option<String>,
-    /// Most tokens of the text of each result, at least [`MIN_RESULT_TOKENS`].
-    pub max_tokens: Option<u32>,
 }
 
 /// The batch with the agent, the conversation and the topic that its caller names.
@@ -36,13 +31,13 @@ pub struct CallerContextRequest {
 /// # Errors
 /// [`OpError::NotFound`] for an unknown agent, and for a conversation that the owner does not have
 /// or that a caller limited to some tools did not lead itself. [`OpError::Invalid`] for a topic of
-/// more than 200 characters or fewer than 64 tokens. [`OpError::Store`].
+/// more than 200 characters. [`OpError::Store`].
 pub async fn with_caller_context(
     ctx: &OpContext<'_>,
     batch: Batch,
     request: CallerContextRequest,
 ) -> Result<Batch, OpError> {
-    let CallerContextRequest { agent, conversation, topic, max_tokens } = request;
+    let CallerContextRequest { agent, conversation, topic } = request;
     let mut context = Context::clone(&batch.context);
     if let Some(topic) = topic {
         if topic.chars().count() > MAX_TOPIC_CHARS {
@@ -51,12 +46,6 @@ pub async fn with_caller_context(
             )));
         }
         context.topic = topic;
-    }
-    if let Some(tokens) = max_tokens {
-        if tokens < MIN_RESULT_TOKENS {
-            return Err(OpError::Invalid(format!("max_tokens is at least {MIN_RESULT_TOKENS}")));
-        }
-        context.max_tokens = Some(tokens);
     }
     if let Some(id) = conversation {
         check_conversation(ctx, &batch, id).await?;

@@ -69,9 +69,6 @@ pub(super) struct StartCall {
     /// What it is about, in at most 200 characters, for history and audit.
     #[schemars(length(max = 200))]
     topic: Option<String>,
-    /// Most tokens of the text of the result, at least 64; the rest is stored as an artifact.
-    #[schemars(range(min = 64))]
-    max_tokens: Option<u32>,
 }
 
 /// Several calls that run side by side.
@@ -91,9 +88,6 @@ pub(super) struct StartCalls {
     /// What they are about; as with one call.
     #[schemars(length(max = 200))]
     topic: Option<String>,
-    /// Most tokens of the text of each result; as with one call.
-    #[schemars(range(min = 64))]
-    max_tokens: Option<u32>,
 }
 
 /// What became of several calls.
@@ -119,11 +113,10 @@ pub(super) async fn start_one(
     Json(body): Json<StartCall>,
 ) -> Result<Response, Problem> {
     let (wait, key) = (parse_wait(body.wait_ms)?, idempotency_key(&headers)?);
-    let StartCall { tool, arguments, agent, conversation, topic, max_tokens, .. } = body;
+    let StartCall { tool, arguments, agent, conversation, topic, .. } = body;
     let call = NewCall { tool: tool.clone(), arguments }.call();
     let batch = daemon.calls().build_batch(&principal, vec![call]);
     let context = context_request(agent, conversation.as_deref(), topic)?;
-    let context = CallerContextRequest { max_tokens, ..context };
     let batch = in_context(&daemon, &principal, batch, context).await?;
     let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
         CallsReply::Answers(mut answers) => {
@@ -152,7 +145,6 @@ pub(super) async fn start_batch(
     let calls = body.calls.into_iter().map(NewCall::call).collect();
     let batch = daemon.calls().build_batch(&principal, calls);
     let context = context_request(body.agent, body.conversation.as_deref(), body.topic)?;
-    let context = CallerContextRequest { max_tokens: body.max_tokens, ..context };
     let batch = in_context(&daemon, &principal, batch, context).await?;
     let calls: Vec<CallDocument> =
         match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
@@ -175,7 +167,7 @@ pub(crate) fn context_request(
 ) -> Result<CallerContextRequest, Problem> {
     let conversation = conversation.map(str::parse::<ConversationId>).transpose();
     let conversation = conversation.map_err(|error| Problem::invalid(error.to_string()))?;
-    Ok(CallerContextRequest { agent, conversation, topic, max_tokens: None })
+    Ok(CallerContextRequest { agent, conversation, topic })
 }
 
 /// The batch with the agent, the conversation and the topic that its caller names.
