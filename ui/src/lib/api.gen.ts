@@ -2086,6 +2086,10 @@ export interface components {
             error_type?: string | null;
             /** @description The same in words that say what to do. */
             message?: string | null;
+            /** @description `message` without its instructions to a model, for people; absent if it has none. */
+            reason?: string | null;
+            /** @description What kept the call from running, where the owner can change it. */
+            refusal?: components["schemas"]["CallRefusal"] | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
             /**
@@ -2121,6 +2125,15 @@ export interface components {
         };
         /** @description Where a call stands. */
         CallState: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
+        /** @description What kept a call from running. A client words the remedy from it, as the command line does. */
+        CallRefusal: {
+            /** @description The operation that policy names, such as `http_request.post`. */
+            operation?: string | null;
+            /** @description The decision of policy, with the rule. */
+            ruling?: unknown;
+            /** @description An address that the owner may open, or why the tool is not offered. */
+            obstacle?: unknown;
+        };
         /** @description What a call waits for: `POST /approvals/{id}` decides. */
         PendingApproval: {
             /** @description Id of the question. */
@@ -2652,6 +2665,10 @@ export interface components {
             error_type?: string | null;
             /** @description The same in words that say what to do. */
             message?: string | null;
+            /** @description `message` without its instructions to a model, for people; absent if it has none. */
+            reason?: string | null;
+            /** @description What kept the call from running, where the owner can change it. */
+            refusal?: components["schemas"]["CallRefusal"] | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
             /**

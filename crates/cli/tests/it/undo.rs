@@ -241,7 +241,7 @@ fn a_command_that_changes_no_file_is_not_listed() {
 #[test]
 fn a_large_file_that_a_command_changed_is_listed_with_why_it_cannot_be_undone() {
     let env = TestEnv::new();
-    env.write("large.txt", &"0123456789abcde\n".repeat(20_000));
+    env.write("large.txt", "0123456789abcde\n".repeat(20_000));
     shell(&env, "echo >> large.txt; echo more >> notes.md");
     env.run(&["undo"]).code(0);
     assert_eq!(env.read("notes.md").as_deref(), Some("buy oats\n"));
