@@ -18,10 +18,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ("Run", &["init", "run", "chat", "resume", "exec"]),
     ("Decide", &["approve", "grant", "stop-tools", "start-tools"]),
     ("Govern", &["rules", "config", "trust", "secret", "sandbox", "net", "python"]),
-    (
-        "Tools",
-        &["tool", "find", "mcp", "agent", "skill", "kit", "chain", "spec", "args", "sanitize"],
-    ),
+    ("Tools", &["tool", "mcp", "agent", "skill", "kit", "chain", "args", "sanitize"]),
     (
         "Look back",
         &[

@@ -112,7 +112,7 @@ impl Cli {
     /// What the command line says.
     pub(crate) fn from_process_args() -> Self {
         let mut args: Vec<OsString> = std::env::args_os().collect();
-        let warnings = deprecated::replace_old_options(&mut args);
+        let warnings = deprecated::replace_old_names(&mut args);
         for warning in warnings {
             // The command line is not parsed yet, and warnings are JSON where the output is.
             output::warn(&warning, args.iter().any(|arg| arg == "--json"));
@@ -209,9 +209,6 @@ pub(crate) enum Command {
     /// Use the tools of MCP servers, and be one.
     #[command(subcommand, after_help = mcp::MCP_HELP)]
     Mcp(Mcp),
-    /// Find tools for a need in words, as models do.
-    #[command(after_help = tool_search::FIND_HELP)]
-    Find(Find),
     /// Stop every tool at once, in every process: the kill switch.
     #[command(after_help = kill_switch::STOP_TOOLS_HELP)]
     StopTools(StopTools),
@@ -229,8 +226,6 @@ pub(crate) enum Command {
     /// Keep scripts that call tools as tools of their own.
     #[command(subcommand, after_help = saved_chains::CHAIN_HELP)]
     Chain(Chain),
-    /// Print the tool declarations to send to a provider.
-    Spec(Spec),
     /// Repair and validate arguments, read from standard input, as the door does.
     #[command(after_help = ARGS_HELP)]
     Args(ArgsCommand),
@@ -503,9 +498,14 @@ pub(crate) enum Tool {
         #[command(flatten)]
         workspace_args: WorkspaceArgs,
     },
+    /// Find tools for a need in words, as models do.
+    #[command(after_help = tool_search::FIND_HELP)]
+    Find(Find),
     /// Run one tool.
     #[command(after_help = CALL_HELP)]
     Call(ToolCall),
+    /// Print the tool declarations to send to a provider.
+    Spec(Spec),
     /// Make a working example of a tool of your own, to be changed into what you need.
     New(ToolNew),
     /// Switch a tool on, or with a flag a group, a source, a tier, a feature or everything; it

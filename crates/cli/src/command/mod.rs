@@ -84,7 +84,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Tool(Tool::Show { name, workspace_args: world }) => {
             tool::show(&name, &world, json)
         }
+        Command::Tool(Tool::Find(command)) => tool_search::run(&command, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
+        Command::Tool(Tool::Spec(command)) => spec::run(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
         Command::Tool(Tool::Enable(command)) => {
             switches::set_switch(&command, Some(SwitchState::On), json)
@@ -97,7 +99,6 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         }
         Command::Tool(Tool::Reset(command)) => switches::set_switch(&command, None, json),
         Command::Mcp(command) => mcp::run(&command, json),
-        Command::Find(command) => tool_search::run(&command, json),
         Command::StopTools(command) => kill_switch::stop_tools(&command, json),
         Command::StartTools => kill_switch::start_tools(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),
@@ -116,7 +117,6 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Kit(Kit::List(places)) => kit::list(&places, json),
         Command::Kit(Kit::Show { name, library_args: places }) => kit::show(&name, &places, json),
         Command::Chain(command) => saved_chains::run(&command, json),
-        Command::Spec(command) => spec::run(&command, json),
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
         Command::Net(Net::Check(command)) => net_check::run(&command, json),
