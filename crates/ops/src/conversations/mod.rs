@@ -2,8 +2,10 @@
 
 mod list;
 mod messages;
+mod remove;
 mod show;
 
 pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
+pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use show::{ShowConversationRequest, show};

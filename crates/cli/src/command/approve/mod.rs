@@ -2,6 +2,7 @@
 
 mod always;
 mod decide;
+mod decide_in_daemon;
 mod edit;
 mod hasty_note;
 mod list;
@@ -11,18 +12,15 @@ mod show;
 
 use toolcrib_app::Stores;
 use toolcrib_app::core::store::ApprovalWithDecision;
-use toolcrib_app::core::{ApprovalId, Decision, StoreError};
-use toolcrib_ops::{OpError, Resource, id_prefix};
+use toolcrib_app::core::{Decision, StoreError};
+use toolcrib_ops::approvals;
 
 pub(super) use decide::{decisions, may_run};
 pub(super) use resume_target::ResumeTarget;
 
-use crate::bootstrap;
 use crate::clap_args::{Approve, ApproveAnswerArgs};
 use crate::output::Failure;
-
-/// Questions that a shortened id is looked for among, beside all that wait.
-const SCAN_LIMIT: usize = 1_000;
+use crate::{bootstrap, op_context};
 
 pub(crate) fn run(command: Approve, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
@@ -92,33 +90,9 @@ fn wrong_kind_failure(request: &toolcrib_app::core::ApprovalRequest) -> Failure 
 
 /// The question of this id, or of an id that begins like this.
 async fn find_question(stores: &Stores, text: &str) -> Result<ApprovalWithDecision, Failure> {
-    let id = match text.parse::<ApprovalId>() {
-        Ok(id) => id,
-        Err(_) => {
-            let known = known_ids(stores).await?;
-            id_prefix::resolve(Resource::Approval, text, &known)?
-        }
-    };
-    match stores.approvals.get(id).await.map_err(store_failure)? {
-        Some(question) => Ok(question),
-        None => {
-            let known = known_ids(stores).await?;
-            let near = id_prefix::nearest(text, &known).iter().map(ToString::to_string).collect();
-            let (what, name) = (Resource::Approval, text.to_owned());
-            Err(OpError::NotFound { what, name, near }.into())
-        }
-    }
-}
-
-/// The ids that are known, each once.
-async fn known_ids(stores: &Stores) -> Result<Vec<ApprovalId>, Failure> {
-    let waiting = stores.approvals.pending().await.map_err(store_failure)?;
-    let all = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
-    let mut ids: Vec<ApprovalId> = waiting.iter().map(|request| request.id).collect();
-    ids.extend(all.iter().map(|(waiting, _)| waiting.request.id));
-    ids.sort_unstable();
-    ids.dedup();
-    Ok(ids)
+    let ctx = op_context::for_stores(stores);
+    let id = approvals::resolve_approval(&ctx, text).await?;
+    Ok(approvals::find(&ctx, id).await?)
 }
 
 fn store_failure(error: StoreError) -> Failure {
