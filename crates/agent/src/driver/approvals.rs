@@ -36,8 +36,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The person at this process.
 pub trait HumanInput: Send + Sync {
-    /// Asks a question of the model; `None` if no person is available now. If the question is answered
-    /// elsewhere, the future is dropped, and must then remove its prompt.
+    /// Asks a question of the model; `None` if no person is available now. If the question is
+    /// answered elsewhere, the future is dropped, and must then remove its prompt.
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>>;
 
     /// Decides about a call that waits since before this process took the run over; `None` for not

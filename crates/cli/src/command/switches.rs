@@ -73,8 +73,8 @@ pub(crate) async fn change_switch(
     Ok(SwitchChange { target, changed, by_daemon: by_daemon.is_some() })
 }
 
-/// Sets a switch in the daemon of this user, or takes its setting back; returns whether that changed
-/// anything, `None` if no daemon runs. The daemon's own calls obey it when this returns.
+/// Sets a switch in the daemon of this user, or takes its setting back; returns whether that
+/// changed anything, `None` if no daemon runs. The daemon's calls obey it when this returns.
 async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Option<bool>, Failure> {
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     let path = format!("/api/v1/switches/{}", percent_encode(name));

@@ -12,9 +12,10 @@ use toolcrib_server::Person;
 
 use super::super::resume;
 use super::list::decision_text;
+use super::question::{find_question, store_failure, wrong_kind_failure};
 use super::resume_target::ResumeTarget;
 use super::run_locally::DecisionSource;
-use super::{decide_in_daemon, find_question, run_locally, store_failure, wrong_kind_failure};
+use super::{decide_in_daemon, run_locally};
 use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, os_user, time_format};
