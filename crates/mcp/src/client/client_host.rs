@@ -4,7 +4,7 @@ use toolcrib_core::{BoxFuture, CallCtx};
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::Process;
 
-use super::client_handler::{Elicitation, Elicited};
+use super::elicitation::{Elicitation, Elicited};
 use super::reviewed_tools::ReviewedTools;
 use super::server_config::Stdio;
 

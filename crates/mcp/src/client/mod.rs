@@ -4,6 +4,7 @@ mod client_handler;
 mod client_host;
 mod connect;
 mod connection;
+mod elicitation;
 mod http_transport;
 pub mod import_config;
 mod oauth;
@@ -19,9 +20,9 @@ mod stderr_log;
 mod tool_definition;
 mod tool_result;
 
-pub use client_handler::{Elicitation, Elicited};
 pub use client_host::ClientHost;
 pub use connection::{Connection, ConnectionState};
+pub use elicitation::{Elicitation, Elicited};
 pub use oauth::{AuthError, GrantKind, Login, Oauth, StoredCredentials};
 pub use remote_skill::{OfferedFile, OfferedSkill};
 pub use reviewed_tools::{PendingReview, ReviewedTools, ToolChange};
