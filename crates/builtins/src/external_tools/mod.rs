@@ -7,12 +7,12 @@
 //! limits, but without isolation: [`LEVEL`] is the sandbox level that an approval request shows.
 //!
 //! Invariants
-//! - A folder with an invalid tool becomes an entry with the reason ([`Entry::broken`](toolcrib_core::Entry::broken)); the other
-//!   tools and the source still load.
+//! - A folder with an invalid tool becomes an entry with the reason
+//!   ([`Entry::broken`](toolcrib_core::Entry::broken)); the other tools and the source still load.
 //! - Properties that a definition leaves out get the strictest value: high risk, side effects,
 //!   sends data out, untrusted output.
-//! - The program is part of the definition ([`ToolSpec::runs`](toolcrib_core::ToolSpec::runs)): a different program is a different
-//!   tool, and a program that changed after loading is not run.
+//! - The program is part of the definition ([`ToolSpec::runs`](toolcrib_core::ToolSpec::runs)): a
+//!   different program is a different tool, and a program that changed after loading is not run.
 //! - The registry ([`ExternalToolSource`]), the check command ([`check_folder`]) and the example
 //!   ([`scaffold()`]) use the same parser, so they cannot disagree.
 //!

@@ -31,7 +31,8 @@ pub trait ClientHost: Send + Sync + 'static {
     /// Why it is missing, as a sentence that contains the name but not the value.
     fn secret(&self, name: &str) -> Result<String, String>;
 
-    /// The stored authorization for a server: JSON of [`StoredCredentials`](super::StoredCredentials).
+    /// The stored authorization for a server: JSON of
+    /// [`StoredCredentials`](super::StoredCredentials).
     fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>>;
 
     /// A number that changes when stored authorizations may have changed, such as by another
