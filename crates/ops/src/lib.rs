@@ -24,8 +24,12 @@ pub mod conversations;
 mod error;
 pub mod grants;
 pub mod id_prefix;
+pub mod kill_switch;
 pub mod rules;
+pub mod runs;
+pub mod status;
 pub mod switches;
+pub mod tokens;
 pub mod tools;
 pub mod usage;
 

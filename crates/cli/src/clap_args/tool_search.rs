@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::WorkspaceArgs;
+use super::shared::WorkspaceArgs;
 
 pub(super) const FIND_HELP: &str = "\
 Examples:

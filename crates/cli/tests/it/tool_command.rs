@@ -445,7 +445,7 @@ fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
     check(&["get_current_time"], &["`toolcrib tool enable get_current_time` switches it on"]);
     check(
         &["delete_file", "path=x", "--on-ask", "deny"],
-        &["nobody can be asked here", "rules add allow 'delete_file'"],
+        &["no person can be asked here", "rules add allow 'delete_file'"],
     );
     check(&["read_file", "path=3", "limit=no"], &["Nothing was done."]);
     env.run(&["stop-tools"]).code(0);

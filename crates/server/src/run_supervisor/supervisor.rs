@@ -14,12 +14,12 @@ use toolcrib_app::core::{
 };
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_ops::runs::RunSnapshot;
 
 use super::active_run::ActiveRun;
 use super::broadcast::Broadcast;
 use super::key_locks::KeyLocks;
 use super::run_registry::{RunLimits, RunRefused, RunRegistry};
-use super::snapshot::RunSnapshot;
 use crate::daemon_host::DaemonHost;
 use crate::telemetry::Telemetry;
 

@@ -434,7 +434,7 @@ fn many() -> Vec<TestCase> {
                 json!([said, w.text("a.txt")])
             },
             json!([
-                {"status": "error", "outcome": "denied", "message": "…nobody can be asked here…fs_write…"},
+                {"status": "error", "outcome": "denied", "message": "…no person can be asked here…fs_write…"},
                 null,
             ]),
         ),

@@ -3,19 +3,23 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::core::RunId;
+use toolcrib_app::core::{ErrorType, RunId};
+use toolcrib_ops::runs::{RunSnapshot, RunState, SnapshotCall, SnapshotItem};
 
-use super::server_sent_events::{EventStream, ServerSentEvent};
 use crate::clap_args::Run;
-use crate::daemon::client::{ApiRequest, Client, ResponseStream, unreachable};
+use crate::daemon::client::{
+    ApiRequest, Client, EventStream, ResponseStream, ServerSentEvent, parse_reply,
+    reject_workspace_args, unreachable,
+};
 use crate::output::{self, Failure};
 use crate::session::{failure_text, scripted_note};
 use crate::{bootstrap, terminal};
 
 /// Lets the daemon do it, and shows what happens.
-pub(in crate::command) fn run(command: &Run, task: &str, json: bool) -> Result<u8, Failure> {
-    super::reject_workspace_args(&command.workspace_args)?;
+pub(super) fn run(command: &Run, task: &str, json: bool) -> Result<u8, Failure> {
+    reject_workspace_args(&command.workspace_args)?;
     let brain = &command.model_args;
     if brain.base_url.is_some() || brain.provider.is_some() {
         return Err(Failure::usage(
@@ -45,7 +49,7 @@ pub(in crate::command) fn run(command: &Run, task: &str, json: bool) -> Result<u
 }
 
 /// Lets the daemon go on with a run that waits or was left behind, and shows what happens.
-pub(in crate::command) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
+pub(super) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
     let run: RunId = run.trim().parse().map_err(|_| {
         Failure::usage(
             "with --daemon write the whole id of the run; `toolcrib resume --list` shows it",
@@ -63,7 +67,7 @@ pub(in crate::command) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
 async fn follow(stream: ResponseStream, mut shown: RunProgress) -> Result<u8, Failure> {
     let mut events = EventStream::from_stream(stream);
     while let Some(told) = events.next().await? {
-        shown.apply_event(&told)?;
+        shown.apply_event(told)?;
         if let Some(code) = shown.code {
             return shown.print_result(code);
         }
@@ -72,6 +76,52 @@ async fn follow(stream: ResponseStream, mut shown: RunProgress) -> Result<u8, Fa
         "the daemon stopped in the middle; it goes on with the run {} when it is back",
         shown.run
     )))
+}
+
+/// The beginning of a run, as the events have it.
+#[derive(Deserialize)]
+struct RunStart {
+    run: String,
+    model: String,
+    scripted: bool,
+}
+
+/// A piece of text, or a notice.
+#[derive(Deserialize)]
+struct Text {
+    text: String,
+}
+
+/// The end of a run, or its pause.
+#[derive(Deserialize)]
+struct RunEnd {
+    status: String,
+    text: Option<String>,
+    message: Option<String>,
+}
+
+/// A call, in an event or in a snapshot.
+#[derive(Deserialize)]
+struct CallEvent {
+    tool: String,
+    state: String,
+    outcome: Option<String>,
+    error_type: Option<ErrorType>,
+    elapsed_ms: Option<u64>,
+    output: Option<Value>,
+}
+
+impl From<&SnapshotCall> for CallEvent {
+    fn from(call: &SnapshotCall) -> Self {
+        Self {
+            tool: call.tool.clone(),
+            state: call.state.clone(),
+            outcome: call.outcome.clone(),
+            error_type: call.error_type.as_ref().and_then(|name| parse_reply(json!(name)).ok()),
+            elapsed_ms: call.elapsed_ms,
+            output: call.output.clone(),
+        }
+    }
 }
 
 /// What was shown of a run.
@@ -111,8 +161,7 @@ impl RunProgress {
         Self { replay_snapshot: true, ..self }
     }
 
-    fn apply_event(&mut self, told: &ServerSentEvent) -> Result<(), Failure> {
-        let word = |key: &str| told.data.get(key).and_then(Value::as_str).unwrap_or_default();
+    fn apply_event(&mut self, told: ServerSentEvent) -> Result<(), Failure> {
         if self.json {
             let mut row = told.data.clone();
             if let Some(row) = row.as_object_mut().filter(|row| !row.contains_key("type")) {
@@ -121,78 +170,89 @@ impl RunProgress {
             output::print_json(&row, true)?;
         }
         match told.name.as_str() {
-            "snapshot" => {
-                word("run").clone_into(&mut self.run);
-                self.note_scripted(&told.data);
-                self.print_snapshot(&told.data);
-                let state = word("state");
-                if matches!(state, "paused" | "ended") {
-                    word("text").clone_into(&mut self.text);
-                    self.set_exit_code(state == "paused", word("status"), word("message"));
-                }
-            }
+            "snapshot" => self.apply_snapshot(parse_reply(told.data)?),
             "run-start" => {
-                word("run").clone_into(&mut self.run);
-                self.note_scripted(&told.data);
+                let start: RunStart = parse_reply(told.data)?;
+                self.run = start.run;
+                self.note_scripted(start.scripted, &start.model);
             }
             "text-delta" if self.live => {
+                let delta: Text = parse_reply(told.data)?;
                 let mut out = io::stdout().lock();
-                out.write_all(terminal::escape_controls(word("text")).as_bytes())?;
+                out.write_all(terminal::escape_controls(&delta.text).as_bytes())?;
                 out.flush()?;
                 self.streamed = true;
             }
             "answer" if self.streamed => output::print_line("")?,
-            "tool" => self.print_call(&told.data),
-            "notice" => self.note(word("text")),
-            "run-paused" => self.set_exit_code(true, word("status"), ""),
+            "tool" => self.print_call(&parse_reply(told.data)?),
+            "notice" => self.note(&parse_reply::<Text>(told.data)?.text),
+            "run-paused" => {
+                let paused: RunEnd = parse_reply(told.data)?;
+                self.set_exit_code(true, &paused.status, "");
+            }
             "run-end" => {
-                word("text").clone_into(&mut self.text);
-                self.set_exit_code(false, word("status"), word("message"));
+                let end: RunEnd = parse_reply(told.data)?;
+                self.text = end.text.unwrap_or_default();
+                self.set_exit_code(false, &end.status, &end.message.unwrap_or_default());
             }
             _ => {}
         }
         Ok(())
     }
 
+    fn apply_snapshot(&mut self, snapshot: RunSnapshot) {
+        self.note_scripted(snapshot.scripted, snapshot.model.as_deref().unwrap_or_default());
+        self.print_snapshot(&snapshot);
+        self.run = snapshot.run;
+        if snapshot.state == RunState::Running {
+            return;
+        }
+        self.text = snapshot.text;
+        let (status, message) = (snapshot.status, snapshot.message);
+        self.set_exit_code(
+            snapshot.state == RunState::Paused,
+            status.as_deref().unwrap_or_default(),
+            message.as_deref().unwrap_or_default(),
+        );
+    }
+
     /// Says once that no model is asked, if it is a file that answers.
-    fn note_scripted(&mut self, begin: &Value) {
-        let is_scripted = begin.get("scripted").and_then(Value::as_bool) == Some(true);
+    fn note_scripted(&mut self, is_scripted: bool, model: &str) {
         if is_scripted && !std::mem::replace(&mut self.noted_scripted, true) {
-            let model = begin.get("model").and_then(Value::as_str).unwrap_or_default();
             self.note(&scripted_note(model));
         }
     }
 
     /// A run may be through with much, or over, before its stream begins.
-    fn print_snapshot(&mut self, snapshot: &Value) {
+    fn print_snapshot(&mut self, snapshot: &RunSnapshot) {
         if !std::mem::take(&mut self.replay_snapshot) {
             return;
         }
-        for item in snapshot.get("items").and_then(Value::as_array).into_iter().flatten() {
-            match item.get("item").and_then(Value::as_str) {
-                Some("call") => self.print_call(item),
-                Some("notice") => {
-                    self.note(item.get("text").and_then(Value::as_str).unwrap_or_default());
-                }
-                _ => {}
+        for item in &snapshot.items {
+            match item {
+                SnapshotItem::Call(call) => self.print_call(&CallEvent::from(&**call)),
+                SnapshotItem::Notice { text } => self.note(text),
+                SnapshotItem::Message { .. }
+                | SnapshotItem::Answer(_)
+                | SnapshotItem::Question { .. } => {}
             }
         }
     }
 
-    fn print_call(&mut self, call: &Value) {
-        let word = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
-        let ms = call.get("elapsed_ms").and_then(Value::as_u64).unwrap_or_default();
-        let why = call.get("output").map(|output| failure_text(None, output)).unwrap_or_default();
-        let line = match word("state") {
+    fn print_call(&mut self, call: &CallEvent) {
+        let ms = call.elapsed_ms.unwrap_or_default();
+        let why = call.output.as_ref().map(|output| failure_text(None, output));
+        let (why, outcome) = (why.unwrap_or_default(), call.outcome.as_deref().unwrap_or_default());
+        let line = match call.state.as_str() {
             "output-available" => format!("done, {ms} ms"),
-            "output-error" => format!("{}, {ms} ms: {why}", word("outcome")),
+            "output-error" => format!("{outcome}, {ms} ms: {why}"),
             "output-denied" => {
-                self.has_unapproved_call |= word("error_type") == "approval_denied";
-                format!("{}: {why}", word("outcome"))
+                self.has_unapproved_call |= call.error_type == Some(ErrorType::ApprovalDenied);
+                format!("{outcome}: {why}")
             }
             _ => return,
         };
-        self.note(&format!("{} … {line}", word("tool")));
+        self.note(&format!("{} … {line}", call.tool));
     }
 
     fn note(&self, text: &str) {

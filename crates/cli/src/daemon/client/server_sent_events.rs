@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use crate::daemon::client::{ResponseStream, unreachable};
+use super::{ResponseStream, unreachable};
 use crate::output::Failure;
 
 /// Longest event: a snapshot of a long run.
@@ -11,24 +11,24 @@ const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct ServerSentEvent {
-    pub(super) name: String,
-    pub(super) data: Value,
+pub(crate) struct ServerSentEvent {
+    pub(crate) name: String,
+    pub(crate) data: Value,
 }
 
 /// Events of a stream.
-pub(super) struct EventStream {
+pub(crate) struct EventStream {
     stream: ResponseStream,
     read: FrameBuffer,
 }
 
 impl EventStream {
-    pub(super) fn from_stream(stream: ResponseStream) -> Self {
+    pub(crate) fn from_stream(stream: ResponseStream) -> Self {
         Self { stream, read: FrameBuffer::default() }
     }
 
     /// The next event; `None` = the stream is over.
-    pub(super) async fn next(&mut self) -> Result<Option<ServerSentEvent>, Failure> {
+    pub(crate) async fn next(&mut self) -> Result<Option<ServerSentEvent>, Failure> {
         loop {
             if let Some(frame) = self.read.pop_frame() {
                 if let Some(told) = parse_frame(&frame)? {

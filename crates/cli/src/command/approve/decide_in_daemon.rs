@@ -1,20 +1,21 @@
-//! Decisions through the daemon, where it is the one that goes on after them.
+//! Decisions through the daemon, where the daemon continues the call or the run after them.
 
 use std::time::Duration;
 
 use serde::Deserialize as _;
-use serde_json::Value;
 use toolcrib_app::core::Decision;
 use toolcrib_app::core::store::PendingApproval;
-use toolcrib_ops::approvals::{ContinuedBy, DecisionReply};
+use toolcrib_ops::approvals::{ApprovalDetails, ContinuedBy, DecideBody, DecisionReply};
 use toolcrib_ops::calls::{CallDocument, CallState};
+use toolcrib_ops::status::DaemonStatus;
 
-use super::call;
+use super::super::tool_call_in_daemon;
+use super::decide::may_run;
 use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::session::RunSetup;
 
-/// Time between two looks whether a call has ended.
+/// Time between two reads of the call.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Decides through the daemon of this person, when one runs and works where this question was
@@ -22,7 +23,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 ///
 /// # Errors
 /// As the daemon says: a decision that comes second or too late.
-pub(in crate::command) async fn run(
+pub(super) async fn run(
     waiting: &PendingApproval,
     decision: &Decision,
     json: bool,
@@ -37,13 +38,12 @@ pub(in crate::command) async fn run(
     if shown.status != 200 {
         return Ok(None);
     }
-    let shown = shown.json()?;
+    let shown: ApprovalDetails = shown.into_reply()?;
     // The daemon works under other settings than the call was asked with, or lacks its tool.
-    if shown.get("goes_on").and_then(Value::as_str) == Some(ContinuedBy::Elsewhere.as_str()) {
+    if shown.goes_on == ContinuedBy::Elsewhere {
         return Ok(None);
     }
-    let nonce = shown.get("nonce").cloned().unwrap_or_default();
-    let Some(body) = decision_json(decision, &nonce) else { return Ok(None) };
+    let body = DecideBody::new(decision.clone(), shown.approval.nonce);
     let reply = client.send(&ApiRequest::post(&path, &body)).await?;
     if reply.status == 409 {
         return Err(Failure { code: 5, ..reply.to_failure() });
@@ -51,7 +51,7 @@ pub(in crate::command) async fn run(
     let document = reply.into_result()?;
     let decided = DecisionReply::deserialize(&document)
         .map_err(|error| Failure::run(format!("the daemon's reply cannot be read: {error}")))?;
-    if decided.goes_on == ContinuedBy::Call && super::super::approve::may_run(decision) {
+    if decided.goes_on == ContinuedBy::Call && may_run(decision) {
         return wait_for_call(&client, &waiting.request.call.to_string(), json).await.map(Some);
     }
     let next = match decided.goes_on {
@@ -71,17 +71,9 @@ pub(in crate::command) async fn run(
 /// Whether the daemon's tools see what those of this question did.
 async fn shares_workspace(client: &Client, waiting: &PendingApproval) -> Result<bool, Failure> {
     let Ok(setup) = RunSetup::from_value(&waiting.setup) else { return Ok(false) };
-    let status = client.get("/api/v1/status").await?;
-    let theirs = status.get("workspace").and_then(Value::as_str).unwrap_or_default();
+    let status: DaemonStatus = client.call(&ApiRequest::get("/api/v1/status")).await?;
+    let theirs = status.workspace.unwrap_or_default();
     Ok(setup.workspace().is_some_and(|own| own.display().to_string() == theirs))
-}
-
-fn decision_json(decision: &Decision, nonce: &Value) -> Option<Value> {
-    let mut body = serde_json::to_value(decision).ok()?;
-    let members = body.as_object_mut()?;
-    members.insert("nonce".to_owned(), nonce.clone());
-    members.retain(|_, value| !value.is_null());
-    Some(body)
 }
 
 /// Waits for the end of a call that the daemon carries out.
@@ -93,37 +85,8 @@ async fn wait_for_call(client: &Client, id: &str, json: bool) -> Result<u8, Fail
             Ok(call) if call.status == CallState::Running => {
                 tokio::time::sleep(POLL_INTERVAL).await;
             }
-            Ok(call) => return call::print_call(&call, &document, json),
+            Ok(call) => return tool_call_in_daemon::print_call(&call, &document, json),
             Err(_) => return Err(reply.to_failure()),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_decision_is_sent_as_the_daemon_reads_it() {
-        let check = |decision: Decision, expected: Value| {
-            assert_eq!(decision_json(&decision, &json!("n")).unwrap(), expected);
-        };
-        check(Decision::approve(), json!({"decision": "approve", "scope": "once", "nonce": "n"}));
-        check(Decision::Skip, json!({"decision": "skip", "nonce": "n"}));
-        check(Decision::Deny { note: None }, json!({"decision": "deny", "nonce": "n"}));
-        let note = Some("no".to_owned());
-        check(Decision::Deny { note }, json!({"decision": "deny", "note": "no", "nonce": "n"}));
-        let args = json!({"a": 1});
-        check(
-            Decision::Edit { args: args.clone() },
-            json!({"decision": "edit", "args": args, "nonce": "n"}),
-        );
-        let text = "red".to_owned();
-        check(
-            Decision::Answer { text },
-            json!({"decision": "answer", "text": "red", "nonce": "n"}),
-        );
     }
 }

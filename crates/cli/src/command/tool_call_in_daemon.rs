@@ -8,17 +8,12 @@ use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 use crate::bootstrap;
 use crate::clap_args::ToolCall;
 use crate::command::policy_advice::RefusedCall;
-use crate::daemon::client::{ApiRequest, Client};
+use crate::daemon::client::{ApiRequest, Client, reject_workspace_args};
 use crate::output::{self, Failure};
 
 /// Runs one call in the daemon.
-pub(in crate::command) fn run(
-    command: &ToolCall,
-    name: &str,
-    args: String,
-    json: bool,
-) -> Result<u8, Failure> {
-    super::reject_workspace_args(&command.workspace_args)?;
+pub(super) fn run(command: &ToolCall, name: &str, args: String, json: bool) -> Result<u8, Failure> {
+    reject_workspace_args(&command.workspace_args)?;
     bootstrap::block_on(async {
         let client = Client::connect_required().await?;
         let mut body = json!({"tool": name, "arguments": args});

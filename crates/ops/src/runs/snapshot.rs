@@ -7,50 +7,52 @@ use serde_json::Value;
 use toolcrib_app::agent::events::{Event, ToolEvent, ToolState};
 use toolcrib_app::core::{CallId, OutcomeKind, RawArgs};
 
+use crate::calls::serialized_name;
+
 /// The current state of a run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct RunSnapshot {
+pub struct RunSnapshot {
     /// Its id.
-    pub(crate) run: String,
+    pub run: String,
     /// Its conversation.
-    pub(crate) conversation: String,
+    pub conversation: String,
     /// The agent.
-    pub(crate) agent: String,
+    pub agent: String,
     /// Its state.
-    pub(crate) state: RunState,
+    pub state: RunState,
     /// Why it waits (`approval_needed`, `clarification_needed`) or how it ended (docs/agents.md);
     /// `None` while it is active.
-    pub(crate) status: Option<String>,
+    pub status: Option<String>,
     /// Why it ended, if the status alone does not say it.
-    pub(crate) message: Option<String>,
+    pub message: Option<String>,
     /// The first model of its chain, `provider/model`.
-    pub(crate) model: Option<String>,
+    pub model: Option<String>,
     /// Whether that model only replays a file.
-    pub(crate) scripted: bool,
+    pub scripted: bool,
     /// Text of the latest answer.
-    pub(crate) text: String,
+    pub text: String,
     /// Messages, answers, calls and questions, in order.
-    pub(crate) items: Vec<SnapshotItem>,
+    pub items: Vec<SnapshotItem>,
     /// The approvals and questions that it waits for, as in the event `run-paused`.
-    pub(crate) waiting: Vec<Value>,
+    pub waiting: Vec<Value>,
     /// Skills that were loaded.
-    pub(crate) skills: Vec<String>,
+    pub skills: Vec<String>,
     /// Rounds of calls; known when it waits or has ended.
-    pub(crate) rounds: u32,
+    pub rounds: u32,
     /// Tokens, as far as providers report them; known when it has ended.
-    pub(crate) usage: Option<Value>,
+    pub usage: Option<Value>,
     /// Estimated cost in millionths of a US dollar; known when it has ended.
-    pub(crate) cost: Option<Value>,
+    pub cost: Option<Value>,
     /// Estimated tokens of schemas that requests left out, because tools are searched for instead
     /// of declared; known when it has ended.
     #[serde(default)]
-    pub(crate) tokens_saved: u64,
+    pub tokens_saved: u64,
 }
 
 /// The state of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum RunState {
+pub enum RunState {
     /// It is active.
     #[default]
     Running,
@@ -63,7 +65,7 @@ pub(crate) enum RunState {
 /// One message, answer, call, question or notice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "item", rename_all = "kebab-case")]
-pub(crate) enum SnapshotItem {
+pub enum SnapshotItem {
     /// A message that is not from the model.
     Message {
         /// `typed`, `queued`, `answer`, `guard` or `summary`.
@@ -95,57 +97,57 @@ pub(crate) enum SnapshotItem {
 
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct ModelAnswer {
+pub struct ModelAnswer {
     /// Its round, from 0.
-    pub(crate) round: u32,
+    pub round: u32,
     /// The model, `provider/model`.
-    pub(crate) model: String,
+    pub model: String,
     /// Its text so far.
-    pub(crate) text: String,
+    pub text: String,
     /// Its reasoning so far.
-    pub(crate) reasoning: String,
+    pub reasoning: String,
     /// Whether it is complete.
-    pub(crate) done: bool,
+    pub done: bool,
     /// Why it stopped.
-    pub(crate) stop: Option<Value>,
+    pub stop: Option<Value>,
     /// Tokens, as the provider reports them.
-    pub(crate) usage: Option<Value>,
+    pub usage: Option<Value>,
     /// Estimated cost.
-    pub(crate) cost: Option<Value>,
+    pub cost: Option<Value>,
 }
 
 /// A call of the model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct SnapshotCall {
+pub struct SnapshotCall {
     /// Its round, from 0.
-    pub(crate) round: u32,
+    pub round: u32,
     /// Index in its answer, from 0.
-    pub(crate) index: usize,
+    pub index: usize,
     /// Its id, when it has one.
-    pub(crate) call: Option<String>,
+    pub call: Option<String>,
     /// The tool.
-    pub(crate) tool: String,
+    pub tool: String,
     /// Its state, as in the event `tool`.
-    pub(crate) state: String,
+    pub state: String,
     /// The part of the arguments that the model has written.
-    pub(crate) written: String,
+    pub written: String,
     /// The complete arguments: text or value, as the provider sent them.
-    pub(crate) args: Option<Value>,
+    pub args: Option<Value>,
     /// The latest progress that it reported.
-    pub(crate) progress: Option<Value>,
+    pub progress: Option<Value>,
     /// The approval request.
-    pub(crate) approval: Option<Value>,
+    pub approval: Option<Value>,
     /// The decision.
-    pub(crate) decision: Option<Value>,
+    pub decision: Option<Value>,
     /// The outcome, once it has ended.
-    pub(crate) outcome: Option<String>,
+    pub outcome: Option<String>,
     /// The error type, if it did not succeed.
-    pub(crate) error_type: Option<String>,
+    pub error_type: Option<String>,
     /// The result as the model reads it.
-    pub(crate) output: Option<Value>,
+    pub output: Option<Value>,
     /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
     /// `None` if it has not ended.
-    pub(crate) elapsed_ms: Option<u64>,
+    pub elapsed_ms: Option<u64>,
 }
 
 /// State of a call whose arguments are being written.
@@ -153,7 +155,7 @@ const WRITING: &str = "input-streaming";
 
 impl RunSnapshot {
     /// Applies an event.
-    pub(crate) fn apply(&mut self, event: &Event) {
+    pub fn apply(&mut self, event: &Event) {
         match event {
             Event::RunStart { run, conversation, agent, provider, model, scripted, .. } => {
                 self.run = run.to_string();
@@ -215,7 +217,7 @@ impl RunSnapshot {
                 }
             }
             Event::Message { kind, text } => {
-                let kind = serialized_name(kind);
+                let kind = serialized_name(kind).unwrap_or_default();
                 self.items.push(SnapshotItem::Message { kind, text: text.clone() });
             }
             Event::Compaction { covers } => {
@@ -248,7 +250,8 @@ impl RunSnapshot {
     }
 
     /// The snapshot without texts, arguments and results, for principals with the role viewer only.
-    pub(crate) fn without_payloads(mut self) -> Self {
+    #[must_use]
+    pub fn without_payloads(mut self) -> Self {
         self.text.clear();
         self.message = None;
         self.waiting.clear();
@@ -333,14 +336,14 @@ impl RunSnapshot {
             ToolState::Progress { .. } => {}
             ToolState::OutputAvailable { output, elapsed_ms } => {
                 call.progress = None;
-                call.outcome = Some(serialized_name(&OutcomeKind::Succeeded));
+                call.outcome = Some(serialized_name(&OutcomeKind::Succeeded).unwrap_or_default());
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }
             ToolState::OutputError { outcome, error_type, output, elapsed_ms, .. }
             | ToolState::OutputDenied { outcome, error_type, output, elapsed_ms, .. } => {
                 call.progress = None;
-                call.outcome = Some(serialized_name(outcome));
-                call.error_type = error_type.as_ref().map(serialized_name);
+                call.outcome = Some(serialized_name(outcome).unwrap_or_default());
+                call.error_type = error_type.as_ref().and_then(serialized_name);
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }
         }
@@ -376,7 +379,8 @@ fn is_question(item: &SnapshotItem, of: &str) -> bool {
 }
 
 /// Arguments as JSON, from any form that the provider sent.
-pub(super) fn args_value(args: &RawArgs) -> Value {
+#[must_use]
+pub fn args_value(args: &RawArgs) -> Value {
     match args {
         RawArgs::Value(value) => value.clone(),
         RawArgs::Text(text) => {
@@ -388,16 +392,8 @@ pub(super) fn args_value(args: &RawArgs) -> Value {
 }
 
 /// The value as JSON; `None` for null.
-pub(super) fn to_value(value: &impl Serialize) -> Option<Value> {
+pub fn to_value(value: &impl Serialize) -> Option<Value> {
     serde_json::to_value(value).ok().filter(|value| !value.is_null())
-}
-
-/// The serialized name of a unit variant.
-pub(super) fn serialized_name(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
-        _ => String::new(),
-    }
 }
 
 #[cfg(test)]
