@@ -28,6 +28,9 @@ pub enum TaskTrigger {
         recurrence: String,
         /// The first time, Unix time in milliseconds.
         first: i64,
+        /// The same as the clock of the task's zone shows it, such as `2026-03-29T02:30:00`. They
+        /// differ where the clock skips this time on the first day.
+        local: String,
     },
     /// With each heartbeat: its prompt becomes part of the heartbeat's.
     Heartbeat,
