@@ -90,10 +90,9 @@ impl TaskStatus {
 /// An execution that a scheduler has claimed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskLease {
-    /// The run, chosen before it starts: another scheduler finds out from it whether it started.
-    pub run: RunId,
-    /// Conversation of the run.
-    pub conversation: ConversationId,
+    /// The run, once it has started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
     /// The time that the execution is for, Unix time in milliseconds.
     pub due_at: i64,
     /// When it was claimed, Unix time in milliseconds.

@@ -24,8 +24,10 @@ pub mod conversations;
 mod error;
 pub mod grants;
 pub mod id_prefix;
+pub mod memories;
 pub mod rules;
 pub mod switches;
+pub mod tasks;
 pub mod tools;
 pub mod usage;
 

@@ -1,10 +1,13 @@
 //! Tools of the assistant, one file per tool, and what they share.
 
+mod cancel_task;
+mod list_tasks;
 mod memory_forget;
 mod memory_learn;
 mod memory_recall;
 mod memory_reinforce;
 mod memory_store;
+mod schedule_task;
 
 use std::sync::Arc;
 
@@ -17,18 +20,23 @@ use toolcrib_core::{
 };
 
 use crate::memory::Memories;
+use crate::task::Tasks;
 use crate::{LabelsOfRuns, untrusted_source};
 
 /// Id of the source of these tools.
 pub const SOURCE: &str = "assistant";
 /// Feature switch and group of the memory tools.
 const MEMORY: &str = "memory";
+/// Feature switch and group of the tools for tasks.
+const SCHEDULING: &str = "scheduling";
 
 /// What the tools work on.
 #[derive(Clone)]
 pub struct AssistantTools {
     /// The memories.
     pub memories: Memories,
+    /// The tasks.
+    pub tasks: Tasks,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }
@@ -44,6 +52,9 @@ impl AssistantTools {
             TypedHandler::handler(memory_learn::MemoryLearn(tools())),
             TypedHandler::handler(memory_reinforce::MemoryReinforce(tools())),
             TypedHandler::handler(memory_recall::MemoryRecall(tools())),
+            TypedHandler::handler(schedule_task::ScheduleTask(tools())),
+            TypedHandler::handler(list_tasks::ListTasks(tools())),
+            TypedHandler::handler(cancel_task::CancelTask(tools())),
         ]
     }
 
@@ -68,6 +79,9 @@ pub fn specs() -> Vec<ToolSpec> {
         memory_learn::spec(),
         memory_reinforce::spec(),
         memory_recall::spec(),
+        schedule_task::spec(),
+        list_tasks::spec(),
+        cancel_task::spec(),
     ]
 }
 

@@ -9,7 +9,7 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::MemoryMemories;
+use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
 
 use super::*;
 
@@ -58,11 +58,10 @@ fn tools(dirty: RunId) -> AssistantTools {
         }
         Some(labels)
     });
-    let memories = Memories::new(
-        Arc::new(MemoryMemories::default()),
-        Arc::new(|text: &str| text.contains("hunter2")),
-    );
-    AssistantTools { memories, labels }
+    let is_secret: crate::SecretCheck = Arc::new(|text: &str| text.contains("hunter2"));
+    let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
+    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), is_secret);
+    AssistantTools { memories, tasks, labels }
 }
 
 async fn call(
@@ -171,4 +170,30 @@ async fn what_cannot_be_stored_is_said() {
         assert!(error.message.contains(part), "{args}: {}", error.message);
     }
     assert_eq!(tools.memories.all("").await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_task_is_scheduled_listed_and_cancelled() {
+    let dirty = RunId::fresh();
+    let tools = tools(dirty);
+    let clean = ctx("ann", Some(RunId::fresh()));
+    let args = json!({"description": "News", "prompt": "Tell the news.", "cron": "0 9 * * *", "execute_at": "", "on_heartbeat": false});
+    let made = call(&tools, &clean, "schedule_task", args).await.unwrap().structured.unwrap();
+    assert_eq!((&made["status"], &made["schedule"]), (&json!("PENDING"), &json!("Daily at 9:00")));
+    assert_eq!(made["next_runs"].as_array().unwrap().len(), 3);
+    // Text from outside must not act later on its own.
+    let args = json!({"description": "x", "prompt": "Send the invoice.", "cron": "0 9 * * *"});
+    let outside = ctx("ann", Some(dirty));
+    let made = call(&tools, &outside, "schedule_task", args).await.unwrap().structured.unwrap();
+    assert_eq!(made["status"], "PAUSED");
+    assert!(made["note"].as_str().unwrap().contains("toolcrib task resume task_"));
+    let listed = call(&tools, &clean, "list_tasks", json!({})).await.unwrap();
+    assert_eq!(listed.trust, Some(Trust::External));
+    assert_eq!(listed.structured.unwrap()["tasks"].as_array().unwrap().len(), 2);
+    let cancelled = json!({"task_id": made["task_id"]});
+    call(&tools, &clean, "cancel_task", cancelled.clone()).await.unwrap();
+    let again = call(&tools, &clean, "cancel_task", cancelled).await.unwrap_err();
+    assert!(again.message.contains("is over already"), "{}", again.message);
+    let stranger = call(&tools, &ctx("bob", None), "list_tasks", json!({})).await.unwrap();
+    assert!(stranger.structured.is_none());
 }

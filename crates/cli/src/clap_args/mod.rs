@@ -20,6 +20,7 @@ mod init;
 mod kill_switch;
 mod log_options;
 mod mcp;
+mod memory;
 mod python;
 mod rules;
 mod sandbox;
@@ -28,6 +29,7 @@ mod secret;
 mod serve;
 mod service;
 mod switches;
+mod task;
 pub(crate) mod tool_arguments;
 mod tool_search;
 mod tool_why;
@@ -74,6 +76,7 @@ pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
     Mcp, McpAdd, McpAuth, McpClient, McpImport, McpReview, McpServe, McpSkills, McpTestArgs,
 };
+pub(crate) use memory::Memory;
 pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
@@ -85,6 +88,7 @@ pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use service::{ServiceCommand, ServiceInstall};
 pub(crate) use switches::SwitchArgs;
+pub(crate) use task::{AddTask, Task};
 pub(crate) use tool_search::Find;
 pub(crate) use tool_why::{ToolList, ToolWhy};
 pub(crate) use undo::{Redo, TakeChanges, Undo};
@@ -250,6 +254,12 @@ pub(crate) enum Command {
     /// Make undone changes again, the last undone first.
     #[command(after_help = undo::REDO_HELP)]
     Redo(Redo),
+    /// Look at memories, change them, take changes back.
+    #[command(subcommand, after_help = memory::MEMORY_HELP)]
+    Memory(Memory),
+    /// Make tasks that run later, look at them, change them.
+    #[command(subcommand, after_help = task::TASK_HELP)]
+    Task(Task),
     /// Look at conversations, and delete them.
     #[command(subcommand)]
     Conversation(Conversation),

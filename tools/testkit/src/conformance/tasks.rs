@@ -1,8 +1,8 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, ConversationId, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus,
-    TaskStore, TaskTrigger,
+    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
+    TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
@@ -85,13 +85,7 @@ async fn one_claim_succeeds(store: &dyn TaskStore) {
     store.add_task(due.clone()).await.unwrap();
     let claim = |until| Task {
         status: TaskStatus::Running,
-        lease: Some(TaskLease {
-            run: RunId::fresh(),
-            conversation: ConversationId::fresh(),
-            due_at: 100,
-            claimed_at: 110,
-            until,
-        }),
+        lease: Some(TaskLease { run: Some(RunId::fresh()), due_at: 100, claimed_at: 110, until }),
         ..due.clone()
     };
     let (left, right) = tokio::join!(store.put_task(claim(500)), store.put_task(claim(600)));
