@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_agent::library::Agent;
 use toolcrib_assistant::memory::{GUIDANCE, PromptBudget, prompt_section};
 use toolcrib_core::taint::SYSTEM_PROMPT;
-use toolcrib_core::{Catalog as _, Label, LabelSource, Labels, Memory, ViewRequest};
+use toolcrib_core::{Label, LabelSource, Labels, Memory, ViewRequest};
 
 use super::Runner;
 

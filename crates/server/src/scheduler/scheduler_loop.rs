@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use toolcrib_app::assistant::task::claim;
-use toolcrib_app::core::{Catalog as _, Clock as _, StoreError, SystemClock, Task};
+use toolcrib_app::core::{Clock as _, StoreError, SystemClock, Task};
 
 use super::execution::execute;
 use crate::run_supervisor::RunSupervisor;
