@@ -38,7 +38,7 @@ struct OwnerIndex {
 
 impl RecallIndexes {
     pub(super) async fn recall(
-        &self,
+        self: &Arc<Self>,
         store: &dyn MemoryStore,
         owner: &str,
         query: &str,
@@ -50,7 +50,11 @@ impl RecallIndexes {
             Some(index) => index,
             None => {
                 let memories = store.memories(owner).await?;
-                self.update(owner, version, memories)?
+                let (indexes, owner) = (Arc::clone(self), owner.to_owned());
+                // Half a second for ten thousand new memories, which must not hold up others.
+                let update = move || indexes.update(&owner, version, memories);
+                let updated = tokio::task::spawn_blocking(update).await;
+                updated.map_err(|error| MemoryError::Index(error.to_string()))??
             }
         };
         let hits = index.index.find(query, limit);
