@@ -55,6 +55,8 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Grant => "grant list",
         Resource::Approval => "approve list --all",
         Resource::Artifact => "artifact list",
+        Resource::Task => "task list",
+        Resource::Memory => "memory list",
         Resource::Switch => "tool list",
     }
 }

@@ -198,6 +198,10 @@ resources! {
     Approval = "approval";
     /// A stored result.
     Artifact = "stored result";
+    /// A task of the scheduler.
+    Task = "task";
+    /// A memory.
+    Memory = "memory";
     /// A feature switch.
     Switch = "switch";
 }

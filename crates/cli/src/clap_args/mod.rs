@@ -21,6 +21,7 @@ mod init;
 mod kill_switch;
 mod log_options;
 mod mcp;
+mod memory;
 mod net;
 mod python;
 mod rules;
@@ -32,6 +33,7 @@ mod serve;
 mod service;
 mod shared;
 mod switches;
+mod task;
 mod tool;
 pub(crate) mod tool_arguments;
 mod tool_search;
@@ -70,6 +72,7 @@ pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
     Mcp, McpAdd, McpAuth, McpClient, McpImport, McpReview, McpServe, McpSkills, McpTestArgs,
 };
+pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
 pub(crate) use python::Python;
 pub(crate) use rules::{
@@ -84,6 +87,7 @@ pub(crate) use serve::Serve;
 pub(crate) use service::{ServiceCommand, ServiceInstall};
 pub(crate) use shared::{LibraryArgs, ModelArgs, WorkspaceArgs};
 pub(crate) use switches::SwitchArgs;
+pub(crate) use task::{AddTask, Task};
 pub(crate) use tool::{ArgsCommand, Sanitize, Spec, Tool, ToolCall, ToolNew};
 pub(crate) use tool_search::Find;
 pub(crate) use tool_why::{ToolList, ToolWhy};
@@ -248,6 +252,12 @@ pub(crate) enum Command {
     /// Make undone changes again, the last undone first.
     #[command(after_help = undo::REDO_HELP)]
     Redo(Redo),
+    /// Look at memories, change them, take changes back.
+    #[command(subcommand, after_help = memory::MEMORY_HELP)]
+    Memory(Memory),
+    /// Make tasks that run later, look at them, change them.
+    #[command(subcommand, after_help = task::TASK_HELP)]
+    Task(Task),
     /// Look at conversations, and delete them.
     #[command(subcommand)]
     Conversation(Conversation),

@@ -28,6 +28,7 @@ mod kit;
 mod library_snapshot;
 mod lookup;
 mod mcp;
+mod memory;
 mod metrics;
 mod net_check;
 mod openapi;
@@ -48,6 +49,7 @@ mod short_id;
 mod skill;
 mod spec;
 pub(crate) mod switches;
+mod task;
 mod tool;
 mod tool_call_in_daemon;
 mod tool_new;
@@ -132,6 +134,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Trust(command) => trust::run(&command, json),
         Command::Undo(command) => undo::undo(&command, json),
         Command::Redo(command) => undo::redo(&command, json),
+        Command::Memory(command) => memory::run(command, json),
+        Command::Task(command) => task::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),

@@ -166,7 +166,8 @@ fn an_agent_is_shown_its_tools_and_those_of_the_loop() {
 #[test]
 fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
     let env = TestEnv::new();
-    let args = ["tool", "spec", "--format", "anthropic", "ask_user", "hosted_web_search", "list_dir"];
+    let args =
+        ["tool", "spec", "--format", "anthropic", "ask_user", "hosted_web_search", "list_dir"];
     let ended =
         env.run(&args).code(0).says(&["hosted_web_search: it is not offered: it is switched off"]);
     let tools = support::json(&ended.stdout);

@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::core::{Conversation, ConversationId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RenameConversationRequest,
-    RemoveConversationRequest,
-    ShowConversationRequest,
+    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,
+    RenameConversationRequest, ShowConversationRequest,
 };
 
 use super::runs::conversation_id;
