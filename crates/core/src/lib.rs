@@ -99,7 +99,7 @@ pub use store::{
     UsageTotals, WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
-pub use task::{TASK_HISTORY, Task, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger};
+pub use task::{TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};

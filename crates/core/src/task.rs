@@ -1,4 +1,4 @@
-//! Tasks: what an assistant does later, repeatedly or at an event, without a person who asks.
+//! Tasks: what an assistant does later or repeatedly, without a person who asks.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,36 +32,13 @@ pub enum TaskTrigger {
         /// differ where the clock skips this time on the first day.
         local: String,
     },
-    /// With each heartbeat: its prompt becomes part of the heartbeat's.
-    Heartbeat,
-    /// When files change.
-    Change {
-        /// Glob of paths in the workspace.
-        glob: String,
-    },
-    /// When a signed request arrives at `/hooks/NAME`.
-    Hook {
-        /// Name of the hook.
-        name: String,
-    },
-}
-
-/// What a due task does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TaskKind {
-    /// Runs an agent with the prompt.
-    #[default]
-    Prompt,
-    /// Notifies the person until the alarm is dismissed.
-    Alarm,
 }
 
 /// Where a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
-    /// It waits for its time or event.
+    /// It waits for its time.
     Pending,
     /// It runs now.
     Running,
@@ -140,9 +117,6 @@ pub struct Task {
     /// What makes it due.
     #[serde(flatten)]
     pub trigger: TaskTrigger,
-    /// What it does when it is due.
-    #[serde(default)]
-    pub kind: TaskKind,
     /// IANA name of the time zone that its times are in.
     pub zone: String,
     /// The agent of its runs; empty = the configured one.

@@ -32,11 +32,11 @@ pub struct Ended {
     pub run: Option<RunId>,
 }
 
-/// The schedule of a task with its zone; `None` if no time makes it due.
+/// The schedule of a task with its zone.
 ///
 /// # Errors
 /// [`TimeError`] if the row cannot be read, such as that of a zone that was removed.
-pub fn schedule_of(task: &Task) -> Result<Option<(Schedule, TimeZone)>, TimeError> {
+pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
     let zone = parse_zone(Some(&task.zone))?;
     let time =
         |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| TimeError::Time(ms.to_string()));
@@ -51,11 +51,8 @@ pub fn schedule_of(task: &Task) -> Result<Option<(Schedule, TimeZone)>, TimeErro
             let first = LocalTime { civil, instant: time(*first)? };
             Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first })
         }
-        TaskTrigger::Heartbeat | TaskTrigger::Change { .. } | TaskTrigger::Hook { .. } => {
-            return Ok(None);
-        }
     };
-    Ok(Some((schedule, zone)))
+    Ok((schedule, zone))
 }
 
 /// The task as claimed at `now`: due, or under a claim that has ended. `None` if it is neither.
@@ -107,21 +104,14 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
     let failures = if ended.ok { 0 } else { task.consecutive_failures.saturating_add(1) };
     let instant =
         |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| TimeError::Time(ms.to_string()));
-    let Slots { missed, next } = match schedule_of(task)? {
-        Some((schedule, zone)) => slots_until(&schedule, &zone, instant(due_at)?, instant(now)?),
-        None => Slots { missed: 0, next: None },
-    };
+    let (schedule, zone) = schedule_of(task)?;
+    let Slots { missed, next } = slots_until(&schedule, &zone, instant(due_at)?, instant(now)?);
     let is_once = matches!(task.trigger, TaskTrigger::Time { .. });
     let next = match next {
         None if is_once && !ended.ok && failures < MAX_ATTEMPTS => Some(now + retry_ms(failures)),
         next => next.map(Timestamp::as_millisecond),
     };
-    let waits_for_event = matches!(
-        task.trigger,
-        TaskTrigger::Heartbeat | TaskTrigger::Change { .. } | TaskTrigger::Hook { .. }
-    );
-    let status =
-        if next.is_some() || waits_for_event { TaskStatus::Pending } else { TaskStatus::Completed };
+    let status = if next.is_some() { TaskStatus::Pending } else { TaskStatus::Completed };
     let result: String = ended.result.chars().take(RESULT_CHARS).collect();
     let execution = TaskExecution {
         due_at,

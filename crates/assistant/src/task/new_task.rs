@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, TaskKind, TaskTrigger};
+use toolcrib_core::{Author, TaskTrigger};
 
 use super::error::TaskError;
 use crate::time::{
@@ -11,13 +11,13 @@ use crate::time::{
 
 /// Characters of a description.
 pub(super) const MAX_DESCRIPTION_CHARS: usize = 200;
-/// Characters of a prompt: as many as the heartbeat's.
+/// Characters of a prompt.
 pub(super) const MAX_PROMPT_CHARS: usize = 4_000;
 /// A time that passed less than this ago, in milliseconds, is taken for now.
 const PAST_MS: i64 = 60_000;
 
-/// When a task is due. Exactly one of `execute_at`, `cron` and `on_heartbeat`, or a recurrence with
-/// `execute_at` as its first time; an empty text and `false` count as absent.
+/// When a task is due: either `execute_at` or `cron`, or a recurrence with `execute_at` as its first
+/// time; an empty text counts as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.
@@ -26,8 +26,6 @@ pub struct When {
     pub cron: Option<String>,
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
     pub recurrence: Option<String>,
-    /// With each heartbeat.
-    pub on_heartbeat: bool,
 }
 
 /// A task to make.
@@ -41,8 +39,6 @@ pub struct NewTask {
     pub prompt: String,
     /// When it is due.
     pub when: When,
-    /// What it does.
-    pub kind: TaskKind,
     /// IANA name of a zone; `None` = that of this machine.
     pub zone: Option<String>,
     /// The agent of its runs; empty = the configured one.
@@ -75,20 +71,20 @@ impl When {
         now: Timestamp,
     ) -> Result<(TaskTrigger, Option<Timestamp>), TimeError> {
         let (at, cron) = (given(self.execute_at.as_deref()), given(self.cron.as_deref()));
-        match (at, cron, given(self.recurrence.as_deref()), self.on_heartbeat) {
-            (Some(at), None, None, false) => {
+        match (at, cron, given(self.recurrence.as_deref())) {
+            (Some(at), None, None) => {
                 let time = parse_local_time(at, zone)?;
                 refuse_past(time.instant, zone, now)?;
                 let trigger = TaskTrigger::Time { at: time.instant.as_millisecond() };
                 Ok((trigger, Some(time.instant)))
             }
-            (None, Some(text), None, false) => {
+            (None, Some(text), None) => {
                 let cron = Cron::parse(text)?;
                 let first = cron.next_after(now, zone);
                 let first = first.ok_or_else(|| TimeError::Never(text.to_owned()))?;
                 Ok((TaskTrigger::Cron { cron: cron.as_str().to_owned() }, Some(first)))
             }
-            (Some(at), None, Some(word), false) => {
+            (Some(at), None, Some(word)) => {
                 let word: RecurrenceWord = word.parse()?;
                 let first = parse_local_time(at, zone)?;
                 refuse_past(first.instant, zone, now)?;
@@ -102,9 +98,8 @@ impl When {
                 };
                 Ok((trigger, due))
             }
-            (None, None, None, true) => Ok((TaskTrigger::Heartbeat, None)),
             _ => Err(TimeError::When(
-                "Say when with exactly one of execute_at, cron and on_heartbeat, or with recurrence and execute_at as its first time."
+                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time."
                     .to_owned(),
             )),
         }

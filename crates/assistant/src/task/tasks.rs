@@ -66,7 +66,6 @@ impl Tasks {
             description: new.description.trim().to_owned(),
             prompt: new.prompt.trim().to_owned(),
             trigger,
-            kind: new.kind,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             agent: new.agent,
             status,
@@ -167,11 +166,8 @@ impl Tasks {
             if task.status != TaskStatus::Paused {
                 return Err(TaskError::State(format!("The task {id} is not paused.")));
             }
-            let due_at = match lifecycle::schedule_of(&task)? {
-                Some((schedule, zone)) => schedule.next_after(now, &zone).or(Some(now)),
-                None => None,
-            };
-            let due_at = due_at.map(Timestamp::as_millisecond);
+            let (schedule, zone) = lifecycle::schedule_of(&task)?;
+            let due_at = Some(schedule.next_after(now, &zone).unwrap_or(now).as_millisecond());
             Ok(Task { status: TaskStatus::Pending, untrusted: None, due_at, ..task })
         })
         .await

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskKind, TaskStatus, TaskStore,
+    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -36,7 +36,6 @@ fn new(when: When) -> NewTask {
         description: "water the plants".into(),
         prompt: "Remind me of the plants.".into(),
         when,
-        kind: TaskKind::Prompt,
         zone: Some("UTC".into()),
         agent: String::new(),
         author: Author::person("ann"),
@@ -60,10 +59,10 @@ fn ended(ok: bool) -> Ended {
 #[tokio::test]
 async fn what_cannot_be_scheduled_is_said() {
     let (tasks, _) = tasks();
-    let both = When { on_heartbeat: true, ..at("2026-12-01T09:00") };
+    let both = When { cron: Some("0 9 * * *".into()), ..at("2026-12-01T09:00") };
     for (when, part) in [
-        (When::default(), "exactly one of execute_at, cron and on_heartbeat"),
-        (both, "exactly one"),
+        (When::default(), "either execute_at or cron"),
+        (both, "either execute_at or cron"),
         (At::past(), "now it is 2026-11-26T12:00:00+00:00"),
         (at("2026-02-31T09:00"), "not a date and time that exists"),
         (cron("0 9 31 2 *"), "never matches"),

@@ -82,7 +82,7 @@ fn row(task: &Task) -> Value {
     let mut row = json!({
         "task_id": task.id, "description": task.description, "status": task.status,
     });
-    if let Ok(Some((schedule, zone))) = schedule_of(task) {
+    if let Ok((schedule, zone)) = schedule_of(task) {
         row["schedule"] = json!(describe(&schedule, &zone));
         let due = task.due_at.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
         if let Some(due) = due {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Assessment, CallCtx, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
+    Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
 };
 
 use super::{AssistantTools, SCHEDULING, author, base_spec, examples};
@@ -30,8 +30,6 @@ pub(super) struct Args {
     /// Five fields: minute, hour, day of month, month, day of week (0 = Sunday). Day of month and
     /// day of week must both match.
     cron: Option<String>,
-    /// True: its prompt becomes part of every heartbeat.
-    on_heartbeat: Option<bool>,
     /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), with execute_at as the
     /// first time.
     recurrence: Option<String>,
@@ -41,7 +39,7 @@ pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "schedule_task",
         "Schedule a task",
-        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron and on_heartbeat; execute_at can have a recurrence.",
+        "Schedule a task that runs later without the user. Give either execute_at or cron; execute_at can have a recurrence.",
         SCHEDULING,
     );
     spec.examples = examples([
@@ -78,10 +76,8 @@ impl Tool for ScheduleTask {
                 execute_at: args.execute_at,
                 cron: args.cron,
                 recurrence: args.recurrence,
-                on_heartbeat: args.on_heartbeat.unwrap_or(false),
             },
-            kind: TaskKind::Prompt,
-            zone: None,
+                zone: None,
             agent: ctx.context.agent.clone(),
             author: author(ctx),
             conversation: ctx.context.conversation.clone(),
@@ -89,8 +85,8 @@ impl Tool for ScheduleTask {
         };
         let task = self.0.tasks.add(new).await?;
         let mut answer = json!({ "task_id": task.id, "status": task.status });
-        let schedule = schedule_of(&task).map_err(crate::task::TaskError::from)?;
-        if let (Some((schedule, zone)), Some(due)) = (schedule, task.due_at) {
+        let (schedule, zone) = schedule_of(&task).map_err(crate::task::TaskError::from)?;
+        if let Some(due) = task.due_at {
             let first = Timestamp::from_millisecond(due).ok();
             let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
             let times: Vec<Timestamp> = times.take(SHOWN).collect();

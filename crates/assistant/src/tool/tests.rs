@@ -177,7 +177,7 @@ async fn a_task_is_scheduled_listed_and_cancelled() {
     let dirty = RunId::fresh();
     let tools = tools(dirty);
     let clean = ctx("ann", Some(RunId::fresh()));
-    let args = json!({"description": "News", "prompt": "Tell the news.", "cron": "0 9 * * *", "execute_at": "", "on_heartbeat": false});
+    let args = json!({"description": "News", "prompt": "Tell the news.", "cron": "0 9 * * *", "execute_at": ""});
     let made = call(&tools, &clean, "schedule_task", args).await.unwrap().structured.unwrap();
     assert_eq!((&made["status"], &made["schedule"]), (&json!("PENDING"), &json!("Daily at 9:00")));
     assert_eq!(made["next_runs"].as_array().unwrap().len(), 3);

@@ -80,9 +80,6 @@ pub(crate) struct AddTask {
     /// daily, weekly, monthly, weekdays, hourly or interval:MINUTES, with --at as the first time.
     #[arg(long, value_name = "RECURRENCE")]
     pub(crate) every: Option<String>,
-    /// With each heartbeat.
-    #[arg(long)]
-    pub(crate) on_heartbeat: bool,
     /// Time zone such as Europe/Berlin. Default: that of this machine.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,

@@ -44,7 +44,6 @@ fn request(new: AddTask) -> AddTaskRequest {
             execute_at: new.at,
             cron: new.cron,
             recurrence: new.every,
-            on_heartbeat: new.on_heartbeat,
         },
         zone: new.zone,
         agent: new.agent,

@@ -1,7 +1,7 @@
 //! Makes a task.
 
 use toolcrib_app::assistant::task::{NewTask, When};
-use toolcrib_app::core::{Author, TaskKind};
+use toolcrib_app::core::Author;
 
 use super::row::TaskReply;
 use crate::context::OpContext;
@@ -32,7 +32,6 @@ pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskRep
         description: request.description,
         prompt: request.prompt,
         when: request.when,
-        kind: TaskKind::Prompt,
         zone: request.zone,
         agent: request.agent.unwrap_or_default(),
         author: Author::person(ctx.store.actor),

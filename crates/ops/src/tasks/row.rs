@@ -102,14 +102,13 @@ impl TaskReply {
 /// The schedule in words, and the next times.
 fn schedule(task: &Task) -> (String, Vec<String>) {
     match schedule_of(task) {
-        Ok(Some((schedule, zone))) => {
+        Ok((schedule, zone)) => {
             let due = task.due_at.filter(|_| task.is_open());
             let first = due.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
             let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
             let next = times.take(NEXT).map(|time| format_instant(time, &zone)).collect();
             (describe(&schedule, &zone), next)
         }
-        Ok(None) => ("With each heartbeat".to_owned(), Vec::new()),
         Err(error) => (error.to_string(), Vec::new()),
     }
 }

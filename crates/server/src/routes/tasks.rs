@@ -26,8 +26,8 @@ struct TaskQuery {
     open: bool,
 }
 
-/// A task to make. Exactly one of `execute_at`, `cron` and `on_heartbeat`, or `recurrence` with
-/// `execute_at` as its first time.
+/// A task to make. Either `execute_at` or `cron`, or `recurrence` with `execute_at` as its first
+/// time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
@@ -44,9 +44,6 @@ struct NewTask {
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N` in minutes.
     #[serde(default)]
     recurrence: Option<String>,
-    /// Whether it belongs to every heartbeat.
-    #[serde(default)]
-    on_heartbeat: bool,
     /// IANA name of a time zone; default that of the daemon's machine.
     #[serde(default)]
     zone: Option<String>,
@@ -106,7 +103,6 @@ async fn add_task(
             execute_at: new.execute_at,
             cron: new.cron,
             recurrence: new.recurrence,
-            on_heartbeat: new.on_heartbeat,
         },
         zone: new.zone,
         agent: new.agent,

@@ -1,7 +1,7 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
+    Author, RunId, StoreError, Task, TaskId, TaskLease, TaskStatus, TaskStore,
     TaskTrigger,
 };
 
@@ -23,7 +23,6 @@ fn task(owner: &str, due_at: Option<i64>) -> Task {
         description: "water the plants".into(),
         prompt: "Remind me.\u{0}".into(),
         trigger: TaskTrigger::Cron { cron: "0 9 * * *".into() },
-        kind: TaskKind::Prompt,
         zone: "Europe/Berlin".into(),
         agent: String::new(),
         status: TaskStatus::Pending,
