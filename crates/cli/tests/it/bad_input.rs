@@ -26,7 +26,7 @@ fn a_tool_name_that_is_empty_or_unknown() {
     let asks = [
         ask("a", "", json!({})),
         ask("b", "raed_file", json!({"path": "notes.md"})),
-        ask("c", "weather", json!({})),
+        ask("c", "stapler", json!({})),
         ask("d", "read_file", json!({"path": "notes.md"})),
     ];
     for format in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
@@ -39,7 +39,7 @@ fn a_tool_name_that_is_empty_or_unknown() {
         assert!(message(1).starts_with("Tool raed_file is not available. Did you mean read_file"));
         assert_eq!(
             message(2),
-            "Tool weather is not available. Use only the tools that were declared to you."
+            "Tool stapler is not available. Use only the tools that were declared to you."
         );
         assert_eq!(got[3].1["status"], "success", "the others run");
     }

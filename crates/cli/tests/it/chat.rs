@@ -78,7 +78,7 @@ fn commands_look_at_what_happened() {
     has("14 settle");
     has("2 answers · 100 tokens in, 10 out (1 more answers did not say) · cost unknown\n");
     has("  delete_file          high ");
-    has("  web_search           it is switched off\n");
+    has("  hosted_web_search    it is switched off\n");
     has("/workspace [DIR]");
     assert!(ended.stdout.ends_with("A new conversation.\nno answer yet\n"), "{}", ended.stdout);
     ended.says(&["there was no call yet", "there were 2 calls so far", "did you mean /tools?"]);

@@ -99,6 +99,6 @@ mod tests {
             }
         }
         assert_eq!(find(" C++ ").map(|library| library.name), Ok("cpp"));
-        assert!(find("pyton").unwrap_err().contains("Did you mean python?"));
+        assert!(find("pythons").unwrap_err().contains("Did you mean python?"));
     }
 }
