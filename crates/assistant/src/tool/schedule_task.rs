@@ -4,9 +4,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{
-    Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
-};
+use toolcrib_core::{Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::{AssistantTools, SCHEDULING, author, base_spec, examples};
 use crate::task::{NewTask, When, schedule_of};
@@ -77,7 +75,7 @@ impl Tool for ScheduleTask {
                 cron: args.cron,
                 recurrence: args.recurrence,
             },
-                zone: None,
+            zone: None,
             agent: ctx.context.agent.clone(),
             author: author(ctx),
             conversation: ctx.context.conversation.clone(),

@@ -40,11 +40,7 @@ fn request(new: AddTask) -> AddTaskRequest {
     AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
-        when: When {
-            execute_at: new.at,
-            cron: new.cron,
-            recurrence: new.every,
-        },
+        when: When { execute_at: new.at, cron: new.cron, recurrence: new.every },
         zone: new.zone,
         agent: new.agent,
     }

@@ -99,11 +99,7 @@ async fn add_task(
     let request = AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
-        when: When {
-            execute_at: new.execute_at,
-            cron: new.cron,
-            recurrence: new.recurrence,
-        },
+        when: When { execute_at: new.execute_at, cron: new.cron, recurrence: new.recurrence },
         zone: new.zone,
         agent: new.agent,
     };

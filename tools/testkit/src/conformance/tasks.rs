@@ -1,8 +1,7 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Task, TaskId, TaskLease, TaskStatus, TaskStore,
-    TaskTrigger,
+    Author, RunId, StoreError, Task, TaskId, TaskLease, TaskStatus, TaskStore, TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
