@@ -50,7 +50,7 @@ pub(super) fn spec() -> ToolSpec {
             json!({"description": "Call Mia", "prompt": "Remind the user to call Mia.", "execute_at": "2026-11-27T17:00"}),
         ),
     ]);
-    spec.needs = ["remind me later", "do something every day"].map(str::to_owned).to_vec();
+    spec.needs = ["remind me", "do something later", "every morning"].map(str::to_owned).to_vec();
     spec
 }
 

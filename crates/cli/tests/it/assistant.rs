@@ -68,7 +68,7 @@ fn tasks_are_made_listed_and_cancelled() {
     env.run(&["task", "cancel", id]).code(5).says(&["is over already"]);
     env.run(&["task", "history", id]).code(0).says(&["has not run yet"]);
     env.run(&["task", "add", "x", "y", "--at", "2020-01-01T00:00Z"]).code(2).says(&["now it is"]);
-    env.run(&["task", "add", "x", "y"]).code(2).says(&["exactly one of"]);
+    env.run(&["task", "add", "x", "y"]).code(2).says(&["either execute_at or cron"]);
 }
 
 #[test]
