@@ -128,6 +128,12 @@ CallState: TypeAlias = Literal[
 ]
 
 
+class CallRefusal(TypedDict):
+    operation: NotRequired[str | None]
+    ruling: NotRequired[Any]
+    obstacle: NotRequired[Any]
+
+
 class PendingApproval(TypedDict):
     id: str
     summary: str
@@ -308,6 +314,10 @@ class MessageRow(TypedDict):
     created_at: int
 
 
+class TitleBody(TypedDict, closed=True):
+    title: str
+
+
 class ExecutedCall(TypedDict):
     provider_id: NotRequired[str | None]
     call: str
@@ -319,6 +329,8 @@ class ExecutedCall(TypedDict):
     blocks: NotRequired[list[Any]]
     error_type: NotRequired[str | None]
     message: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    refusal: NotRequired[CallRefusal | None]
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
@@ -361,6 +373,65 @@ class GrantRow(TypedDict):
 class Revoked(TypedDict):
     revoked: str
     by: str
+
+
+class Memory(TypedDict):
+    key: str
+    content: NotRequired[str | None]
+    category: str
+    hit_count: int
+    created_at: int
+    updated_at: int
+    by: str
+    run: NotRequired[str | None]
+    call: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+
+
+class MemoryText(TypedDict, closed=True):
+    content: str
+    category: NotRequired[str | None]
+
+
+class UndoneMemory(TypedDict):
+    key: str
+    memory: NotRequired[Memory | None]
+
+
+class UndoMemory(TypedDict, closed=True):
+    key: NotRequired[str | None]
+
+
+class ImportedMemories(TypedDict):
+    added: int
+    replaced: int
+    unchanged: int
+    removed: int
+
+
+class ImportMemories(TypedDict, closed=True):
+    file: Any
+    replace: NotRequired[bool]
+
+
+class TaskExecution(TypedDict):
+    due_at: int
+    started_at: int
+    ended_at: int
+    ok: bool
+    result: NotRequired[str | None]
+    run: NotRequired[str | None]
+    missed: int
+
+
+class NewTask(TypedDict, closed=True):
+    description: str
+    prompt: str
+    execute_at: NotRequired[str | None]
+    cron: NotRequired[str | None]
+    recurrence: NotRequired[str | None]
+    zone: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class Health(TypedDict):
@@ -600,6 +671,15 @@ class SecretBody(TypedDict, closed=True):
 
 
 Role: TypeAlias = Literal['viewer', 'caller', 'approver', 'operator', 'owner']
+
+
+class SignInCode(TypedDict):
+    code: str
+    seconds: int
+
+
+class SignIn(TypedDict, closed=True):
+    code: str
 
 
 class SettingRow(TypedDict):
@@ -880,6 +960,8 @@ class CallDocument(TypedDict):
     blocks: NotRequired[list[Any]]
     error_type: NotRequired[str | None]
     message: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    refusal: NotRequired[CallRefusal | None]
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
@@ -991,6 +1073,29 @@ class ExecDocument(TypedDict):
 class GrantRowPage(TypedDict):
     items: list[GrantRow]
     next: NotRequired[str | None]
+
+
+class MemoryPage(TypedDict):
+    items: list[Memory]
+    next: NotRequired[str | None]
+
+
+class Task(TypedDict):
+    task: str
+    description: str
+    prompt: NotRequired[str | None]
+    status: str
+    schedule: str
+    zone: str
+    next: list[str]
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    consecutive_failures: int
+    untrusted: NotRequired[str | None]
+    by: str
+    made_by_run: NotRequired[str | None]
+    created_at: int
+    history: list[TaskExecution]
 
 
 class Stopped(TypedDict):
@@ -1227,6 +1332,11 @@ class UsageDocumentPage(TypedDict):
 
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
+
+
+class TaskPage(TypedDict):
+    items: list[Task]
+    next: NotRequired[str | None]
 
 
 class McpServerRow(TypedDict):

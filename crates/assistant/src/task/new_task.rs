@@ -16,8 +16,8 @@ pub(super) const MAX_PROMPT_CHARS: usize = 4_000;
 /// A time that passed less than this ago, in milliseconds, is taken for now.
 const PAST_MS: i64 = 60_000;
 
-/// When a task is due: either `execute_at` or `cron`, or a recurrence with `execute_at` as its first
-/// time; an empty text counts as absent.
+/// When a task is due: either `execute_at` or `cron`, or a recurrence with `execute_at` as its
+/// first time; an empty text counts as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.

@@ -1,7 +1,7 @@
 //! Cron expressions: five fields; day of month and day of week must both match.
 //!
-//! The library parses the fields and finds matching local times. Which instants these are is decided
-//! here.
+//! The library parses the fields and finds matching local times. Which instants these are is
+//! decided here.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;

@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{CallCtx, Effect, TaskId, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{AssistantTools, SCHEDULING, base_spec, examples};
+use super::assistant_tools::AssistantTools;
+use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::TaskError;
 
 /// Handler of `cancel_task`.

@@ -7,7 +7,8 @@ use toolcrib_core::{
     CallCtx, Effect, Task, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec, Trust,
 };
 
-use super::{AssistantTools, SCHEDULING, base_spec, examples};
+use super::assistant_tools::AssistantTools;
+use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::schedule_of;
 use crate::time::{describe, format_instant};
 

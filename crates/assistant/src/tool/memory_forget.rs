@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{AssistantTools, MEMORY, author, base_spec, examples};
+use super::assistant_tools::{AssistantTools, author};
+use super::definition::{MEMORY, base_spec, examples};
 
 /// Handler of `memory_forget`.
 pub(super) struct MemoryForget(pub(super) AssistantTools);

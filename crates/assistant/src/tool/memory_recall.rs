@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{CallCtx, Effect, Tool, ToolError, ToolOutput, ToolSpec, Trust};
 
-use super::{AssistantTools, MEMORY, base_spec, examples};
+use super::assistant_tools::AssistantTools;
+use super::definition::{MEMORY, base_spec, examples};
 use crate::memory::Recalled;
 
 /// Default and maximum number of results.

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::{AssistantTools, SCHEDULING, author, base_spec, examples};
+use super::assistant_tools::{AssistantTools, author};
+use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::{NewTask, When, schedule_of};
 use crate::time::{describe, describe_next};
 

@@ -11,7 +11,11 @@ use toolcrib_core::{
 };
 use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
 
+use super::assistant_tools::author;
 use super::*;
+use crate::LabelsOfRuns;
+use crate::memory::Memories;
+use crate::task::Tasks;
 
 /// The tools write no streams.
 struct NoStreams;
