@@ -47,7 +47,7 @@ class Toolcrib:
         return cast("list[ToolRow]", self._json("GET", "/tools")["items"])
 
     def call(self, tool: str, arguments: Mapping[str, object]) -> CallDocument:
-        """Runs one tool through the door. What came of it is in `status`; a call that did not succeed is an answer, too."""
+        """Runs one tool through the pipeline. What came of it is in `status`; a call that did not succeed is an answer, too."""
         body = {"tool": tool, "arguments": arguments}
         return cast(CallDocument, self._json("POST", "/calls", body, outcomes=True))
 

@@ -1784,7 +1784,7 @@ export interface paths {
         put?: never;
         /**
          * Tries a tool.
-         * @description Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the door like every call; with `dry_run` nothing runs, and what policy would say is told.
+         * @description Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the pipeline like every call; with `dry_run` nothing runs, and what policy would say is told.
          */
         post: operations["post_tools_name_test"];
         delete?: never;

@@ -29,7 +29,7 @@ export class Toolcrib {
     return page.items;
   }
 
-  /** Runs one tool through the door. What came of it is in `status`; a call that did not succeed is an answer, too. */
+  /** Runs one tool through the pipeline. What came of it is in `status`; a call that did not succeed is an answer, too. */
   async call(tool: string, args: Record<string, unknown>): Promise<CallDocument> {
     const answer = await this.send("POST", "/calls", { tool, arguments: args });
     if (!answer.headers.get("content-type")?.startsWith("application/json")) throw await problem(answer);

@@ -319,7 +319,7 @@ async fn build_call_toolcrib(
     Ok(toolcrib)
 }
 
-/// How long a question of the door waits.
+/// How long a question to a person waits.
 pub(crate) fn apply_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
     // A meaning of asking that the caller sets holds for every channel.
     settings.engine.ask_everywhere = on_ask.is_some();

@@ -1,6 +1,6 @@
 //! What scripts that call tools cost: a worker that waits, a call over the bridge beside the same
-//! call through the door alone, a script that is put aside and gone on with, and how long after its
-//! time a hostile one is gone. Beside them the floor of a bridged call: a message to another
+//! call through the pipeline alone, a script that is put aside and gone on with, and how long after
+//! its time a hostile one is gone. Beside them the floor of a bridged call: a message to another
 //! process and back.
 
 use std::path::Path;
@@ -57,20 +57,20 @@ pub(crate) fn run(table: &mut Results) {
         std::thread::sleep(PAUSE);
         ms(&runtime, &tools, "get_current_time", &json!({}))
     }));
-    table.figure("chain: any call through the door after the same pause", rested, "ms");
+    table.figure("chain: any call through the pipeline after the same pause", rested, "ms");
     let code = format!("for i in range({CALLS}): await get_current_time()\n1");
     let full = median((0..SCRIPTS).map(|_| script(&code)));
-    let door = median((0..SCRIPTS).map(|_| {
+    let pipeline = median((0..SCRIPTS).map(|_| {
         let begun = Instant::now();
         for _ in 0..CALLS {
             ms(&runtime, &tools, "get_current_time", &json!({}));
         }
         begun.elapsed().as_secs_f64() * 1000.0 / f64::from(CALLS)
     }));
-    let bridged = (full - empty) / f64::from(CALLS) - door;
+    let bridged = (full - empty) / f64::from(CALLS) - pipeline;
     table.figure("chain: a message to another process and back", ping(&runtime) * 1000.0, "µs");
-    table.figure("chain: the same call through the door alone", door * 1000.0, "µs");
-    table.at_most("chain: a bridged call, over the door", bridged * 1000.0, "µs", 30.0);
+    table.figure("chain: the same call through the pipeline alone", pipeline * 1000.0, "µs");
+    table.at_most("chain: a bridged call, over the pipeline", bridged * 1000.0, "µs", 30.0);
     let gathered = format!(
         "import asyncio\nrs = await asyncio.gather(*[get_current_time() for i in range({CALLS})])\n1"
     );

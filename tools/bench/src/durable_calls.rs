@@ -131,7 +131,7 @@ async fn times(engine: Engine, tool: &'static str, calls: usize) -> Vec<Duration
 async fn alone(table: &mut Results) {
     let memory = with_tools(Engine::builder().calls(Arc::new(MemoryCalls::light()))).await;
     let floor = percentile(&mut times(memory, "look", ALONE).await, 50);
-    table.figure("durable: floor, one call through the door in memory, p50", floor, "ms");
+    table.figure("durable: floor, one call through the pipeline in memory, p50", floor, "ms");
     let folder = tempfile::tempdir().expect("a folder");
     let store = store(folder.path(), None);
     let mut taken = times(durable(&store).await, "look", ALONE).await;

@@ -52,7 +52,7 @@ fn main() {
     for (name, run) in [
         // First: the peak of memory that it looks at must not be somebody else's.
         ("stream", result_stream::run as fn(&mut Results)),
-        ("door", pipeline_call::run),
+        ("pipeline", pipeline_call::run),
         ("registry", tool_registration::run),
         ("durable", durable_calls::run),
         ("batch", parallel_calls::run),

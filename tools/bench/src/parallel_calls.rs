@@ -1,4 +1,4 @@
-//! 16 parallel calls of 10 ms, against the same 16 sleeps joined without the door.
+//! 16 parallel calls of 10 ms, against the same 16 sleeps joined without the pipeline.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ pub(crate) fn run(table: &mut Results) {
         .enable_all()
         .build()
         .expect("a runtime");
-    let (door, bare) = runtime.block_on(async {
+    let (pipeline, bare) = runtime.block_on(async {
         let tool = Arc::new(ScriptedTool::new("nap").does(|_, _| {
             Box::pin(async {
                 tokio::time::sleep(NAP).await;
@@ -27,7 +27,7 @@ pub(crate) fn run(table: &mut Results) {
         }));
         let engine = Engine::builder().build();
         engine.catalog().attach(&fixed_source("bench", &[&tool])).await.expect("a source");
-        let (mut door, mut bare) = (Vec::new(), Vec::new());
+        let (mut pipeline, mut bare) = (Vec::new(), Vec::new());
         for round in 0..41 {
             let begun = Instant::now();
             let mut naps = tokio::task::JoinSet::new();
@@ -38,10 +38,10 @@ pub(crate) fn run(table: &mut Results) {
                 (0..16).map(|n| Call::new("nap", json!({"n": n, "round": round}))).collect();
             let begun = Instant::now();
             let answers = engine.invoke(Batch::new(Origin::Model, calls)).await;
-            door.push(begun.elapsed());
+            pipeline.push(begun.elapsed());
             assert_eq!(answers.len(), 16);
         }
-        (door, bare)
+        (pipeline, bare)
     });
     let median = |mut times: Vec<Duration>| {
         times.sort();
@@ -49,7 +49,7 @@ pub(crate) fn run(table: &mut Results) {
     };
     table.at_most(
         "batch: 16 parallel calls of 10 ms against 16 joined sleeps",
-        median(door) / median(bare),
+        median(pipeline) / median(bare),
         "x",
         1.05,
     );

@@ -1,4 +1,4 @@
-//! What the whole door costs for one validated call of a trivial tool, against the floor: serde
+//! What the whole pipeline costs for one validated call of a trivial tool, against the floor: serde
 //! decode, schema check, direct call of the same function.
 
 use std::hint::black_box;
@@ -82,7 +82,11 @@ pub(crate) async fn engine_with(rules: RuleSet) -> Engine {
 
 pub(crate) fn run(table: &mut Results) {
     let floor = floor();
-    table.figure("door: floor (serde decode + schema check + direct call)", floor / 1000.0, "us");
+    table.figure(
+        "pipeline: floor (serde decode + schema check + direct call)",
+        floor / 1000.0,
+        "us",
+    );
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
@@ -95,12 +99,17 @@ pub(crate) fn run(table: &mut Results) {
         });
         let overhead = nanos - floor;
         table.at_most(
-            format!("door: one call {what}, overhead over the floor"),
+            format!("pipeline: one call {what}, overhead over the floor"),
             overhead / 1000.0,
             "us",
             4.0,
         );
-        table.at_most(format!("door: one call {what}, against the floor"), nanos / floor, "x", 5.0);
+        table.at_most(
+            format!("pipeline: one call {what}, against the floor"),
+            nanos / floor,
+            "x",
+            5.0,
+        );
     }
 }
 

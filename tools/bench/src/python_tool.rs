@@ -1,6 +1,6 @@
-//! What code of a model costs through the whole door: at the level `expression` with a worker that
-//! waits and with one that has to be started, in a kernel that is there and in one that is not; and
-//! how long after its time hostile code is gone.
+//! What code of a model costs through the whole pipeline: at the level `expression` with a worker
+//! that waits and with one that has to be started, in a kernel that is there and in one that is
+//! not; and how long after its time hostile code is gone.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! What rules cost: a call through the door with 100 rules against one without, and the hardest
+//! What rules cost: a call through the pipeline with 100 rules against one without, and the hardest
 //! lines with 10,000 rules.
 
 use std::hint::black_box;
@@ -85,7 +85,7 @@ fn calls_with_rules(table: &mut Results, set: &RuleSet) {
         })
     });
     let added = (with - without) / 1000.0;
-    table.at_most("rules: what 100 rules add to a call through the door", added, "us", 1.0);
+    table.at_most("rules: what 100 rules add to a call through the pipeline", added, "us", 1.0);
 }
 
 /// 10,000 rules and lines of 200 KB.

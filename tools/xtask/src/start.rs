@@ -204,7 +204,7 @@ const NEXT: [(&str, &str); 8] = [
     ("tool list", "the tools, and what state they are in"),
     (
         "tool call read_file --args '{\"path\":\"README.md\"}'",
-        "any tool by hand, through the same door",
+        "any tool by hand, through the same pipeline",
     ),
     ("spec --format anthropic", "the declarations to send with your request"),
     ("exec --explain < response.json", "your own model's answer; the format is detected"),

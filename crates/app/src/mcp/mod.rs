@@ -80,17 +80,17 @@ impl McpServers {
 )]
 pub struct RandomUnavailable;
 
-/// Creates the server for MCP clients; `door` must be a backend of this Toolcrib.
+/// Creates the server for MCP clients; `backend` belongs to this Toolcrib.
 ///
 /// # Errors
 /// [`RandomUnavailable`]: with a key that a client can guess, request states could be forged.
 pub fn serve(
     toolcrib: &Toolcrib,
-    door: Arc<dyn McpBackend>,
+    backend: Arc<dyn McpBackend>,
     mode: ToolListMode,
 ) -> Result<McpServer, RandomUnavailable> {
     let key = request_state_key(|key| SystemRandom::new().fill(key))?;
-    Ok(McpServer::new(door, toolcrib.mcp().client_channel().clone(), mode, key))
+    Ok(McpServer::new(backend, toolcrib.mcp().client_channel().clone(), mode, key))
 }
 
 /// The key that signs the request states that clients send back.

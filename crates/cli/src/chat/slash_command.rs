@@ -44,7 +44,7 @@ pub(crate) const COMMANDS: [(&str, &str, &str); 13] = [
     ("model", "[MODEL]", "let another model answer: PROVIDER/MODEL or scripted:FILE"),
     ("stop", "", "stop the turn (as Ctrl-C does)"),
     ("expand", "[N]", "arguments and result of call N, or of the newest"),
-    ("explain", "[N]", "what each stage of the door decided about call N"),
+    ("explain", "[N]", "what each stage of the pipeline decided about call N"),
     ("workspace", "[DIR]", "go on in another folder, with its tools, agents and skills"),
     ("new", "", "begin a new conversation"),
     ("usage", "", "tokens and cost so far"),

@@ -207,7 +207,7 @@ pub(crate) enum Command {
     /// append to its conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
-    /// Look at tools, run one by hand through the same door, or make one of your own.
+    /// Look at tools, run one by hand through the same pipeline, or make one of your own.
     #[command(subcommand)]
     Tool(Tool),
     /// Use the tools of MCP servers, and be one.
@@ -230,7 +230,7 @@ pub(crate) enum Command {
     /// Keep scripts that call tools as tools of their own.
     #[command(subcommand, after_help = saved_chains::CHAIN_HELP)]
     Chain(Chain),
-    /// Repair and validate arguments, read from standard input, as the door does.
+    /// Repair and validate arguments, read from standard input, as the pipeline does.
     #[command(after_help = ARGS_HELP)]
     Args(ArgsCommand),
     /// Show what a model would see of a tool's output, read from standard input.

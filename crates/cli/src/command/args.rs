@@ -1,4 +1,4 @@
-//! `toolcrib args`: arguments repaired and validated as the door does.
+//! `toolcrib args`: arguments repaired and validated as the pipeline does.
 //!
 //! Exit codes: 0 = usable, as sent or repaired; 1 = not usable; 2 = the schema cannot be read.
 

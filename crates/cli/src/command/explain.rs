@@ -264,7 +264,7 @@ impl CallDetails {
         }
         if !self.reply.stages.is_empty() {
             page.text +=
-                &format!("\n{}\n", stage_trace::format_stages("the door", &self.reply.stages));
+                &format!("\n{}\n", stage_trace::format_stages("the pipeline", &self.reply.stages));
         }
         page.text
     }

@@ -1,4 +1,4 @@
-//! `toolcrib tool list|show|call`: tools by hand, through the same door.
+//! `toolcrib tool list|show|call`: tools by hand, through the same pipeline.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};

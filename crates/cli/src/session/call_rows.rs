@@ -46,7 +46,7 @@ pub(crate) struct CallRow {
     said: String,
     /// How it ended.
     pub(crate) end: Option<ToolState>,
-    /// What each stage of the door decided.
+    /// What each stage of the pipeline decided.
     pub(crate) report: Option<Arc<Report>>,
 }
 

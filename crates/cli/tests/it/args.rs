@@ -1,4 +1,4 @@
-//! `toolcrib args`: the decoder of the door, by hand and as a filter.
+//! `toolcrib args`: the decoder of the pipeline, by hand and as a filter.
 
 use serde_json::{Value, json};
 

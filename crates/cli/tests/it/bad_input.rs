@@ -333,7 +333,7 @@ fn ten_thousand_levels() {
         let ended = env.feed(&["exec", "--format", format], answer);
         assert!(ended.stderr.len() + ended.stdout.len() < 8192, "{format}: {ended:#?}");
         match format {
-            // Arguments that are a text are the door's to judge, and the model is told.
+            // Arguments that are a text are the pipeline's to judge, and the model is told.
             "openai-chat" | "openai-responses" => {
                 let ended = ended.code(0);
                 let got = results(format, &support::json(&ended.stdout));

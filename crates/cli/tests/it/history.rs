@@ -183,7 +183,7 @@ fn explain_tells_everything_of_a_call() {
         "risk safe, effect side_effect, operation write_file",
         "1 attempt, ",
         "outcome       succeeded",
-        "the door in ",
+        "the pipeline in ",
         " 13 shape ",
     ] {
         assert!(text.contains(part), "{part:?} is not in {text}");

@@ -1,5 +1,5 @@
-//! The shell through the door: off until it is switched on, judged by its words, sandboxed, one for
-//! each conversation.
+//! The shell through the pipeline: off until it is switched on, judged by its words, sandboxed, one
+//! for each conversation.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! `toolcrib tool list|show|call`: any tool by hand, through the same door.
+//! `toolcrib tool list|show|call`: any tool by hand, through the same pipeline.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! What asking means in each channel, with every origin through the door; and calls that are only
-//! looked at.
+//! What asking means in each channel, with every origin through the pipeline; and calls that are
+//! only looked at.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! Stage 9 through the door: people decide, grants remember, nobody means no.
+//! Stage 9 through the pipeline: people decide, grants remember, nobody means no.
 
 use std::sync::Arc;
 

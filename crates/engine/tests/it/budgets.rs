@@ -1,4 +1,4 @@
-//! Stage 8 through the door.
+//! Stage 8 through the pipeline.
 
 use std::sync::Arc;
 use std::time::Duration;

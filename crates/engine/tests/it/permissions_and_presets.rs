@@ -1,4 +1,4 @@
-//! Stage 7 through the door: permissions and presets, as tables.
+//! Stage 7 through the pipeline: permissions and presets, as tables.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Stage 4 through the door.
+//! Stage 4 through the pipeline.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Stage 13 through the door: harmless, bounded, whole as an artifact.
+//! Stage 13 through the pipeline: harmless, bounded, whole as an artifact.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! Rules through the door: what runs, what asks, what is denied and in which words, and what views
-//! leave out.
+//! Rules through the pipeline: what runs, what asks, what is denied and in which words, and what
+//! views leave out.
 
 use std::sync::Arc;
 

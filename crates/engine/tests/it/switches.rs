@@ -1,4 +1,5 @@
-//! Switches through the door: off, ask and on, of tools and groups; the kill switch and the brake.
+//! Switches through the pipeline: off, ask and on, of tools and groups; the kill switch and the
+//! brake.
 
 use std::future::ready;
 use std::sync::Arc;

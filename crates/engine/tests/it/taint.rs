@@ -1,5 +1,5 @@
-//! What a run has read, through the door: which results raise a label, who inherits it, and what it
-//! does to the calls that come after.
+//! What a run has read, through the pipeline: which results raise a label, who inherits it, and
+//! what it does to the calls that come after.
 
 use std::sync::Arc;
 

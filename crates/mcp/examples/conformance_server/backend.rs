@@ -12,19 +12,19 @@ use toolcrib_mcp::server::{ClientIdentity, McpBackend, ResourcesAndPrompts};
 
 use crate::resources_and_prompts::Fixtures;
 
-pub(crate) struct EngineDoor {
+pub(crate) struct EngineBackend {
     engine: Engine,
     view: Arc<ViewRequest>,
     shelf: Fixtures,
 }
 
-impl EngineDoor {
+impl EngineBackend {
     pub(crate) fn new(engine: Engine) -> Self {
         Self { engine, view: Arc::default(), shelf: Fixtures }
     }
 }
 
-impl McpBackend for EngineDoor {
+impl McpBackend for EngineBackend {
     fn identify(&self, _: Option<&http::Extensions>) -> Result<ClientIdentity, String> {
         let (name, client) = ("suite".to_owned(), "suite".to_owned());
         Ok(ClientIdentity { name, client, owner: String::new(), extensions: Arc::new(()) })
@@ -50,7 +50,7 @@ impl McpBackend for EngineDoor {
                 Some(watch) => self.engine.invoke_with_subscriber(batch, watch).await,
                 None => self.engine.invoke(batch).await,
             };
-            answers.pop().ok_or_else(|| ToolError::execution("The door gave no answer."))
+            answers.pop().ok_or_else(|| ToolError::execution("The engine gave no answer."))
         })
     }
 

@@ -32,9 +32,9 @@ async fn main() -> Result<(), Failed> {
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
     let source = FixedSource::new("fixture", tools::all(&desk));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
-    let door = Arc::new(backend::EngineDoor::new(engine));
+    let backend = Arc::new(backend::EngineBackend::new(engine));
     let serve =
-        McpServer::new(door, desk, ToolListMode::Direct, [7; 32]).with_capabilities(|own| {
+        McpServer::new(backend, desk, ToolListMode::Direct, [7; 32]).with_capabilities(|own| {
             own.logging = Some(Default::default());
             if let Some(resources) = &mut own.resources {
                 resources.subscribe = Some(true);

@@ -19,20 +19,20 @@ const SHOWN: usize = 2000;
 /// Asks the person at the client, if they may decide, and continues the call with their decision.
 /// Without an answer the call stays in the inbox, or is denied if there is none.
 pub(super) async fn settle(
-    door: &dyn McpBackend,
+    backend: &dyn McpBackend,
     who: &ClientIdentity,
     caller: &ClientChannel,
     request: Box<ApprovalRequest>,
 ) -> Result<Answer, ToolError> {
-    let asked = if door.may_decide(who) { ask(caller, &request).await } else { Ok(None) };
+    let asked = if backend.may_decide(who) { ask(caller, &request).await } else { Ok(None) };
     let decision = match asked {
         Ok(Some(decision)) => decision,
-        _ if door.has_inbox() => return Ok(Answer::Suspended(request)),
+        _ if backend.has_inbox() => return Ok(Answer::Suspended(request)),
         _ => Decision::Deny { note: Some("There was no answer to the question.".to_owned()) },
     };
     let decided_by = format!("the person at {}", who.name);
     let record = DecisionRecord { decision, decided_by, decided_at: 0 };
-    match door.decide(request.id, record).await {
+    match backend.decide(request.id, record).await {
         Ok(Some(answer)) => Ok(answer),
         // Another process continues it, or it waits in the inbox.
         Ok(None) | Err(DecideError::AlreadyDecided(_)) => Ok(Answer::Suspended(request)),

@@ -91,7 +91,7 @@ impl Service {
         B: http_body::Body + Send + 'static,
         B::Error: Display,
     {
-        let client = match self.serve.door().identify(Some(request.extensions())) {
+        let client = match self.serve.backend().identify(Some(request.extensions())) {
             Ok(who) => who.client,
             Err(why) => return refuse(StatusCode::UNAUTHORIZED, why),
         };

@@ -129,7 +129,7 @@ where
 fn list(serve: &McpServer, known: &http::Extensions, text: &[u8]) -> Option<Answer> {
     let list = ListRequest::parse(text)?;
     list.meta().filter(|meta| is_fast_meta(meta))?;
-    let listing = serve.listing(&serve.door().identify(Some(known)).ok()?)?;
+    let listing = serve.listing(&serve.backend().identify(Some(known)).ok()?)?;
     Some(json(StatusCode::OK, write_answer(&list.id, &listing.modern)?))
 }
 
@@ -140,10 +140,10 @@ async fn call(serve: &McpServer, parts: &http::request::Parts, text: &[u8]) -> O
     if !is_named || !is_fast_meta(&meta) {
         return None;
     }
-    if serve.door().tool(&name).is_some_and(|entry| has_header(&entry.spec().input_schema)) {
+    if serve.backend().tool(&name).is_some_and(|entry| has_header(&entry.spec().input_schema)) {
         return None;
     }
-    let who = serve.door().identify(Some(&parts.extensions)).ok()?;
+    let who = serve.backend().identify(Some(&parts.extensions)).ok()?;
     let capabilities = meta.client_capabilities()?;
     let mut params = CallToolRequestParams::new(name);
     params.arguments = arguments;

@@ -67,14 +67,14 @@ impl Handler for Gated {
     }
 }
 
-/// The door, and whether its clients may decide.
-struct EngineDoor(Engine, bool);
+/// The backend, and whether its clients may decide.
+struct EngineBackend(Engine, bool);
 
 struct Empty;
 
 impl ResourcesAndPrompts for Empty {}
 
-impl McpBackend for EngineDoor {
+impl McpBackend for EngineBackend {
     fn identify(&self, _: Option<&http::Extensions>) -> Result<ClientIdentity, String> {
         let (name, client) = ("test".to_owned(), "test".to_owned());
         Ok(ClientIdentity { name, client, owner: String::new(), extensions: Arc::new(()) })
@@ -141,7 +141,7 @@ async fn serve(mode: ToolListMode, may_decide: bool) -> McpServer {
     let tools = vec![tool("careful", Risk::High), tool("easy", Risk::Safe)];
     engine.catalog().attach(&FixedSource::new("test", tools)).await.unwrap();
     McpServer::new(
-        Arc::new(EngineDoor(engine, may_decide)),
+        Arc::new(EngineBackend(engine, may_decide)),
         ClientChannels::default(),
         mode,
         [1; 32],
@@ -166,8 +166,8 @@ pub(crate) async fn serve_gated() -> (McpServer, Arc<Notify>) {
     let tool = Gated { spec: Arc::new(spec), gate: Arc::clone(&gate), desk: desk.clone() };
     let source = FixedSource::new("test", vec![Entry::Local(Arc::new(tool))]);
     engine.catalog().attach(&source).await.unwrap();
-    let door = Arc::new(EngineDoor(engine, true));
-    (McpServer::new(door, desk, ToolListMode::Direct, [1; 32]), gate)
+    let backend = Arc::new(EngineBackend(engine, true));
+    (McpServer::new(backend, desk, ToolListMode::Direct, [1; 32]), gate)
 }
 
 /// What each request of today's revision says of its client.

@@ -108,7 +108,7 @@ impl ClientHost for Memory {
     }
 }
 
-/// A server and the door that its tools are behind.
+/// A server and the backend that its tools are behind.
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) connection: Arc<Connection>,

@@ -1,5 +1,5 @@
-//! The door over HTTP: a model's answer goes in as its provider sent it, the messages to append to
-//! the conversation come out.
+//! The pipeline over HTTP: a model's answer goes in as its provider sent it, the messages to append
+//! to the conversation come out.
 
 use std::sync::Arc;
 

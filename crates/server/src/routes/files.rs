@@ -1,5 +1,6 @@
 //! Files of the workspace. There is no second way to them: each of these is a call of a file tool
-//! through the door, so that rules, the undo journal and the audit hold for it as for any other.
+//! through the pipeline, so that rules, the undo journal and the audit hold for it as for any
+//! other.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};

@@ -1,5 +1,5 @@
 //! MCP at `/mcp`: all revisions, behind the same checks as every route, and each call through the
-//! same door.
+//! same pipeline.
 
 use std::sync::Arc;
 
@@ -75,8 +75,8 @@ async fn rewrite_error(response: Response) -> Response {
 /// [`StartError::Random`] if its key cannot be generated.
 pub(crate) fn endpoint(daemon: &DaemonState) -> Result<Service, StartError> {
     let resources = ToolcribResources::new(daemon.toolcrib().clone());
-    let door = Arc::new(DaemonBackend { daemon: daemon.clone(), resources });
-    let serve = mcp::serve(daemon.toolcrib(), door, ToolListMode::Direct)?;
+    let backend = Arc::new(DaemonBackend { daemon: daemon.clone(), resources });
+    let serve = mcp::serve(daemon.toolcrib(), backend, ToolListMode::Direct)?;
     let body_bytes = daemon.settings().body_bytes;
     let stop = daemon.shutdown_token().clone();
     Ok(service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop }))

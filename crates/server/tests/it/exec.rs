@@ -1,5 +1,5 @@
-//! The door over HTTP: what a provider answered goes in, what is appended to the conversation comes
-//! out.
+//! The pipeline over HTTP: what a provider answered goes in, what is appended to the conversation
+//! comes out.
 
 use std::sync::Arc;
 

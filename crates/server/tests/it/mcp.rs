@@ -1,5 +1,5 @@
-//! MCP at `/mcp`: behind the same checks as every route, through the same door, and decided by whom
-//! a token lets decide.
+//! MCP at `/mcp`: behind the same checks as every route, through the same pipeline, and decided by
+//! whom a token lets decide.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! MCP: a call of a trivial tool through the whole door beside the same call of a bare `rmcp`
+//! MCP: a call of a trivial tool through the whole pipeline beside the same call of a bare `rmcp`
 //! server, over pipes and over HTTP; a long list of tools; and what we add in front of somebody
 //! else's server. The programs stand beside this one: `cargo xtask bench` builds both.
 

@@ -136,7 +136,7 @@ impl Drop for DaemonProcess {
     }
 }
 
-/// The door with the same tools, without HTTP.
+/// The pipeline with the same tools, without HTTP.
 pub(super) struct DirectEngine {
     engine: Engine,
 }

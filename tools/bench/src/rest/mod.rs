@@ -41,27 +41,31 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// One call after the other over one connection, and the same calls at the door itself in the same
-/// runtime.
+/// One call after the other over one connection, and the same calls at the pipeline itself in the
+/// same runtime.
 async fn overhead(table: &mut Results) {
     let daemon = bench_daemon::start();
     let mut connection = Connection::open(&daemon.address, &daemon.token).await;
-    let door = bench_daemon::direct_engine().await;
+    let pipeline = bench_daemon::direct_engine().await;
     let body = json!({"tool": "find", "arguments": {"query": "open invoices"}});
-    let (mut over_http, mut at_the_door) = (Vec::new(), Vec::new());
+    let (mut over_http, mut at_the_pipeline) = (Vec::new(), Vec::new());
     for _ in 0..PAIRS {
         let begun = Instant::now();
         let (status, _) = connection.post("/api/v1/calls", &body).await;
         over_http.push(begun.elapsed());
         assert_eq!(status, 200);
         let begun = Instant::now();
-        door.call(&body).await;
-        at_the_door.push(begun.elapsed());
+        pipeline.call(&body).await;
+        at_the_pipeline.push(begun.elapsed());
     }
-    let added = ms(percentile(&mut over_http, 50)) - ms(percentile(&mut at_the_door, 50));
+    let added = ms(percentile(&mut over_http, 50)) - ms(percentile(&mut at_the_pipeline, 50));
     table.at_most("rest: added to a call, keep-alive, loopback (median)", added, "ms", 0.2);
     table.figure("rest: one call over HTTP (median)", ms(percentile(&mut over_http, 50)), "ms");
-    table.figure("rest: the same at the door (median)", ms(percentile(&mut at_the_door, 50)), "ms");
+    table.figure(
+        "rest: the same at the pipeline (median)",
+        ms(percentile(&mut at_the_pipeline, 50)),
+        "ms",
+    );
 }
 
 /// A heavy client with thousands of calls at once, and a light one that makes one after the other.

@@ -49,8 +49,8 @@ pub(super) async fn decide_all(world: Arc<TrialContext>) {
 
 /// What waits, each once.
 async fn inbox(world: &TrialContext, rng: &mut Rng) -> Vec<OpenQuestion> {
-    let Ok(door) = world.fleet.random_daemon(rng) else { return Vec::new() };
-    let Ok(reply) = send(&door, HttpRequest::get("/approvals?limit=100")).await else {
+    let Ok(daemon) = world.fleet.random_daemon(rng) else { return Vec::new() };
+    let Ok(reply) = send(&daemon, HttpRequest::get("/approvals?limit=100")).await else {
         return Vec::new();
     };
     let items = reply.json.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
@@ -85,7 +85,7 @@ async fn answer_question(world: &TrialContext, mut rng: Rng, seen: OpenQuestion)
 }
 
 async fn decide(world: &TrialContext, rng: &mut Rng, seen: &OpenQuestion, decision: &str) {
-    let Ok(door) = world.fleet.random_daemon(rng) else { return };
+    let Ok(daemon) = world.fleet.random_daemon(rng) else { return };
     let mut body = json!({"decision": decision, "nonce": seen.nonce});
     if decision == "edit" {
         let mut args = seen.args.clone();
@@ -94,7 +94,7 @@ async fn decide(world: &TrialContext, rng: &mut Rng, seen: &OpenQuestion, decisi
     }
     let path = format!("/approvals/{}", seen.id);
     world.tally.count("decisions_sent");
-    match send(&door, HttpRequest::post(&path, &body)).await {
+    match send(&daemon, HttpRequest::post(&path, &body)).await {
         Ok(reply) if reply.status == 200 => {
             world.known.record_accepted_decision(&seen.id, decision);
         }

@@ -36,9 +36,9 @@ pub(super) async fn poll_until_settled(world: Arc<TrialContext>) {
 }
 
 async fn poll_one(world: &TrialContext, rng: &mut Rng, is_call: bool, place: usize, id: &str) {
-    let Ok(door) = world.fleet.random_daemon(rng) else { return };
+    let Ok(daemon) = world.fleet.random_daemon(rng) else { return };
     let path = if is_call { format!("/calls/{id}") } else { format!("/runs/{id}") };
-    match send(&door, HttpRequest::get(&path)).await {
+    match send(&daemon, HttpRequest::get(&path)).await {
         Ok(reply) if reply.status == 200 && is_call => {
             world.known.record_call(place, &reply, &world.tally);
         }
@@ -69,8 +69,8 @@ async fn is_settled(world: &TrialContext) -> bool {
     if !world.known.open_calls().is_empty() || !world.known.open_runs().is_empty() {
         return false;
     }
-    let Some(door) = world.fleet.daemon(0) else { return false };
-    let pending = send(&door, HttpRequest::get("/approvals?limit=1")).await;
+    let Some(daemon) = world.fleet.daemon(0) else { return false };
+    let pending = send(&daemon, HttpRequest::get("/approvals?limit=1")).await;
     let items = pending.ok().and_then(|reply| reply.json.get("items").cloned());
     items.as_ref().and_then(Value::as_array).is_some_and(Vec::is_empty)
 }

@@ -28,7 +28,7 @@ pub(super) struct Cluster {
     ledger: PathBuf,
     nodes: Vec<Turn<Option<Child>>>,
     /// Where they answered last.
-    doors: Mutex<Vec<Option<DaemonAddress>>>,
+    addresses: Mutex<Vec<Option<DaemonAddress>>>,
     incarnations: AtomicU32,
 }
 
@@ -40,7 +40,7 @@ impl Cluster {
             url: url.to_owned(),
             ledger: ledger.to_owned(),
             nodes: (0..daemons).map(|_| Turn::new(None)).collect(),
-            doors: Mutex::new(vec![None; daemons as usize]),
+            addresses: Mutex::new(vec![None; daemons as usize]),
             incarnations: AtomicU32::new(0),
         })
     }
@@ -60,7 +60,7 @@ impl Cluster {
     }
 
     pub(super) fn daemon(&self, node: usize) -> Option<DaemonAddress> {
-        self.doors.lock().unwrap_or_else(PoisonError::into_inner).get(node)?.clone()
+        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get(node)?.clone()
     }
 
     pub(super) async fn start_all(&self, tally: &Findings) -> Result<()> {
@@ -94,10 +94,11 @@ impl Cluster {
         let address = line.as_deref().and_then(|line| line.strip_prefix("ready "));
         let address = address.ok_or("a daemon ended before it answered")?.parse()?;
         let token = std::fs::read_to_string(own_folder(&orders.state).join("token"))?;
-        let door = DaemonAddress { address, token: token.trim().to_owned() };
-        if let Some(known) = self.doors.lock().unwrap_or_else(PoisonError::into_inner).get_mut(node)
+        let daemon = DaemonAddress { address, token: token.trim().to_owned() };
+        if let Some(known) =
+            self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get_mut(node)
         {
-            *known = Some(door);
+            *known = Some(daemon);
         }
         tally.count("starts");
         tally.longest("longest_start_ms", begun.elapsed());

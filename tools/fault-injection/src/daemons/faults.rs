@@ -130,10 +130,10 @@ async fn toggle_kill_switch(world: &TrialContext, rng: &mut Rng) -> Result<()> {
 }
 
 async fn until_done(world: &TrialContext, node: usize, ask: HttpRequest<'_>) -> Result<()> {
-    let door = world.fleet.daemon(node).ok_or("no such daemon")?;
+    let daemon = world.fleet.daemon(node).ok_or("no such daemon")?;
     let mut last = String::new();
     for _ in 0..TRIES {
-        match send(&door, ask).await {
+        match send(&daemon, ask).await {
             Ok(reply) if reply.status == 200 => return Ok(()),
             Ok(reply) => last = reply.json.to_string(),
             Err(error) => last = error.to_string(),

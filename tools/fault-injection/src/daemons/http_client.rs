@@ -39,15 +39,15 @@ impl<'a> HttpRequest<'a> {
         Self { method: "POST", path, key: None, body: Some(body) }
     }
 
-    fn text(&self, door: &DaemonAddress) -> String {
+    fn text(&self, daemon: &DaemonAddress) -> String {
         let Self { method, path, .. } = self;
         let key = self.key.map(|key| format!("idempotency-key: {key}\r\n")).unwrap_or_default();
         let body = self.body.map(Value::to_string).unwrap_or_default();
         let kind = if self.body.is_some() { "content-type: application/json\r\n" } else { "" };
         format!(
             "{method} /api/v1{path} HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {}\r\nconnection: close\r\n{key}{kind}content-length: {}\r\n\r\n{body}",
-            door.address,
-            door.token,
+            daemon.address,
+            daemon.token,
             body.len()
         )
     }
@@ -70,10 +70,10 @@ impl HttpReply {
 }
 
 /// Asks a daemon; an error means that nobody knows what became of it.
-pub(super) async fn send(door: &DaemonAddress, ask: HttpRequest<'_>) -> io::Result<HttpReply> {
+pub(super) async fn send(daemon: &DaemonAddress, ask: HttpRequest<'_>) -> io::Result<HttpReply> {
     let exchange = async {
-        let mut stream = TcpStream::connect(door.address).await?;
-        stream.write_all(ask.text(door).as_bytes()).await?;
+        let mut stream = TcpStream::connect(daemon.address).await?;
+        stream.write_all(ask.text(daemon).as_bytes()).await?;
         let mut bytes = Vec::new();
         stream.read_to_end(&mut bytes).await?;
         io::Result::Ok(bytes)

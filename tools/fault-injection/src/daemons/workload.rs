@@ -123,9 +123,9 @@ async fn until_accepted(
     let (begun, patience) = (Instant::now(), world.plan.patience() + world.plan.pause());
     let mut last = String::new();
     while begun.elapsed() < patience {
-        let Ok(door) = world.fleet.random_daemon(rng) else { break };
+        let Ok(daemon) = world.fleet.random_daemon(rng) else { break };
         let ask = HttpRequest { key: Some(&wish.key), ..HttpRequest::post(wish.path, &wish.body) };
-        match send(&door, ask).await {
+        match send(&daemon, ask).await {
             Ok(reply) if accepted(&reply) => return,
             Ok(reply) if reply.later => {
                 world.tally.count("told_to_come_later");

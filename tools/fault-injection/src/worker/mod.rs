@@ -129,7 +129,7 @@ async fn recover(engine: &Engine) -> Result<()> {
 /// An answer as the caller reads it.
 fn call_answer(answer: &Answer) -> CallAnswer {
     match answer {
-        // The door could not say yet what became of it: no outcome.
+        // The pipeline could not say yet what became of it: no outcome.
         Answer::Done(outcome) if outcome.tool.is_none() && outcome.report.stages.is_empty() => {
             CallAnswer { call: outcome.call, kind: None, text: outcome.to_wire().to_string() }
         }

@@ -59,7 +59,7 @@ pub(super) async fn run(engine: &Engine, orders: &Orders, batches: u32) {
 }
 
 async fn one(engine: &Engine, rng: &mut Rng, name: &str) {
-    let (door, has_key) = match rng.u8(..10) {
+    let (submit_path, has_key) = match rng.u8(..10) {
         0 | 1 => (SubmitPath::Submit, false),
         2 | 3 => (SubmitPath::Submit, true),
         4..=6 => (SubmitPath::Invoke, false),
@@ -70,7 +70,7 @@ async fn one(engine: &Engine, rng: &mut Rng, name: &str) {
         (0..rng.usize(1..=CALLS)).map(|place| call(rng, &format!("{name}-{place}"))).collect();
     let sent = SentBatch { key: has_key.then(|| format!("key {name}")), calls };
     send(&WorkerMessage::Sending(sent.clone()));
-    match (door, &sent.key) {
+    match (submit_path, &sent.key) {
         (SubmitPath::Submit, key) => submit(engine, &sent, key.as_deref()).await,
         (SubmitPath::Once, Some(key)) => once(engine, &sent, key).await,
         (SubmitPath::Twice, Some(key)) => {
@@ -107,7 +107,7 @@ fn call(rng: &mut Rng, note: &str) -> SentCall {
     SentCall { id: toolcrib_core::CallId::fresh(), tool: tool.to_owned(), args }
 }
 
-/// The batch as the door takes it.
+/// The batch as the pipeline takes it.
 pub(super) fn batch(sent: &SentBatch) -> Batch {
     let call = |call: &SentCall| Call {
         id: call.id,
@@ -133,7 +133,7 @@ async fn once(engine: &Engine, sent: &SentBatch, key: &str) {
     }
 }
 
-/// The person who decides elsewhere, through the door.
+/// The person who decides elsewhere, through the pipeline.
 pub(super) async fn decide_elsewhere(
     engine: Engine,
     mut asked: UnboundedReceiver<ApprovalRequest>,

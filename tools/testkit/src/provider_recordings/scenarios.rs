@@ -129,7 +129,7 @@ pub struct ExpectedCall {
     pub tool: String,
     /// What the tool ran with, as [`super::differences`] takes it; not looked at when missing.
     pub args: Option<Value>,
-    /// `succeeded`, the type of the error, or `not_run` for a call that never came to the door.
+    /// `succeeded`, the type of the error, or `not_run` for a call that never came to the pipeline.
     #[serde(default = "succeeded")]
     pub outcome: String,
 }

@@ -31,9 +31,9 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
         output::eprint_line(&format!("toolcrib: {warning}"));
     }
     let mode = if command.lean { ToolListMode::Lean } else { ToolListMode::Direct };
-    let door = ToolcribBackend::new(ground.toolcrib.clone(), ViewRequest::default());
+    let backend = ToolcribBackend::new(ground.toolcrib.clone(), ViewRequest::default());
     let (input, output) = streams().map_err(|error| Failure::run(error.to_string()))?;
-    let server = mcp::serve(&ground.toolcrib, Arc::new(door), mode);
+    let server = mcp::serve(&ground.toolcrib, Arc::new(backend), mode);
     let server = server.map_err(|error| Failure::run(error.to_string()))?;
     let served = server.serve_transport(input, output).await;
     for problem in ground.toolcrib.flush_hooks().await {

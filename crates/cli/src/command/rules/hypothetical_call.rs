@@ -51,7 +51,8 @@ impl HypotheticalCall {
         Self { display: shown.to_owned(), operation: tool.clone(), tool, args }
     }
 
-    /// Takes operation and arguments as the door has them, and gives what policy says of the call.
+    /// Takes operation and arguments as the pipeline has them, and gives what policy says of the
+    /// call.
     pub(super) fn apply_dry_run(&mut self, forecast: DryRunReport) -> Option<Ruling> {
         let ruling = forecast.report.ruling?;
         if let Some(tool) = forecast.tool {

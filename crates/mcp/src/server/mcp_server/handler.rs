@@ -32,7 +32,7 @@ const CHANGE_POLL_INTERVAL: Duration = Duration::from_millis(500);
 impl McpServer {
     fn who(&self, context: &RequestContext<RoleServer>) -> Result<ClientIdentity, ErrorData> {
         let parts = context.extensions.get::<::http::request::Parts>();
-        let who = self.0.door.identify(parts.map(|parts| &parts.extensions));
+        let who = self.0.backend.identify(parts.map(|parts| &parts.extensions));
         who.map_err(|words| ErrorData::invalid_request(words, None))
     }
 
@@ -82,7 +82,7 @@ impl ServerHandler for McpServer {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.0.door.tool(name).map(|entry| tool_list::tool_from_spec(entry.spec()))
+        self.0.backend.tool(name).map(|entry| tool_list::tool_from_spec(entry.spec()))
     }
 
     async fn list_tools(
@@ -90,7 +90,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let view = self.0.door.view(&self.who(&context)?);
+        let view = self.0.backend.view(&self.who(&context)?);
         Ok(ListToolsResult::with_all_items(tool_list::tools(&view, self.0.mode)))
     }
 
@@ -146,7 +146,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.0.door.resources_and_prompts().prompts(&self.who(&context)?).await;
+        let prompts = self.0.backend.resources_and_prompts().prompts(&self.who(&context)?).await;
         let prompts = prompts.into_iter().map(|own| {
             let arguments = own.arguments.into_iter().map(|(name, about, required)| {
                 rmcp::model::PromptArgument::new(name)
@@ -205,8 +205,8 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let who = self.who(&context)?;
-        let view = self.0.door.view(&who);
-        let resources = self.0.door.resources_and_prompts().resources(&who, &view).await;
+        let view = self.0.backend.view(&who);
+        let resources = self.0.backend.resources_and_prompts().resources(&who, &view).await;
         Ok(ListResourcesResult::with_all_items(resources.into_iter().map(resource).collect()))
     }
 
@@ -215,7 +215,7 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.0.door.resources_and_prompts().templates().into_iter().map(|own| {
+        let templates = self.0.backend.resources_and_prompts().templates().into_iter().map(|own| {
             let mut template = rmcp::model::ResourceTemplate::new(own.uri, own.name);
             template.description = own.description;
             template.mime_type = own.media_type;
@@ -231,8 +231,8 @@ impl ServerHandler for McpServer {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let who = self.who(&context)?;
         let uri = params.uri;
-        let view = self.0.door.view(&who);
-        let read = self.0.door.resources_and_prompts().read(&who, &view, &uri).await;
+        let view = self.0.backend.view(&who);
+        let read = self.0.backend.resources_and_prompts().read(&who, &view, &uri).await;
         let read = read.map_err(|words| ErrorData::internal_error(words, None))?;
         let Some(contents) = read else {
             let data = serde_json::json!({"uri": uri});
@@ -262,7 +262,8 @@ impl ServerHandler for McpServer {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListSkillsResult, ErrorData> {
-        let skills = self.0.door.resources_and_prompts().skills(&self.who(&context)?, None).await;
+        let skills =
+            self.0.backend.resources_and_prompts().skills(&self.who(&context)?, None).await;
         let skills = skills.into_iter().filter_map(skills::entry).collect();
         Ok(ListSkillsResult::with_all_items(skills))
     }
@@ -274,7 +275,7 @@ impl ServerHandler for McpServer {
     ) -> Result<GetSkillResult, ErrorData> {
         let skills = self
             .0
-            .door
+            .backend
             .resources_and_prompts()
             .skills(&self.who(&context)?, Some(&params.uri))
             .await;
@@ -294,13 +295,13 @@ impl ServerHandler for McpServer {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let mut known = self.0.door.generation();
+        let mut known = self.0.backend.generation();
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
                 () = tokio::time::sleep(CHANGE_POLL_INTERVAL) => {}
             }
-            let now = self.0.door.generation();
+            let now = self.0.backend.generation();
             let told = std::mem::replace(&mut known, now) == now
                 || context.accepted().tools_list_changed != Some(true)
                 || context.sink().notify_tool_list_changed().await.is_ok();

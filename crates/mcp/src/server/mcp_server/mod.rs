@@ -34,7 +34,7 @@ use crate::stdio::StdioTransport;
 pub struct McpServer(Arc<Inner>);
 
 struct Inner {
-    door: Arc<dyn McpBackend>,
+    backend: Arc<dyn McpBackend>,
     desk: ClientChannels,
     mode: ToolListMode,
     tickets: PendingRequests<DetachedReply>,
@@ -63,7 +63,7 @@ impl McpServer {
     /// does not accept.
     #[must_use]
     pub fn new(
-        door: Arc<dyn McpBackend>,
+        backend: Arc<dyn McpBackend>,
         desk: ClientChannels,
         mode: ToolListMode,
         key: [u8; 32],
@@ -82,7 +82,7 @@ impl McpServer {
         info.server_info.title = Some("Toolcrib".to_owned());
         info.instructions = Some("Tools of this machine, behind rules. A call may need the approval of a person; a refusal says what to do.".to_owned());
         Self(Arc::new(Inner {
-            door,
+            backend,
             desk,
             mode,
             tickets: PendingRequests::new(key),
@@ -180,11 +180,11 @@ impl McpServer {
 
     /// The cached tool list of this caller.
     pub(super) fn listing(&self, who: &ClientIdentity) -> Option<Arc<ToolList>> {
-        self.0.listings.get(self.0.door.view(who), self.0.mode)
+        self.0.listings.get(self.0.backend.view(who), self.0.mode)
     }
 
-    pub(super) fn door(&self) -> &dyn McpBackend {
-        &*self.0.door
+    pub(super) fn backend(&self) -> &dyn McpBackend {
+        &*self.0.backend
     }
 
     /// The call that a request means. In lean mode `call_tool` calls other tools by name.
@@ -212,9 +212,9 @@ impl Inner {
         let watch =
             caller.can_elicit().then(|| Arc::new(QuestionWatch) as Arc<dyn BatchSubscriber>);
         let asks = watch.is_some();
-        let answer = match self.door.call(&who, call, watch).await {
+        let answer = match self.backend.call(&who, call, watch).await {
             Ok(Answer::Suspended(request)) if asks => {
-                approval::settle(&*self.door, &who, &caller, request).await
+                approval::settle(&*self.backend, &who, &caller, request).await
             }
             answer => answer,
         };
@@ -239,7 +239,7 @@ impl Inner {
         arguments: BTreeMap<String, String>,
     ) -> Result<GetPromptResult, ErrorData> {
         let prompt =
-            self.door.resources_and_prompts().prompt(&who, &caller, &name, &arguments).await;
+            self.backend.resources_and_prompts().prompt(&who, &caller, &name, &arguments).await;
         let messages = prompt.map_err(|words| ErrorData::invalid_params(words, None))?;
         let messages = messages.iter().map(|message| {
             let role = if message.by_model { Role::Assistant } else { Role::User };

@@ -59,7 +59,7 @@ impl StdioFastPath {
     }
 
     fn who(&self) -> Option<ClientIdentity> {
-        self.serve.door().identify(None).ok()
+        self.serve.backend().identify(None).ok()
     }
 
     /// The client of this call; `None` sends it to rmcp.

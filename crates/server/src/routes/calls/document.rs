@@ -24,9 +24,9 @@ pub(crate) fn accepted_response(call: CallId, asked: &str) -> Response {
     (StatusCode::ACCEPTED, Json(document)).into_response()
 }
 
-/// The door gives one answer for each call.
+/// The engine gives one answer for each call.
 pub(crate) fn no_answer() -> Problem {
-    Problem::new(Code::Internal, "the door gave no answer; look whether the call took effect")
+    Problem::new(Code::Internal, "the engine gave no answer; look whether the call took effect")
 }
 
 /// An operation that answers with what became of one call: every status that this may have is said.

@@ -1,4 +1,4 @@
-//! Calls: starting them, looking at them, stopping them. Each goes through the one door.
+//! Calls: starting them, looking at them, stopping them. Each goes through the one pipeline.
 
 mod cancel;
 pub(crate) mod document;

@@ -52,7 +52,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(why.query::<WhyQuery>().returns_ok::<WhyReply>("Offered, or the reason."), why::why);
     let test = Operation::post("/tools/{name}/test", Role::Caller, "Tries a tool.")
         .queues_calls()
-        .description("Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the door like every call; with `dry_run` nothing runs, and what policy would say is told.")
+        .description("Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the pipeline like every call; with `dry_run` nothing runs, and what policy would say is told.")
         .body::<TestBody>()
         .returns_ok::<Tested>("What was found.");
     api.add(test, test_tool::test);
