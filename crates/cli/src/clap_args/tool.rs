@@ -105,6 +105,9 @@ pub(crate) struct ToolCall {
     /// What the call is about, in at most 200 characters, for history and audit.
     #[arg(long, value_name = "TEXT", conflicts_with = "lines")]
     pub(crate) topic: Option<String>,
+    /// Most tokens of the result that is printed, at least 64; `toolcrib explain` shows all of it.
+    #[arg(long, value_name = "N", conflicts_with = "lines")]
+    pub(crate) max_tokens: Option<u32>,
     /// Filter: one `{"id", "tool", "args", "key"?}` in and one `{"id", "outcome", "error_type"?,
     /// "result"}` out per line.
     #[arg(long, conflicts_with_all = ["name", "args"])]

@@ -8,7 +8,7 @@ use toolcrib_app::core::{
     display_text,
 };
 use toolcrib_app::{SubmitError, Toolcrib};
-use toolcrib_ops::calls::{self, CallerContextRequest};
+use toolcrib_ops::calls::{self, CallerContextRequest, ResultLimit};
 use toolcrib_ops::tools;
 
 use super::library_snapshot::LibrarySnapshot;
@@ -253,6 +253,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
             dry_run::run(&toolcrib, name, batch, (command.explain, json)).await
         });
     }
+    let limit = command.max_tokens.map(ResultLimit::new).transpose()?;
     let answer = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
         let _watching = toolcrib.watch_switches(|_| ());
@@ -262,7 +263,10 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         Ok::<_, Failure>(answer)
     })?;
     let answer = match answer {
-        Ok(answer) => answer,
+        Ok(answer) => match limit {
+            Some(limit) => limit.apply(answer),
+            None => answer,
+        },
         Err(refusal) => {
             if json {
                 output::print_json(&Value::Object(refusal.to_json()), true)?;

@@ -27,6 +27,9 @@ pub(super) fn run(command: &ToolCall, name: &str, args: String, json: bool) -> R
                 body.insert(field.to_owned(), json!(value));
             }
         }
+        if let (Some(tokens), Some(body)) = (command.max_tokens, body.as_object_mut()) {
+            body.insert("max_tokens".to_owned(), json!(tokens));
+        }
         let mut ask = ApiRequest::post("/api/v1/calls", &body);
         if let Some(key) = &command.idempotency_key {
             ask = ask.header("idempotency-key", key);

@@ -512,3 +512,23 @@ fn models_on_this_device_are_offered_the_configured_tools() {
     assert!(!why("write_file").0, "{}", why("write_file").1);
     env.run(&["tool", "why", "write_file"]).code(0).says(&[]);
 }
+
+/// A caller that pays for each token could bound only whole runs.
+#[test]
+fn max_tokens_bounds_the_result_that_is_printed() {
+    let env = TestEnv::new();
+    let lines: Vec<String> = (0..2_000).map(|line| format!("line {line}")).collect();
+    env.write("long.txt", lines.join("\n"));
+    let call = |tokens: &str, more: &[&str]| {
+        let args = ["tool", "call", "read_file", "path=long.txt", "--max-tokens", tokens];
+        env.run(&[&args[..], more].concat())
+    };
+    let cut = call("100", &[]).code(0).says(&["cut to 100 tokens"]);
+    assert!(cut.stdout.contains("line 1999"), "{}", cut.stdout);
+    assert!(cut.stdout.trim_end().chars().count() <= 400, "{}", cut.stdout);
+    let json = support::json(&call("100", &["--json"]).code(0).stdout);
+    assert!(json["result"].as_str().unwrap().chars().count() <= 400, "{json}");
+    let whole = call("100000", &[]).code(0);
+    assert!(whole.stdout.chars().count() > 10_000 && whole.stderr.is_empty(), "{}", whole.stderr);
+    call("63", &[]).code(2).says(&["max_tokens is at least 64"]);
+}

@@ -7,6 +7,7 @@ mod explain;
 mod history;
 mod lookup;
 mod resolve;
+mod result_limit;
 mod show;
 mod state;
 mod summary;
@@ -19,6 +20,7 @@ pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallReques
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;
 pub use resolve::{resolve_agent, resolve_call, resolve_conversation, resolve_run, resolve_tool};
+pub use result_limit::{MIN_RESULT_TOKENS, ResultLimit};
 pub use show::{ShowCallRequest, show};
 pub use state::CallState;
 pub use summary::{CallSummary, serialized_name};

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::core::{Answer, Batch, Call, CallId, ConversationId, RawArgs};
-use toolcrib_ops::calls::{self, CallDocument, CallState, CallerContextRequest};
+use toolcrib_ops::calls::{self, CallDocument, CallState, CallerContextRequest, ResultLimit};
 
 use super::document::{accepted_response, answer_response, no_answer};
 use crate::active_requests::{CallsReply, MAX_BATCH_CALLS, idempotency_key};
@@ -69,6 +69,9 @@ pub(super) struct StartCall {
     /// What it is about, in at most 200 characters, for history and audit.
     #[schemars(length(max = 200))]
     topic: Option<String>,
+    /// Most tokens of its result in this answer, at least 64; the stored call has all of it.
+    #[schemars(range(min = 64))]
+    max_tokens: Option<u32>,
 }
 
 /// Several calls that run side by side.
@@ -88,6 +91,9 @@ pub(super) struct StartCalls {
     /// What they are about; as with one call.
     #[schemars(length(max = 200))]
     topic: Option<String>,
+    /// Most tokens of each result; as with one call.
+    #[schemars(range(min = 64))]
+    max_tokens: Option<u32>,
 }
 
 /// What became of several calls.
@@ -113,6 +119,7 @@ pub(super) async fn start_one(
     Json(body): Json<StartCall>,
 ) -> Result<Response, Problem> {
     let (wait, key) = (parse_wait(body.wait_ms)?, idempotency_key(&headers)?);
+    let limit = body.max_tokens.map(ResultLimit::new).transpose()?;
     let StartCall { tool, arguments, agent, conversation, topic, .. } = body;
     let call = NewCall { tool: tool.clone(), arguments }.call();
     let batch = daemon.calls().build_batch(&principal, vec![call]);
@@ -120,7 +127,7 @@ pub(super) async fn start_one(
     let batch = in_context(&daemon, &principal, batch, context).await?;
     let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
         CallsReply::Answers(mut answers) => {
-            let given = answers.pop().ok_or_else(no_answer)?;
+            let given = limited(answers.pop().ok_or_else(no_answer)?, limit);
             (id_of(&given), answer_response(given))
         }
         CallsReply::Accepted(calls) => {
@@ -141,6 +148,7 @@ pub(super) async fn start_batch(
     if body.calls.is_empty() || body.calls.len() > MAX_BATCH_CALLS {
         return Err(Problem::invalid(format!("a batch has 1 to {MAX_BATCH_CALLS} calls")));
     }
+    let limit = body.max_tokens.map(ResultLimit::new).transpose()?;
     let names: Vec<String> = body.calls.iter().map(|call| call.tool.clone()).collect();
     let calls = body.calls.into_iter().map(NewCall::call).collect();
     let batch = daemon.calls().build_batch(&principal, calls);
@@ -148,7 +156,9 @@ pub(super) async fn start_batch(
     let batch = in_context(&daemon, &principal, batch, context).await?;
     let calls: Vec<CallDocument> =
         match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
-            CallsReply::Answers(answers) => answers.into_iter().map(CallDocument::from).collect(),
+            CallsReply::Answers(answers) => {
+                answers.into_iter().map(|answer| limited(answer, limit).into()).collect()
+            }
             CallsReply::Accepted(ids) => {
                 let bare =
                     |(id, name)| CallDocument::with_status_only(id, name, CallState::Running);
@@ -158,6 +168,14 @@ pub(super) async fn start_batch(
     let open = |call: &CallDocument| matches!(call.status, CallState::Running | CallState::Waiting);
     let status = if calls.iter().any(open) { StatusCode::ACCEPTED } else { StatusCode::OK };
     Ok((status, Json(CallsDocument { calls })).into_response())
+}
+
+/// The answer with at most as many tokens as its caller asked for.
+fn limited(answer: Answer, limit: Option<ResultLimit>) -> Answer {
+    match limit {
+        Some(limit) => limit.apply(answer),
+        None => answer,
+    }
 }
 
 pub(crate) fn context_request(
