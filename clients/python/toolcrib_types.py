@@ -128,6 +128,12 @@ CallState: TypeAlias = Literal[
 ]
 
 
+class CallRefusal(TypedDict):
+    operation: NotRequired[str | None]
+    ruling: NotRequired[Any]
+    obstacle: NotRequired[Any]
+
+
 class PendingApproval(TypedDict):
     id: str
     summary: str
@@ -308,6 +314,10 @@ class MessageRow(TypedDict):
     created_at: int
 
 
+class TitleBody(TypedDict, closed=True):
+    title: str
+
+
 class ExecutedCall(TypedDict):
     provider_id: NotRequired[str | None]
     call: str
@@ -319,6 +329,8 @@ class ExecutedCall(TypedDict):
     blocks: NotRequired[list[Any]]
     error_type: NotRequired[str | None]
     message: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    refusal: NotRequired[CallRefusal | None]
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
@@ -602,6 +614,15 @@ class SecretBody(TypedDict, closed=True):
 Role: TypeAlias = Literal['viewer', 'caller', 'approver', 'operator', 'owner']
 
 
+class SignInCode(TypedDict):
+    code: str
+    seconds: int
+
+
+class SignIn(TypedDict, closed=True):
+    code: str
+
+
 class SettingRow(TypedDict):
     key: str
     value: Any
@@ -880,6 +901,8 @@ class CallDocument(TypedDict):
     blocks: NotRequired[list[Any]]
     error_type: NotRequired[str | None]
     message: NotRequired[str | None]
+    reason: NotRequired[str | None]
+    refusal: NotRequired[CallRefusal | None]
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
