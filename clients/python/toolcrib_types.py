@@ -375,6 +375,65 @@ class Revoked(TypedDict):
     by: str
 
 
+class Memory(TypedDict):
+    key: str
+    content: NotRequired[str | None]
+    category: str
+    hit_count: int
+    created_at: int
+    updated_at: int
+    by: str
+    run: NotRequired[str | None]
+    call: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+
+
+class MemoryText(TypedDict, closed=True):
+    content: str
+    category: NotRequired[str | None]
+
+
+class UndoneMemory(TypedDict):
+    key: str
+    memory: NotRequired[Memory | None]
+
+
+class UndoMemory(TypedDict, closed=True):
+    key: NotRequired[str | None]
+
+
+class ImportedMemories(TypedDict):
+    added: int
+    replaced: int
+    unchanged: int
+    removed: int
+
+
+class ImportMemories(TypedDict, closed=True):
+    file: Any
+    replace: NotRequired[bool]
+
+
+class TaskExecution(TypedDict):
+    due_at: int
+    started_at: int
+    ended_at: int
+    ok: bool
+    result: NotRequired[str | None]
+    run: NotRequired[str | None]
+    missed: int
+
+
+class NewTask(TypedDict, closed=True):
+    description: str
+    prompt: str
+    execute_at: NotRequired[str | None]
+    cron: NotRequired[str | None]
+    recurrence: NotRequired[str | None]
+    zone: NotRequired[str | None]
+    agent: NotRequired[str | None]
+
+
 class Health(TypedDict):
     status: str
     name: str
@@ -1016,6 +1075,29 @@ class GrantRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class MemoryPage(TypedDict):
+    items: list[Memory]
+    next: NotRequired[str | None]
+
+
+class Task(TypedDict):
+    task: str
+    description: str
+    prompt: NotRequired[str | None]
+    status: str
+    schedule: str
+    zone: str
+    next: list[str]
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    consecutive_failures: int
+    untrusted: NotRequired[str | None]
+    by: str
+    made_by_run: NotRequired[str | None]
+    created_at: int
+    history: list[TaskExecution]
+
+
 class Stopped(TypedDict):
     engaged: bool
     file: bool
@@ -1250,6 +1332,11 @@ class UsageDocumentPage(TypedDict):
 
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
+
+
+class TaskPage(TypedDict):
+    items: list[Task]
+    next: NotRequired[str | None]
 
 
 class McpServerRow(TypedDict):

@@ -58,7 +58,7 @@ impl Tool for AskUser {
     fn spec(&self) -> ToolSpec {
         let mut spec = ToolSpec::new(
             name(),
-            "Ask the user a question and wait for the answer. Use it when a decision is theirs, or when what you need is known to nobody else.",
+            "Ask the user a question and wait for the answer. Use it when a decision is theirs, or when only the user knows what you need.",
             schema::for_type::<Args>(),
         );
         spec.title = "Ask the user".to_owned();

@@ -72,6 +72,9 @@ pub use toolcrib_core as core;
 /// The argument decoder: parses, repairs and validates the arguments of a call.
 pub use toolcrib_argument_decoder as argument_decoder;
 
+/// The assistant: memories, tasks and their times.
+pub use toolcrib_assistant as assistant;
+
 /// The audit: its signing key and its verifier.
 pub use toolcrib_audit as audit;
 

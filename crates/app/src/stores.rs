@@ -7,11 +7,11 @@ use toolcrib_audit::{AuditKey, KeyError};
 use toolcrib_core::store::{StoreMonitor, UnsharedStore};
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
-    GrantStore, KeyValueStore, SwitchStore, TokenStore, UsageStore,
+    GrantStore, KeyValueStore, MemoryStore, SwitchStore, TaskStore, TokenStore, UsageStore,
 };
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
-    MemorySwitches, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
+    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 #[cfg(feature = "postgres")]
 use toolcrib_store::SharedOptions;
@@ -58,6 +58,10 @@ pub struct Stores {
     pub audit: Arc<dyn AuditStore>,
     /// Artifacts.
     pub artifacts: Arc<dyn ArtifactStore>,
+    /// Memories.
+    pub memories: Arc<dyn MemoryStore>,
+    /// Tasks of the scheduler.
+    pub tasks: Arc<dyn TaskStore>,
     /// Key-value facts.
     pub facts: Arc<dyn KeyValueStore>,
     /// The daemons that share the stores, and figures of their database.
@@ -133,6 +137,8 @@ impl Stores {
             + TokenStore
             + AuditStore
             + KeyValueStore
+            + MemoryStore
+            + TaskStore
             + StoreMonitor
             + 'static,
     {
@@ -147,6 +153,8 @@ impl Stores {
             tokens: Arc::clone(&store) as Arc<dyn TokenStore>,
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
             artifacts,
+            memories: Arc::clone(&store) as Arc<dyn MemoryStore>,
+            tasks: Arc::clone(&store) as Arc<dyn TaskStore>,
             monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
             facts: store,
         }
@@ -174,6 +182,8 @@ impl Stores {
             tokens: Arc::new(MemoryTokens::default()),
             audit: Arc::new(MemoryAudit::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
+            memories: Arc::new(MemoryMemories::default()),
+            tasks: Arc::new(MemoryTasks::default()),
             facts: runs,
             monitor: Arc::new(UnsharedStore),
         }

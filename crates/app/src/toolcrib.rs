@@ -5,6 +5,9 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::memory::Memories;
+use toolcrib_assistant::task::Tasks;
+use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
@@ -54,6 +57,7 @@ pub struct Toolcrib {
     shells: Option<Arc<Shells>>,
     kernels: Arc<KernelPool>,
     stores: Stores,
+    assistant: AssistantTools,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -188,6 +192,18 @@ impl Toolcrib {
     #[must_use]
     pub fn workbench(&self) -> Option<&Arc<ProgramRunner>> {
         self.workbench.as_ref()
+    }
+
+    /// The memories of all owners.
+    #[must_use]
+    pub fn memories(&self) -> &Memories {
+        &self.assistant.memories
+    }
+
+    /// The tasks of all owners.
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.assistant.tasks
     }
 
     /// The configured MCP servers.
@@ -628,6 +644,14 @@ impl Builder {
             builtins = builtins.with_opener(opener.clone());
         }
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        let secrets = engine.sealing().secrets.clone();
+        let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
+        let assistant = AssistantTools {
+            memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
+            tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            labels: engine.labels_of_runs(),
+        };
+        engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         // Before code execution, because scripts search for tools with it. The index is built at
         // the first search, over all tools that are attached by then.
         let discovery = ToolSearcher::new(&self.settings.discovery)?;
@@ -667,6 +691,7 @@ impl Builder {
             shells,
             kernels,
             stores,
+            assistant,
             library: self.library,
             mcp,
             kill_switch,

@@ -32,7 +32,7 @@ pub enum KeyError {
     },
     /// Others may read the key, or put another in its place: what it signs proves nothing.
     #[error(
-        "others may get at {} (mode {mode:03o}): close it with `chmod {wanted:03o}`, and if somebody else may have read the key, move it \
+        "others may get at {} (mode {mode:03o}): close it with `chmod {wanted:03o}`, and if another user may have read the key, move it \
          away so that a new one is made, and keep the old public key for the records of the time before",
         path.display()
     )]

@@ -2,21 +2,15 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use etcetera::BaseStrategy as _;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::bench::ProgramPolicy;
-use toolcrib_app::core::suggest::likely_typos;
 use toolcrib_app::mcp::client::{ServerConfig, servers_file};
-use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_app::sandbox::userland::Userland;
-use toolcrib_app::store::vault::Vault;
 use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
-use toolcrib_app::workspace::Roots;
 use toolcrib_app::{
     Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
 };
@@ -28,8 +22,14 @@ use crate::rule_layers;
 use crate::session::{self, RunSetup};
 use crate::terminal::{Console, TerminalApprover};
 
-/// Folder of a workspace that holds what it brings along for Toolcrib.
-pub(crate) const PROJECT_FOLDER: &str = ".toolcrib";
+pub(crate) use crate::configured_names::{
+    check_tool_names, check_tools, unknown_matchers, unknown_tools, warn_misspelled_hooks,
+};
+use crate::folders::userland_folder;
+pub(crate) use crate::folders::{
+    PROJECT_FOLDER, config_folder, database_path, open_vault, resolve_roots, sandbox_home,
+    state_folder,
+};
 
 /// One thread is enough for one command, and starts fastest.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
@@ -215,10 +215,6 @@ pub(crate) fn without_postgres() -> Failure {
     Failure::configuration(format!(
         "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
     ))
-}
-
-pub(crate) fn database_path() -> Result<PathBuf, Failure> {
-    Ok(state_folder()?.join("toolcrib.db"))
 }
 
 /// Builds what is only looked at, with the switches that are stored. No call can run on it, so
@@ -415,11 +411,6 @@ pub(crate) fn userland(config: &Config) -> Option<Userland> {
     Some(Userland::new(userland_folder()?, home))
 }
 
-/// Where the userland is: beside the home folder of programs.
-fn userland_folder() -> Option<PathBuf> {
-    Some(sandbox_home()?.with_file_name("userland"))
-}
-
 /// What opens files on the person's desktop; `None` = there is none to be seen from here.
 pub(crate) fn desktop_opener() -> Option<Opener> {
     /// What leads to a desktop, and what programs of one expect.
@@ -446,16 +437,6 @@ pub(crate) fn desktop_opener() -> Option<Opener> {
         _ => return None,
     };
     Some(Opener { program: program.into(), env })
-}
-
-/// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of
-/// the XDG convention, where people see it.
-pub(crate) fn sandbox_home() -> Option<PathBuf> {
-    if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
-        return Some(PathBuf::from(home).join("home"));
-    }
-    let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
-    Some(strategy.data_dir().join("toolcrib").join("home"))
 }
 
 /// Code execution, in other roles of this executable. Without its path there is none.
@@ -485,131 +466,10 @@ pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Tools that the configuration names and this machine does not have.
-pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<UnknownTool<'a>> {
-    if config.configured_tools().next().is_none() {
-        return Vec::new();
-    }
-    let infos = toolcrib.infos();
-    let specs = infos.iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
-    let known: Vec<String> = specs
-        .flat_map(|spec| [vec![spec.name.to_string()], spec.aliases.clone()].concat())
-        .collect();
-    let unknown = config.configured_tools().filter(|name| toolcrib.spec(name).is_none());
-    unknown
-        .map(|name| UnknownTool {
-            name,
-            near: likely_typos(name, known.iter().map(String::as_str))
-                .first()
-                .map(|n| (*n).to_owned()),
-            closes: config.restricts(name),
-            place: config.tool_location(name),
-        })
-        .collect()
-}
-
-/// A tool that the configuration names and this machine does not have.
-pub(crate) struct UnknownTool<'a> {
-    name: &'a str,
-    /// The one that was probably meant.
-    near: Option<String>,
-    /// Whether it is switched off or asked about: then the one that was meant is open.
-    closes: bool,
-    place: String,
-}
-
-impl fmt::Display for UnknownTool<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, place, .. } = self;
-        match &self.near {
-            Some(near) => write!(f, "{place}: there is no tool {name}, did you mean {near}?"),
-            None => write!(f, "{place}: there is no tool {name} here"),
-        }
-    }
-}
-
-/// Names of unknown tools in matchers of hooks: such a hook would silently never run.
-pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<UnknownMatcher> {
-    let hooks = config.command_hooks(&Env::from_process());
-    let is_unknown = |name: &str| toolcrib.spec(name).is_none();
-    let mut unknown: Vec<UnknownMatcher> = Vec::new();
-    for hook in &hooks {
-        unknown.extend(hook.matcher.names().filter(|name| is_unknown(name)).map(|name| {
-            let (name, place) = (name.to_owned(), hook.origin.clone());
-            UnknownMatcher { name, near: None, place }
-        }));
-    }
-    if unknown.is_empty() {
-        return unknown;
-    }
-    let mut known = rule_layers::tool_names(toolcrib);
-    known.extend(class_names().map(str::to_owned));
-    let known = || known.iter().map(String::as_str);
-    for UnknownMatcher { name, near, .. } in &mut unknown {
-        let cased = known().find(|known| known.eq_ignore_ascii_case(name));
-        *near = cased.or_else(|| likely_typos(name, known()).first().copied()).map(str::to_owned);
-    }
-    unknown
-}
-
-/// A name in the matcher of a hook that no tool here has.
-pub(crate) struct UnknownMatcher {
-    name: String,
-    /// The one that was probably meant.
-    near: Option<String>,
-    place: String,
-}
-
-impl fmt::Display for UnknownMatcher {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, near, place } = self;
-        write!(f, "{place}: the matcher names {name}, and there is no tool or class of that name")?;
-        match near {
-            Some(near) => write!(f, ", did you mean {near}?"),
-            None => write!(f, " here"),
-        }
-    }
-}
-
-/// Says which hooks will probably never run for a slip of the pen. A name like no other may be that
-/// of a tool of another workspace.
-pub(crate) fn warn_misspelled_hooks(toolcrib: &Toolcrib, config: &Config) {
-    let unknown = unknown_matchers(toolcrib, config);
-    let slips = unknown.iter().filter(|matcher| matcher.near.is_some());
-    slips.for_each(|matcher| output::warn_once(&matcher.to_string()));
-}
-
-/// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the
-/// tool that was meant would be open.
-pub(crate) fn check_tools(toolcrib: &Toolcrib, config: &Config) -> Result<(), Failure> {
-    check_tool_names(toolcrib, config, &toolcrib.rules())
-}
-
-/// The same of a configuration and rules that are not in force yet.
-pub(crate) fn check_tool_names(
-    toolcrib: &Toolcrib,
-    config: &Config,
-    rules: &RuleSet,
-) -> Result<(), Failure> {
-    rule_layers::check_names(rules, toolcrib)?;
-    let unknown = unknown_tools(toolcrib, config);
-    match unknown.iter().find(|tool| tool.closes && tool.near.is_some()) {
-        Some(tool) => Err(Failure::configuration(format!(
-            "{tool} If it is a tool of another workspace, put the section into .toolcrib/config.toml there"
-        ))),
-        None => Ok(()),
-    }
-}
-
 /// Waits until hooks were told of everything that has happened, and says what went wrong with them:
 /// before a process ends.
 pub(crate) async fn flush_hooks(toolcrib: &Toolcrib) {
     toolcrib.flush_hooks().await.iter().for_each(|remark| output::warn_once(remark));
-}
-
-/// Where secrets are kept: in the state folder, out of reach of every tool.
-pub(crate) fn open_vault() -> Result<Vault, Failure> {
-    Ok(Vault::in_folder(state_folder()?.join("vault")))
 }
 
 /// Keeps secrets out of what is written down where no tools are at hand: every configured value
@@ -707,40 +567,4 @@ fn skills_of_servers(config: &Path) -> Vec<Folder> {
         .filter(|server| server.enabled)
         .map(|server| folder(server.name.as_str()))
         .collect()
-}
-
-/// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the
-/// configuration folder of the XDG convention.
-pub(crate) fn config_folder() -> Option<PathBuf> {
-    if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
-        return Some(PathBuf::from(home));
-    }
-    let strategy = etcetera::base_strategy::choose_base_strategy().ok()?;
-    Some(strategy.config_dir().join("toolcrib"))
-}
-
-/// The folders that were named, or the current one, unless that is `/` or the home folder.
-pub(crate) fn resolve_roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    if !named.is_empty() {
-        return Ok(named.to_vec());
-    }
-    let home = env::home_dir();
-    let current = Roots::current(home.as_deref())
-        .map_err(|error| Failure::configuration(format!("{error} (--root DIR)")))?;
-    Ok(current.paths().map(Path::to_path_buf).collect())
-}
-
-/// Where artifacts and undo journals are kept: `$TOOLCRIB_HOME`, else the state folder of the XDG
-/// convention.
-pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
-    if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
-        return Ok(PathBuf::from(home).join("state"));
-    }
-    let strategy = etcetera::base_strategy::choose_base_strategy().map_err(|_| {
-        Failure::configuration(
-            "there is no home folder to keep state in; set TOOLCRIB_HOME to a folder",
-        )
-    })?;
-    let state = strategy.state_dir().unwrap_or_else(|| strategy.data_dir());
-    Ok(state.join("toolcrib"))
 }

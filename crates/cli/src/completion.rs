@@ -44,7 +44,7 @@ const POSITIONALS: [(&str, Listing); 25] = [
     ("tool enable", TOOLS),
     ("tool disable", TOOLS),
     ("tool ask", TOOLS),
-    ("spec", TOOLS),
+    ("tool spec", TOOLS),
     ("agent show", AGENTS),
     ("agent tools", AGENTS),
     ("approve", APPROVALS),

@@ -34,6 +34,11 @@ pub(crate) fn from_op_error(error: OpError, list: &str) -> Failure {
         OpError::NoOwnSwitch { tool, feature } => {
             format!("{tool} has no switch of its own; use --feature {feature}")
         }
+        OpError::OpenRun { run } => {
+            return Failure::usage(format!(
+                "the run {run} of this conversation is not over, and what it did would be lost: `toolcrib resume {run}` brings it to its end"
+            ));
+        }
         error => error.to_string(),
     };
     Failure { code, message }
@@ -50,6 +55,8 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Grant => "grant list",
         Resource::Approval => "approve list --all",
         Resource::Artifact => "artifact list",
+        Resource::Task => "task list",
+        Resource::Memory => "memory list",
         Resource::Switch => "tool list",
     }
 }

@@ -7,8 +7,8 @@ use toolcrib_app::core::Verdict;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleSource};
 
-use crate::bootstrap;
 use crate::config::{Config, Env};
+use crate::folders;
 use crate::output::Failure;
 
 /// The rules of the operator of the machine. They are always read: nothing that a caller sets
@@ -38,7 +38,7 @@ pub(crate) fn list_rule_files(workspace: Option<&Path>, config: &Config) -> Vec<
 
 /// The person's own file; `None` = there is no home to keep it in.
 pub(crate) fn user_file() -> Option<RuleFile> {
-    bootstrap::config_folder().map(|folder| RuleFile::new(Layer::User, folder.join(FILE)))
+    folders::config_folder().map(|folder| RuleFile::new(Layer::User, folder.join(FILE)))
 }
 
 /// The file that a workspace brings along.
@@ -47,7 +47,7 @@ pub(crate) fn project_file(workspace: &Path, config: &Config) -> RuleFile {
     let layer = if trusted { Layer::Project } else { Layer::Untrusted };
     // Where a rule stands is read in other folders too.
     let folder = std::path::absolute(workspace).unwrap_or_else(|_| PathBuf::from(workspace));
-    RuleFile::new(layer, folder.join(bootstrap::PROJECT_FOLDER).join(FILE))
+    RuleFile::new(layer, folder.join(folders::PROJECT_FOLDER).join(FILE))
 }
 
 /// The rules that hold in a workspace.

@@ -110,6 +110,11 @@ id!(
 );
 
 id!(
+    /// One task of the scheduler.
+    TaskId, "task"
+);
+
+id!(
     /// One accepted batch of calls.
     BatchId, "batch"
 );

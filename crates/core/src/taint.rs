@@ -9,6 +9,9 @@ use crate::id::CallId;
 /// Maximum characters of a displayed source; the author of an address chooses its length.
 const SOURCE_CHARS: usize = 160;
 
+/// The tool that [`LabelSource::tool`] names for what a run read before its first call.
+pub const SYSTEM_PROMPT: &str = "system prompt";
+
 /// A taint label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -74,6 +77,7 @@ impl fmt::Display for LabelSource {
         }
         match &self.call {
             Some(call) => write!(f, ", {call}"),
+            None if self.tool == SYSTEM_PROMPT => Ok(()),
             None => f.write_str(", run by the provider of the model"),
         }
     }

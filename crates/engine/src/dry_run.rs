@@ -56,7 +56,7 @@ impl ApprovalRoute {
         match self {
             Self::Granted => "a grant answers",
             Self::Asked => "a person is asked",
-            Self::NoApprover => "nobody can be asked here, so it is denied",
+            Self::NoApprover => "no person can be asked here, so it is denied",
             Self::Inbox => "it waits in the inbox",
             Self::Background => "it is denied, and its question is kept in the inbox",
             Self::ExternalCaller => "callers from outside are not asked, so it is denied",

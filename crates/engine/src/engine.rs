@@ -65,6 +65,13 @@ impl Engine {
         Arc::new(move |run| Some(inner.upgrade()?.runs.get(run)?.budget.usage()))
     }
 
+    /// Looks up the taint labels of runs that are open here. The engine is referenced weakly.
+    #[must_use]
+    pub fn labels_of_runs(&self) -> Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync> {
+        let inner = Arc::downgrade(&self.inner);
+        Arc::new(move |run| Some(Labels::clone(&inner.upgrade()?.runs.get(run)?.labels())))
+    }
+
     /// The definition of a tool, whether it is switched on or not, by name or alias.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {

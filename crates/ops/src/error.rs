@@ -43,6 +43,12 @@ pub enum OpError {
         /// The feature.
         feature: String,
     },
+    /// A run of the conversation has not ended.
+    #[error("the run {run} of this conversation is not over")]
+    OpenRun {
+        /// Id of the run.
+        run: String,
+    },
     /// The engine refused it.
     #[error("{}", _0.message)]
     Refused(ToolError),
@@ -61,6 +67,9 @@ pub enum OpError {
     /// The operation was done, and its audit record could not be written.
     #[error("{0}")]
     Unrecorded(String),
+    /// A file or a store that the operation needs cannot be written or read.
+    #[error("{0}")]
+    Unavailable(String),
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -144,10 +153,13 @@ impl OpError {
             Self::NotFound { .. } | Self::Overtaken(_) => ErrorClass::NotFound,
             Self::Ambiguous { .. } | Self::Invalid(_) => ErrorClass::Invalid,
             Self::Denied(_) => ErrorClass::Denied,
-            Self::Conflict(_) | Self::NoOwnSwitch { .. } | Self::Refused(_) => ErrorClass::Conflict,
+            Self::Conflict(_)
+            | Self::NoOwnSwitch { .. }
+            | Self::OpenRun { .. }
+            | Self::Refused(_) => ErrorClass::Conflict,
             Self::Stale(_) => ErrorClass::Stale,
             Self::Gone(_) => ErrorClass::Gone,
-            Self::Store(_) | Self::Unrecorded(_) => ErrorClass::Unavailable,
+            Self::Store(_) | Self::Unrecorded(_) | Self::Unavailable(_) => ErrorClass::Unavailable,
             Self::Internal(_) => ErrorClass::Internal,
         }
     }
@@ -186,6 +198,10 @@ resources! {
     Approval = "approval";
     /// A stored result.
     Artifact = "stored result";
+    /// A task of the scheduler.
+    Task = "task";
+    /// A memory.
+    Memory = "memory";
     /// A feature switch.
     Switch = "switch";
 }

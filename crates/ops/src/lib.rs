@@ -24,8 +24,14 @@ pub mod conversations;
 mod error;
 pub mod grants;
 pub mod id_prefix;
+pub mod kill_switch;
+pub mod memories;
 pub mod rules;
+pub mod runs;
+pub mod status;
 pub mod switches;
+pub mod tasks;
+pub mod tokens;
 pub mod tools;
 pub mod usage;
 

@@ -31,6 +31,8 @@ mod detect_format;
 mod gemini;
 pub mod http_provider;
 mod import_declarations;
+mod imported_tool;
+mod json_object;
 pub mod model;
 mod model_turn;
 mod openai_chat;
@@ -53,7 +55,8 @@ mod wire_format;
 mod wire_names;
 
 pub use detect_format::detect;
-pub use import_declarations::{ImportError, Imported, import};
+pub use import_declarations::import;
+pub use imported_tool::{ImportError, Imported};
 pub use model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
 pub use parse_error::ParseError;
 pub use parse_response::parse;

@@ -3,9 +3,10 @@
 use std::collections::HashSet;
 
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use toolcrib_core::{Entry, Tier, ToolSpec};
 
+use crate::json_object::object;
 use crate::parse_error::truncate;
 use crate::schema::{self, ConvertedSchema};
 use crate::wire_format::Format;
@@ -191,11 +192,6 @@ fn function(format: Format, spec: &ToolSpec, wire: &str, options: Options) -> De
         Format::Text => text_tools::tool(wire, description, schema),
     };
     DeclaredFunction { value, strict, warnings }
-}
-
-/// An object of these members. Moves the values, while `json!` copies them; schemas are large.
-pub(crate) fn object<const N: usize>(members: [(&str, Value); N]) -> Map<String, Value> {
-    members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
 fn convert_schema(

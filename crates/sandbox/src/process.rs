@@ -4,10 +4,12 @@
 //! every process that it starts ends with it. Elsewhere it leads a session and process group of its
 //! own, and processes that leave the group outlive it.
 
+mod default_path;
 mod error;
 mod find_program;
 mod output_capture;
 mod process_group;
+mod report;
 mod session;
 #[cfg(target_os = "linux")]
 mod spawn_thread;
@@ -16,9 +18,13 @@ mod supervised;
 #[cfg(target_os = "linux")]
 pub(crate) mod tool_mark;
 
+pub use default_path::DEFAULT_PATH;
 pub use error::StartError;
 pub use find_program::find_program;
+pub(crate) use output_capture::capture_stream;
 pub use output_capture::{Capture, Captured, count_chars};
+pub use process_group::GRACE;
+pub use report::{End, Limits, Report};
 #[cfg(target_os = "linux")]
 pub(crate) use supervised::executable_is_helper;
 #[cfg(target_os = "linux")]
@@ -32,53 +38,21 @@ use std::pin::Pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::AsyncWriteExt as _;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 
 use crate::Level;
-use process_group::ProcessGroup;
-
-/// Default search path: the system's usual folders, none of the user's.
-#[cfg(not(target_os = "macos"))]
-pub const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Default search path: the system's usual folders, none of the user's.
-#[cfg(target_os = "macos")]
-pub const DEFAULT_PATH: &str =
-    "/opt/homebrew/bin:/usr/local/bin:/usr/local/sbin:/usr/bin:/bin:/usr/sbin:/sbin";
-
-/// Time between `SIGTERM` and `SIGKILL` of a group.
-pub const GRACE: Duration = Duration::from_millis(500);
+use output_capture::drain;
+use process_group::{ProcessGroup, REAP};
 
 /// How long the streams are read after the leader ended. Its own output is available at once;
 /// output of processes it left behind does not belong to the result.
 const SETTLE: Duration = Duration::from_millis(200);
 
-/// How long to wait for a killed leader. Only a process that is stuck in the kernel needs longer;
-/// it is reaped when it ends.
-const REAP: Duration = Duration::from_secs(2);
-
 /// Retries of a start that fails because the file is open for writing (`ETXTBSY`, for example while
 /// an editor saves it), and the wait between them.
 const BUSY_TRIES: u32 = 10;
 const BUSY_WAIT: Duration = Duration::from_millis(20);
-
-/// Limits of one program.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
-    /// Wall-clock timeout.
-    pub time: Duration,
-    /// Maximum captured bytes of standard output: half from its beginning, half from its end.
-    pub stdout: usize,
-    /// Maximum captured bytes of standard error, in the same way.
-    pub stderr: usize,
-}
-
-impl Default for Limits {
-    /// 30 s, 256 KB of output, 64 KB of errors.
-    fn default() -> Self {
-        Self { time: Duration::from_secs(30), stdout: 256 * 1024, stderr: 64 * 1024 }
-    }
-}
 
 /// A program to run. Its environment has `PATH` and the variables given here, nothing else.
 #[derive(Debug, Clone)]
@@ -89,34 +63,6 @@ pub struct Program {
     env: Vec<(OsString, OsString)>,
     stdin: Vec<u8>,
     limits: Limits,
-}
-
-/// How a program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum End {
-    /// Exited with this code.
-    Exited(i32),
-    /// Killed by this signal, sent by another process.
-    Signalled(i32),
-    /// Stopped because of the timeout.
-    TimedOut,
-    /// Stopped by the caller.
-    Stopped,
-}
-
-/// The result of a program.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// How it ended.
-    pub end: End,
-    /// Standard output.
-    pub stdout: Captured,
-    /// Standard error.
-    pub stderr: Captured,
-    /// Wall-clock time including cleanup.
-    pub duration: Duration,
-    /// Isolation level.
-    pub level: Level,
 }
 
 impl Program {
@@ -334,25 +280,6 @@ impl<'a> Streams<'a> {
 async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     let Some(mut stdin) = stdin else { return };
     let _ = stdin.write_all(bytes).await;
-}
-
-/// Reads to the end, however long the stream is.
-async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
-    let Some(mut stream) = stream else { return };
-    let mut buffer = vec![0; 64 * 1024];
-    loop {
-        match stream.read(&mut buffer).await {
-            Ok(0) | Err(_) => return,
-            Ok(read) => capture.push(buffer.get(..read).unwrap_or_default()),
-        }
-    }
-}
-
-/// Reads a stream to its end and captures up to `limit` bytes.
-pub(crate) async fn capture_stream(stream: impl AsyncRead + Unpin, limit: usize) -> Captured {
-    let mut capture = Capture::new(limit);
-    drain(Some(stream), &mut capture).await;
-    capture.finish()
 }
 
 /// The end of a leader that was not stopped. If its status is not available, it was killed, or

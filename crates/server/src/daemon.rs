@@ -21,7 +21,7 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{routes, telemetry};
+use crate::{routes, scheduler, telemetry};
 
 /// The daemon. Clones are the same daemon.
 #[derive(Clone)]
@@ -115,7 +115,9 @@ impl Daemon {
     async fn run_background_tasks(&self) {
         let state = &self.state;
         let _watcher = state.toolcrib().watch_switches(log_switch_event);
-        tokio::join!(run_supervisor::run_recovery_loop(state.run_supervisor()), async {
+        let supervisor = state.run_supervisor();
+        let runs = run_supervisor::run_recovery_loop(supervisor);
+        tokio::join!(runs, scheduler::run_scheduler(supervisor), async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

@@ -31,6 +31,7 @@ mod role;
 mod routes;
 mod run_supervisor;
 mod runtime;
+mod scheduler;
 mod settings;
 mod start_error;
 mod state;

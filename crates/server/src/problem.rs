@@ -232,6 +232,12 @@ impl From<OpError> for Problem {
             OpError::NoOwnSwitch { tool, feature } => {
                 format!("{tool} has no switch of its own: switch `feature:{feature}`")
             }
+            OpError::OpenRun { run } => {
+                let words = format!(
+                    "the run {run} of this conversation is not over; stop it first, or wait for it"
+                );
+                return Self::new(code, words).with_extra(serde_json::json!({"run": run}));
+            }
             OpError::Refused(error) => {
                 let about = serde_json::json!({"error_type": error.error_type});
                 return Self::new(code, error.message).with_extra(about);

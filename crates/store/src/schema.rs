@@ -14,6 +14,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/005.sql"),
     include_str!("migrations/006.sql"),
     include_str!("migrations/007.sql"),
+    include_str!("migrations/008.sql"),
 ];
 
 /// The schema version after these migrations.
@@ -142,6 +143,15 @@ mod tests {
             ("FROM batches WHERE owner = 'a' AND key = 'k'", "sqlite_autoindex_batches_2"),
             ("FROM calls WHERE outcome IS NULL ORDER BY id", "calls_open"),
             ("FROM audit WHERE call = 'c' ORDER BY seq", "audit_of_call"),
+            (
+                "FROM memory_changes WHERE owner = 'a' ORDER BY number DESC",
+                "memory_changes_of_owner",
+            ),
+            ("FROM tasks WHERE owner = 'a' ORDER BY id", "tasks_of_owner"),
+            (
+                "FROM tasks WHERE wake_at IS NOT NULL AND wake_at <= 1 ORDER BY wake_at",
+                "tasks_waking",
+            ),
         ] {
             let mut statement =
                 conn.prepare(&format!("EXPLAIN QUERY PLAN SELECT * {sql}")).unwrap();

@@ -24,7 +24,7 @@ use crate::machine::{Machine, NextStep, Pending, PendingKind, Question, Question
 const DECIDED_ELSEWHERE: &str = "This call was decided about elsewhere; its result did not reach this run. Check before you call it again.";
 
 /// Result of a call whose approval expired.
-const EXPIRED: &str = "Nobody answered in time whether this call may run; it was not run. Ask the user before you try again.";
+const EXPIRED: &str = "No person answered in time whether this call may run; it was not run. Ask the user before you try again.";
 
 /// Result of a call whose approval is missing in the store.
 const QUESTION_LOST: &str =
@@ -36,8 +36,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 /// The person at this process.
 pub trait HumanInput: Send + Sync {
-    /// Asks a question of the model; `None` if nobody is available now. If the question is answered
-    /// elsewhere, the future is dropped, and must then remove its prompt.
+    /// Asks a question of the model; `None` if no person is available now. If the question is
+    /// answered elsewhere, the future is dropped, and must then remove its prompt.
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>>;
 
     /// Decides about a call that waits since before this process took the run over; `None` for not
@@ -52,14 +52,14 @@ pub trait HumanInput: Send + Sync {
         "person"
     }
 
-    /// How long the run waits for an answer from elsewhere if nobody is available here; the
+    /// How long the run waits for an answer from elsewhere if no person is available here; the
     /// question expires then. `None` pauses the run, and its questions wait without a limit.
     fn wait_limit(&self) -> Option<Duration> {
         None
     }
 }
 
-/// Nobody is available: every question pauses the run.
+/// No person is available: every question pauses the run.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoHumanInput;
 

@@ -204,7 +204,7 @@ impl Driver {
             // stored.
             (DriveOutcome::Ended(_), Err(error)) => {
                 let text = format!(
-                    "the run could not be stored, so nobody can go on with its conversation: {error}"
+                    "the run could not be stored, so no process can continue its conversation: {error}"
                 );
                 self.tell(Event::Notice { text });
             }

@@ -30,7 +30,7 @@ impl RunDriver<'_> {
                 }
                 Err(error) => {
                     let text = format!(
-                        "a question to a person could not be stored, so nobody is asked: {error}"
+                        "a question to a person could not be stored, so no person is asked: {error}"
                     );
                     self.driver.tell(Event::Notice { text });
                 }

@@ -132,7 +132,7 @@ fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswe
         }),
         QuestionAnswer::Expired => json!({
             "status": "expired",
-            "message": "Nobody answered. Go on with what you know, and say what you assumed.",
+            "message": "There was no answer. Go on with what you know, and say what you assumed.",
         }),
     };
     CallAnswer {

@@ -19,7 +19,7 @@ pub(crate) const NO_MORE_TOOLS: &str =
 pub(crate) const STOPPED: &str = "The run was stopped before this call was answered; it was not run, or its result is not known. Check before you call it again.";
 /// Result of a call that waited for a person when the run was stopped.
 pub(crate) const NOT_ANSWERED: &str =
-    "This call was not run: the run went on before anybody answered.";
+    "This call was not run: the run went on before a person answered.";
 /// Result of a question over the limit.
 pub(crate) const TOO_MANY_QUESTIONS: &str = "You have asked the user 3 questions in this run, which is the most. Go on with what you know, and say what you assumed.";
 /// A budget is used up; `message` names it.

@@ -248,7 +248,7 @@ pub enum QuestionAnswer {
     },
     /// The person skipped the question.
     Skipped,
-    /// There was no answer in time, or nobody was available.
+    /// There was no answer in time, or no person was available.
     Expired,
 }
 

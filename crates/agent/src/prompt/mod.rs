@@ -52,6 +52,8 @@ pub struct Parts<'a> {
     pub skills: &'a [Skill],
     /// Instructions of the workspace.
     pub instructions: Option<&'a Instructions>,
+    /// Memories, and how to use the tools for them.
+    pub memory: Option<&'a str>,
     /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],
     /// The environment.
@@ -71,6 +73,7 @@ pub fn system_prompt(parts: &Parts<'_>) -> String {
         sections::kits(parts.kits, parts.tools),
         sections::skills(parts.skills, parts.tools),
         parts.instructions.map(sections::instructions),
+        parts.memory.map(|memory| memory.trim().to_owned()),
         sections::active_skills(parts.active_skills),
         Some(sections::environment(parts.context)),
     ];

@@ -56,6 +56,7 @@ fn parts<'a>(library: &'a Library, surroundings: &'a PromptContext) -> Parts<'a>
         kits: &library.kits,
         skills: &library.skills,
         instructions: None,
+        memory: None,
         active_skills: &[],
         context: surroundings,
     }

@@ -8,10 +8,10 @@ use toolcrib_agent::library::{Agent, instructions};
 use toolcrib_agent::machine::ActiveSkill;
 use toolcrib_agent::prompt::{self, Parts, PromptContext};
 use toolcrib_agent::tool_selection::SelectedTools;
-use toolcrib_core::{Context, RunUsage, StoredRun, ViewRequest};
+use toolcrib_core::{Context, Memory, RunUsage, StoredRun, ViewRequest};
 use toolcrib_providers::model::ModelInfo;
 
-use super::{Runner, StartRequest};
+use super::{Runner, StartRequest, memory_prompt};
 
 impl Runner {
     pub(super) fn job(
@@ -19,6 +19,7 @@ impl Runner {
         start: &StartRequest,
         used: RunUsage,
         taken: Option<&StoredRun>,
+        memories: Vec<Memory>,
     ) -> RunJob {
         let agent = &start.agent;
         let context = match taken {
@@ -38,7 +39,7 @@ impl Runner {
                 agent: agent.tools.clone(),
                 ..ViewRequest::default()
             },
-            prompt: self.prompt_writer(agent),
+            prompt: self.prompt_writer(agent, memories),
             temperature: agent.temperature,
             max_output: agent.max_output,
             stream: start.stream,
@@ -53,7 +54,7 @@ impl Runner {
 
     /// The system prompt of an agent. It stays the same until skills, tools or the model change, so
     /// that providers can cache it.
-    fn prompt_writer(&self, agent: &Agent) -> PromptWriter {
+    fn prompt_writer(&self, agent: &Agent, memories: Vec<Memory>) -> PromptWriter {
         let library = self.library();
         let soul = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();
@@ -75,6 +76,7 @@ impl Runner {
                 .collect();
             let tools: Vec<&str> =
                 offered.tools.iter().map(|entry| entry.spec().name.as_str()).collect();
+            let memory = memory_prompt::section(&memories, &tools, model.on_device);
             escape_prompt_text(&prompt::system_prompt(&Parts {
                 agent_prompt: &soul,
                 tools: &tools,
@@ -83,6 +85,7 @@ impl Runner {
                 kits: &library.kits,
                 skills: &library.skills,
                 instructions: words.as_ref(),
+                memory: memory.as_deref(),
                 active_skills: &active,
                 context: &PromptContext {
                     now: now.clone(),

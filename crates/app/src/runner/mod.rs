@@ -4,6 +4,7 @@ mod conversation_summaries;
 mod event_masking;
 mod job_builder;
 mod library_loader;
+mod memory_prompt;
 mod refresh_both;
 mod restored_labels;
 mod run_limits;
@@ -296,11 +297,13 @@ impl Runner {
             Machine::begin(id, start.conversation, history, start.message.clone(), rounds);
         machine.set_summary(self.summaries.get(start.conversation));
         machine.add_labels(&labels);
+        let memories = self.prompt_memories(&start.agent, &start.context.owner).await;
+        machine.add_labels(&memory_prompt::labels(&memories));
         for skill in skills {
             machine.activate(skill);
         }
         let start = StartRequest { context: Context { topic, ..start.context.clone() }, ..start };
-        let job = self.job(&start, RunUsage::default(), None);
+        let job = self.job(&start, RunUsage::default(), None, memories);
         self.drive(machine, job, on).await
     }
 
@@ -330,7 +333,8 @@ impl Runner {
             Ok(restored) => restored,
             Err(error) => return Err(self.release_run(taken, error).await?),
         };
-        let job = self.job(&start, used, Some(&taken));
+        let memories = self.prompt_memories(&start.agent, &taken.context.owner).await;
+        let job = self.job(&start, used, Some(&taken), memories);
         self.drive(machine, job, on).await
     }
 

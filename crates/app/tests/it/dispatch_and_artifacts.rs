@@ -396,7 +396,7 @@ fn approval() -> Vec<TestCase> {
                     "is_error": true,
                     "content": [
                         {
-                            "text": {"json": {"error_type": "approval_denied", "message": "…nobody can be asked here…"}},
+                            "text": {"json": {"error_type": "approval_denied", "message": "…no person can be asked here…"}},
                         },
                     ],
                 },

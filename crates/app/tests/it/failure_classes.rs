@@ -193,7 +193,7 @@ fn time_and_streams() -> Vec<TestCase> {
                 "said": {
                     "error_type": "approval_expired",
                     "outcome": "expired",
-                    "message": "Nobody answered in time…",
+                    "message": "No person answered in time…",
                 },
                 "runs": 0,
             }),

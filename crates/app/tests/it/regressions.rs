@@ -69,12 +69,12 @@ fn bugs_that_stay_gone() {
             "settings show a tool whose feature is off",
             async |s| {
                 let tool = Arc::new(
-                    ScriptedTool::new("memory_store")
+                    ScriptedTool::new("memory_note")
                         .spec(|s| s.controlled_by = Some("memory".to_owned())),
                 );
                 let w = s.tool(&tool).open().await;
                 w.engine().set_feature_enabled("memory", false);
-                json!(w.toolcrib.infos().into_iter().find(|i| i.id.as_str() == "memory_store"))
+                json!(w.toolcrib.infos().into_iter().find(|i| i.id.as_str() == "memory_note"))
             },
             json!({"status": "disabled", "enabled": false}),
         ),

@@ -58,7 +58,7 @@ fn concepts() -> Vec<TestCase> {
                     .collect();
                 json!({"tools": declared.as_array().unwrap().len(), "lacking": lacking})
             },
-            json!({"tools": 24, "lacking": []}),
+            json!({"tools": 32, "lacking": []}),
         ),
         case(
             "Tool Info: id, name and description with localised resources, enabled state, for all tools whether enabled or not",
@@ -73,7 +73,7 @@ fn concepts() -> Vec<TestCase> {
                 })
             },
             json!({
-                "all": 25,
+                "all": 33,
                 "off": {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",
@@ -434,7 +434,7 @@ fn names(w: &Fixture, view: ViewRequest) -> Vec<String> {
 fn enablement() -> Vec<TestCase> {
     let memory = || {
         Arc::new(
-            ScriptedTool::new("memory_store").spec(|s| s.controlled_by = Some("memory".to_owned())),
+            ScriptedTool::new("memory_note").spec(|s| s.controlled_by = Some("memory".to_owned())),
         )
     };
     let shell =
@@ -444,13 +444,13 @@ fn enablement() -> Vec<TestCase> {
             "feature-level gates: memory tools require memory enabled",
             async move |s| {
                 let w = s.tool(&memory()).open().await;
-                let on = w.call("memory_store", json!({})).await["status"].clone();
+                let on = w.call("memory_note", json!({})).await["status"].clone();
                 w.engine().set_feature_enabled("memory", false);
-                let off = w.call("memory_store", json!({})).await;
+                let off = w.call("memory_note", json!({})).await;
                 json!({
                     "on": on,
                     "off": off,
-                    "declared": names(&w, ViewRequest::default()).contains(&"memory_store".to_owned()),
+                    "declared": names(&w, ViewRequest::default()).contains(&"memory_note".to_owned()),
                 })
             },
             json!({
@@ -513,8 +513,8 @@ fn enablement() -> Vec<TestCase> {
             async move |s| {
                 let w = s.tool(&memory()).open().await;
                 let refused =
-                    w.toolcrib.catalog().set_enabled("memory_store", false).unwrap_err().message;
-                json!([refused, w.call("memory_store", json!({})).await["status"]])
+                    w.toolcrib.catalog().set_enabled("memory_note", false).unwrap_err().message;
+                json!([refused, w.call("memory_note", json!({})).await["status"]])
             },
             json!(["…no switch of its own…\"memory\"…", "success"]),
         ),
@@ -535,7 +535,7 @@ fn enablement() -> Vec<TestCase> {
                     Batch { view: Arc::new(view.clone()), ..Batch::new(Origin::Model, vec![call]) };
                 json!({"declared": names(&w, view), "others": w.all(batch).await})
             },
-            json!({"declared": ["get_current_time"], "others": [{"error_type": "tool_not_available"}]}),
+            json!({"declared": ["get_current_time", "memory_store"], "others": [{"error_type": "tool_not_available"}]}),
         ),
         case(
             "only enabled tools are sent to the AI provider, in a stable order, common ones first",

@@ -12,7 +12,8 @@ use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 
 use super::parallel::parallel_map;
 use super::program_digest::{self, FileStamp, file_stamp, is_file};
-use super::{is_skipped, manifest, manifest::MANIFEST};
+use super::tool_folders::is_skipped;
+use super::{manifest, manifest::MANIFEST};
 
 /// Files per tool that are checked; a definition names far fewer.
 const FILES: usize = 200;

@@ -59,7 +59,7 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), ScaffoldError> {
 const DEFINITION: &str = r#"# The tool NAME. Its name is the folder's, unless the key `name` says otherwise.
 
 # What it does, in a sentence or two: this is how a model decides when to call it.
-description = "Greets somebody by name, loudly if asked to."
+description = "Greets a person by name, loudly if asked to."
 
 # The program and its arguments, run in this folder. Any language will do.
 command = ["./run.sh"]
@@ -98,7 +98,7 @@ who=$(printf '%s' "$arguments" | sed -n 's/.*"who" *: *"\([^"]*\)".*/\1/p')
 
 if [ -z "$who" ]; then
     # An error that the model can act on. A program that breaks may also end with another exit code than 0.
-    printf '{"error": "There is nobody to greet: give a name in who."}\n'
+    printf '{"error": "There is no name to greet: give a name in who."}\n'
     exit 0
 fi
 

@@ -265,7 +265,7 @@ impl<'a> Reader<'a> {
                 if op == Op::Add {
                     return Err(parse_error(
                         here,
-                        "the block has two lines =======, so nobody can tell where the old text ends; use a unified diff for this place",
+                        "the block has two lines =======, so the end of the old text is unclear; use a unified diff for this place",
                     ));
                 }
                 op = Op::Add;

@@ -87,7 +87,7 @@ fn spec_for(confines: &ProgramPolicy) -> ToolSpec {
         "execute_shell_command",
         "Run shell command",
         &format!(
-            "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. Nobody can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
+            "Run a command with {}. One shell per conversation: cd, exported variables and functions stay for the next command; fresh=true runs in a clean one. No person can answer questions (standard input is empty), and what a command leaves running is ended with it; start servers and long jobs with background=true. Write HTML as one self-contained file with inline CSS and JavaScript. To read and change files prefer the file tools.",
             ExecutionTarget::from_policy(confines).describe(confines)
         ),
     );

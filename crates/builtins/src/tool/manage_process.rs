@@ -200,7 +200,7 @@ fn words(state: State) -> String {
         State::Running => "running".to_owned(),
         State::Killed => "killed".to_owned(),
         State::Forgotten => {
-            "ended because nobody had used the shell of this conversation for long".to_owned()
+            "ended because the shell of this conversation was idle for long".to_owned()
         }
         State::Ended { stopped: Some(stop), .. } => format!("stopped because {}", stop.message()),
         State::Ended { status, .. } => format!("ended with code {}", status.code()),

@@ -5,7 +5,7 @@
 /// `crates/app`).
 pub(super) fn of(tool: &str) -> Vec<String> {
     let needs: &[&str] = match tool {
-        "get_current_time" => &["now", "today", "weekday", "the day", "clock"],
+        "get_current_time" => &["now", "today", "weekday", "the day of the week", "clock"],
         "read_file" => &["cat", "view a file", "what does the readme say", "open settings.toml"],
         "write_file" => &["create a document", "export rows as csv", "write a script", "save text"],
         "edit_file" => &["fix a spelling mistake", "correct a value in a line", "sed"],

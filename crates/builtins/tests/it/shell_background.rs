@@ -140,5 +140,5 @@ async fn a_program_ends_that_nobody_has_used_for_long() {
         .await;
     assert!(processes_with(&mark).is_empty());
     let killed = shop.process("a", json!({"action": "kill", "session_id": id})).await;
-    assert!(killed.text().contains("nobody had used the shell"), "{killed:?}");
+    assert!(killed.text().contains("the shell of this conversation was idle"), "{killed:?}");
 }

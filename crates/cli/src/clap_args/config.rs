@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::WorkspaceArgs;
+use super::shared::WorkspaceArgs;
 
 pub(crate) const CONFIG_HELP: &str = "\
 Examples:

@@ -1,4 +1,5 @@
-//! Options that were renamed: the old name works for one more release and prints a warning.
+//! Options that were renamed and commands that moved: the old name works for one more release and
+//! prints a warning.
 
 use std::ffi::{OsStr, OsString};
 
@@ -20,9 +21,37 @@ const RENAMED: &[Renamed] = &[
     Renamed { subcommand: &["serve"], old: "--behind-proxy", new: "--trusted-proxy" },
 ];
 
-/// Replaces old option names in the arguments of the process (program name included) and returns
-/// one warning for each.
-pub(super) fn replace_old_options(args: &mut [OsString]) -> Vec<String> {
+/// A command that moved under another one.
+struct Moved {
+    name: &'static str,
+    parent: &'static str,
+}
+
+/// Deprecated in 0.2, to be removed in 0.3.
+const MOVED: &[Moved] =
+    &[Moved { name: "find", parent: "tool" }, Moved { name: "spec", parent: "tool" }];
+
+/// Replaces old names of commands and options in the arguments of the process (program name
+/// included) and returns one warning for each.
+pub(super) fn replace_old_names(args: &mut Vec<OsString>) -> Vec<String> {
+    let moved = replace_old_command(args);
+    moved.into_iter().chain(replace_old_options(args)).collect()
+}
+
+/// The command is the first word that is neither an option nor `help`: the options before it take
+/// no value.
+fn replace_old_command(args: &mut Vec<OsString>) -> Option<String> {
+    let is_before = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"-") || arg == "help";
+    let index = 1 + args.iter().skip(1).position(|arg| !is_before(arg))?;
+    let moved = MOVED.iter().find(|moved| args.get(index).is_some_and(|arg| arg == moved.name))?;
+    args.insert(index, moved.parent.into());
+    Some(format!(
+        "`toolcrib {0}` is now `toolcrib {1} {0}`; the old name goes away in the next release",
+        moved.name, moved.parent
+    ))
+}
+
+fn replace_old_options(args: &mut [OsString]) -> Vec<String> {
     let words: Vec<OsString> = args
         .iter()
         .skip(1)
@@ -59,9 +88,23 @@ mod tests {
 
     fn replaced(line: &str) -> (String, usize) {
         let mut args: Vec<OsString> = line.split(' ').map(OsString::from).collect();
-        let warnings = replace_old_options(&mut args);
+        let warnings = replace_old_names(&mut args);
         let args: Vec<String> = args.into_iter().map(|arg| arg.into_string().unwrap()).collect();
         (args.join(" "), warnings.len())
+    }
+
+    #[test]
+    fn commands_that_moved_are_found_under_their_old_name() {
+        for (line, expected, warnings) in [
+            ("toolcrib find x --limit 3", "toolcrib tool find x --limit 3", 1),
+            ("toolcrib --json spec --format text", "toolcrib --json tool spec --format text", 1),
+            ("toolcrib help find", "toolcrib help tool find", 1),
+            ("toolcrib tool find x", "toolcrib tool find x", 0),
+            ("toolcrib run find", "toolcrib run find", 0),
+            ("toolcrib --version", "toolcrib --version", 0),
+        ] {
+            assert_eq!(replaced(line), (expected.to_owned(), warnings), "{line}");
+        }
     }
 
     #[test]

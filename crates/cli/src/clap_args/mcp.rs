@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::WorkspaceArgs;
+use super::shared::WorkspaceArgs;
 
 pub(super) const MCP_HELP: &str = "\
 Examples:

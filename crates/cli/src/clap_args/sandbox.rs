@@ -7,9 +7,9 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, Args, FromArgMatches as _, Subcommand, ValueEnum};
 use toolcrib_app::sandbox::{HostRule, Level};
 
-use super::{
-    Cli, Command, UserlandInstall, UserlandPackages, UserlandUninstall, parse_net_target, userland,
-};
+use super::shared::parse_net_target;
+use super::userland::{self, UserlandInstall, UserlandPackages, UserlandUninstall};
+use super::{Cli, Command};
 use crate::config::duration_and_money;
 
 const EXEC_HELP: &str = "\

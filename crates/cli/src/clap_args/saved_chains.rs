@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::LibraryArgs;
+use super::shared::LibraryArgs;
 
 pub(crate) const CHAIN_HELP: &str = "\
 Examples:

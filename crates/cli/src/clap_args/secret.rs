@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::LibraryArgs;
+use super::shared::LibraryArgs;
 
 pub(super) const SECRET_HELP: &str = "\
 Examples:

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use clap::Args;
 use ipnet::IpNet;
 
-use super::{LogArgs, ModelArgs, WorkspaceArgs};
+use super::log_options::LogArgs;
+use super::shared::{ModelArgs, WorkspaceArgs};
 
 pub(crate) const SERVE_HELP: &str = "\
 Examples:

@@ -4,7 +4,7 @@ use clap::Args;
 use toolcrib_app::SwitchTarget;
 use toolcrib_app::core::Tier;
 
-use super::WorkspaceArgs;
+use super::shared::WorkspaceArgs;
 
 /// What is switched.
 #[derive(Debug, Args)]

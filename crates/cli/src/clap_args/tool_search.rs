@@ -1,17 +1,17 @@
-//! `toolcrib find`.
+//! `toolcrib tool find`.
 
 use std::path::PathBuf;
 
 use clap::Args;
 
-use super::WorkspaceArgs;
+use super::shared::WorkspaceArgs;
 
 pub(super) const FIND_HELP: &str = "\
 Examples:
-  toolcrib find \"what is the weather in Graz tomorrow\"
-  toolcrib find --limit 3 --json \"post a message to the team\"
-  toolcrib find --tools tools.jsonl \"read a file\"
-  toolcrib find --tools tools.jsonl --queries queries.jsonl --limit 10 --lines
+  toolcrib tool find \"what is the weather in Graz tomorrow\"
+  toolcrib tool find --limit 3 --json \"post a message to the team\"
+  toolcrib tool find --tools tools.jsonl \"read a file\"
+  toolcrib tool find --tools tools.jsonl --queries queries.jsonl --limit 10 --lines
 
 It is what a model gets from `find_tools`, with the scores: 0 to about 1, comparable between needs. With --tools the tools are rows of a file, one \
 JSON object per line: {\"id\", \"server\", \"name\", \"description\", \"parameters\": [{\"name\", \"description\"}]}. With --queries every need is a row \

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{LibraryArgs, WorkspaceArgs};
+use super::shared::{LibraryArgs, WorkspaceArgs};
 
 pub(crate) const TOOL_WHY_HELP: &str = "\
 Examples:

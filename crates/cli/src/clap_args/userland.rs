@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::parse_net_target;
+use super::shared::parse_net_target;
 
 pub(super) const INSTALL_HELP: &str = "\
 Examples:

@@ -2,19 +2,18 @@
 
 use serde_json::json;
 use toolcrib_app::Stores;
-use toolcrib_app::core::{
-    AuditEvent, Clock as _, Conversation as Head, ConversationId, StoreError, StoredMessage,
-    SystemClock,
-};
+use toolcrib_app::core::{Conversation as Head, ConversationId, StoredMessage};
 use toolcrib_app::providers::conversation::Message;
-use toolcrib_ops::conversations::{self, ListConversationsRequest, MessagesRequest};
+use toolcrib_ops::conversations::{
+    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest, RemovedConversation,
+};
 use toolcrib_ops::{Resource, id_prefix};
 
-use super::lookup::{self, LOCAL_OWNER};
-use super::{library_snapshot, remote, short_id};
+use super::{library_snapshot, short_id};
 use crate::clap_args::{Conversation, WorkspaceArgs};
+use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, os_user, terminal, time_format};
+use crate::{bootstrap, op_context, terminal, time_format};
 
 /// Conversations that are looked through for a cut id.
 const SCAN_LIMIT: usize = 10_000;
@@ -117,28 +116,21 @@ async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
     let stores = bootstrap::stores()?;
     let id = find_id(&stores, text).await?;
     // A daemon has its programs.
-    if !remote::delete_conversation(id).await? {
-        match stores.runs.delete_conversation(LOCAL_OWNER, id).await {
-            Ok(()) => {}
-            Err(StoreError::Missing(_)) => {
-                return Err(Failure::not_found(format!("{id} was deleted just now")));
-            }
-            Err(StoreError::Conflict(run)) => {
-                return Err(Failure::usage(format!(
-                    "the run {run} of this conversation is not over, and what it did would be lost: `toolcrib resume {run}` brings it to its end"
-                )));
-            }
-            Err(error) => return Err(lookup::store_failure(error)),
-        }
-        let (by, now) = (os_user::current_user(), SystemClock.now_ms());
-        let event =
-            AuditEvent::administered(LOCAL_OWNER, &by, "conversation.remove", id.to_string(), now);
-        stores.audit.append(event).await.map_err(lookup::store_failure)?;
+    if !delete_in_daemon(id).await? {
+        let ctx = op_context::for_stores(&stores);
+        conversations::remove(&ctx, None, RemoveConversationRequest { id }).await?;
     }
     if json {
-        output::print_json(&json!({"deleted": id}), true)?;
+        output::print_json(&json!(RemovedConversation { deleted: id }), true)?;
     } else {
         output::eprint_line(&format!("toolcrib: deleted {id}; its calls stay in the history"));
     }
     Ok(0)
+}
+
+/// Deletes a conversation in the daemon of this user; `false` = no daemon runs.
+async fn delete_in_daemon(id: ConversationId) -> Result<bool, Failure> {
+    let Some(client) = Client::connect_own().await? else { return Ok(false) };
+    let reply = client.send(&ApiRequest::delete(&format!("/api/v1/conversations/{id}"))).await?;
+    reply.into_result().map(|_| true)
 }

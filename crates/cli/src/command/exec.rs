@@ -9,8 +9,9 @@ use std::sync::Arc;
 use serde_json::Value;
 use toolcrib_app::core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_app::{ExecReply, ExecRequest};
+use toolcrib_ops::calls::ExecDocument;
 
-use super::remote;
+use super::exec_in_daemon;
 use super::tool::waiting_message;
 use crate::clap_args::Exec;
 use crate::output::{self, Failure};
@@ -19,7 +20,7 @@ use crate::{bootstrap, stage_trace};
 pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     let body = output::read_stdin()?;
     if command.daemon {
-        return remote::exec(command, body, json);
+        return exec_in_daemon::run(command, body, json);
     }
     let reply = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
@@ -38,17 +39,19 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
         Ok(reply?)
     })?;
     print_notes(&reply, command.explain, json);
-    let waits = reply.calls.iter().any(|call| matches!(call.answer, Answer::Suspended(_)));
-    let mut messages = Vec::new();
-    if command.with_assistant {
-        match reply.assistant {
-            Value::Array(items) => messages.extend(items),
-            turn => messages.push(turn),
-        }
-    }
-    messages.extend(reply.messages);
+    print_messages(reply.into(), command, json)
+}
+
+/// Prints the messages to append; the exit code.
+pub(super) fn print_messages(
+    reply: ExecDocument,
+    command: &Exec,
+    json: bool,
+) -> Result<u8, Failure> {
+    let (is_complete, waits) = (reply.complete, !reply.waiting.is_empty());
+    let messages = reply.into_messages(command.with_assistant);
     output::print_json(&Value::Array(messages), json)?;
-    Ok(if waits { 6 } else { u8::from(!reply.complete) })
+    Ok(if waits { 6 } else { u8::from(!is_complete) })
 }
 
 /// Everything that is no message goes to standard error.

@@ -1,14 +1,23 @@
 //! `toolcrib stop-tools|start-tools`: the kill switch, as a file that stops every process at once,
 //! and in the store, which other machines read.
 
-use serde_json::json;
-use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
-use toolcrib_app::{KillSwitchFile, KillSwitchState, SwitchTarget};
+use std::sync::Arc;
 
-use super::remote;
+use serde_json::json;
+use toolcrib_app::KillSwitchFile;
+use toolcrib_app::core::{SwitchState, SwitchStore};
+use toolcrib_ops::OpError;
+use toolcrib_ops::calls::serialized_name;
+use toolcrib_ops::kill_switch::{
+    self, EngageReply, EngageRequest, KillSwitchContext, KillSwitchStatus, ReleaseRequest, StopBody,
+};
+
 use crate::clap_args::StopTools;
+use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::{bootstrap, os_user};
+
+const PATH: &str = "/api/v1/kill-switch";
 
 /// Says that every tool is stopped, by whom and why, where a list would look as if all were well.
 pub(super) fn warn_if_engaged(json: bool) -> Result<(), Failure> {
@@ -19,34 +28,31 @@ pub(super) fn warn_if_engaged(json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Stops every tool. The file comes first: it needs nothing that could be broken.
+/// Stops every tool: here, where nothing but the file is needed, and then in the daemon.
 pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
-    let stop = KillSwitchState {
-        why: command.reason.clone().unwrap_or_default(),
+    let request = EngageRequest {
+        reason: command.reason.clone().unwrap_or_default(),
         finish_running: command.finish_running,
-        ..KillSwitchState::from(os_user::current_user().as_str())
     };
-    let engaged = file.engage(stop);
-    let stored = store_switch(Some(SwitchState::Off));
-    let path = file.path.display();
-    match (engaged, stored) {
-        (Ok(()), Ok(_)) => {}
-        (Ok(()), Err(failure)) => {
-            let what = "every tool is off on this machine, but the switch could not be stored";
-            return Err(Failure { message: format!("{what}: {}", failure.message), ..failure });
-        }
-        (Err(error), stored) => {
-            let how = if stored.is_ok() {
-                "only processes that start from now on, or read switches again, know of it"
-            } else {
-                "nothing is stopped"
-            };
-            return Err(Failure::run(format!("{path} cannot be written ({error}): {how}")));
-        }
+    let reply = bootstrap::block_on(async {
+        let actor = os_user::current_user();
+        let ctx = local_context(&file, &actor, &open_store);
+        let engaged = kill_switch::engage(&ctx, request.clone()).await;
+        engaged.map_err(|error| match bootstrap::stores() {
+            // The exit code says what is wrong with the store.
+            Err(failure) => Failure { message: error.to_string(), ..failure },
+            Ok(_) => error.into(),
+        })
+    })?;
+    if let Some(error) = reply.file_error {
+        let path = file.path.display();
+        return Err(Failure::run(format!(
+            "{path} cannot be written ({error}): only processes that start from now on, or read switches again, know of it"
+        )));
     }
-    // It has felt the file already, and stops what is at work.
-    bootstrap::block_on(async { Ok(remote::engage_kill_switch(command, json).await) })?;
+    // The daemon has read the file already, and cancels its running calls.
+    bootstrap::block_on(async { Ok(engage_in_daemon(request, json).await) })?;
     print_state(SwitchState::Off, true, json)?;
     if !json {
         output::eprint_line("toolcrib: `toolcrib start-tools` lets them run again");
@@ -54,8 +60,42 @@ pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure>
     Ok(0)
 }
 
-/// Lets tools run again: the store comes first, so that nothing is half open when it cannot be
-/// written.
+fn open_store() -> Result<Arc<dyn SwitchStore>, OpError> {
+    match bootstrap::stores() {
+        Ok(stores) => Ok(stores.switches),
+        Err(failure) => Err(OpError::Unavailable(failure.message)),
+    }
+}
+
+/// A command runs no tools: the kill switch is all that it acts on.
+fn local_context<'a>(
+    file: &'a KillSwitchFile,
+    actor: &'a str,
+    open_store: &'a (dyn Fn() -> Result<Arc<dyn SwitchStore>, OpError> + Sync),
+) -> KillSwitchContext<'a> {
+    KillSwitchContext { file, open_store, actor, process: None }
+}
+
+/// Tells the daemon of this user, if one runs, and prints what became of its running calls.
+async fn engage_in_daemon(request: EngageRequest, json: bool) -> Option<()> {
+    let client = Client::connect_own().await.ok()??;
+    let body = StopBody::from(request);
+    let reply: EngageReply = client.call(&ApiRequest::put(PATH, &body)).await.ok()?;
+    for call in reply.calls {
+        let status = serialized_name(&call.status).unwrap_or_default();
+        let what = format!("{} ({}) was at work: {status}", call.tool, call.call);
+        output::warn(&what, json);
+    }
+    Some(())
+}
+
+/// Tells the daemon of this user, if one runs.
+async fn release_in_daemon() -> Option<()> {
+    let client = Client::connect_own().await.ok()??;
+    client.call::<KillSwitchStatus>(&ApiRequest::delete(PATH)).await.ok().map(drop)
+}
+
+/// Lets tools run again.
 pub(crate) fn start_tools(json: bool) -> Result<u8, Failure> {
     release_kill_switch(Some(SwitchState::On), json)
 }
@@ -63,17 +103,20 @@ pub(crate) fn start_tools(json: bool) -> Result<u8, Failure> {
 /// The same, with this setting or none in the store.
 pub(super) fn release_kill_switch(state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
-    let changed = store_switch(state)?;
-    let was_there = file.release().map_err(|error| {
-        let path = file.path.display();
-        Failure::run(format!("tools stay off: {path} cannot be removed ({error})"))
+    let store = bootstrap::stores()?.switches;
+    let released = bootstrap::block_on(async {
+        let (actor, open_store) = (os_user::current_user(), || Ok(Arc::clone(&store)));
+        let request = ReleaseRequest { keep_row: state.is_some() };
+        let ctx = local_context(&file, &actor, &open_store);
+        let released = kill_switch::release(&ctx, request).await?;
+        // In force in the daemon when this ends, and not a moment later.
+        release_in_daemon().await;
+        Ok(released)
     })?;
-    // In force in the daemon when this ends, and not a moment later.
-    bootstrap::block_on(async { Ok(remote::release_kill_switch().await) })?;
     match state {
         Some(state) => print_state(state, true, json)?,
         None => {
-            let changed = changed || was_there;
+            let changed = released.changed;
             let words = if changed { "back to its default" } else { "at its default already" };
             if json {
                 let document =
@@ -100,21 +143,4 @@ fn print_state(state: SwitchState, changed: bool, json: bool) -> Result<(), Fail
     };
     output::eprint_line(&format!("toolcrib: every tool is {state} {since}"));
     Ok(())
-}
-
-/// Sets the switch in the store, or takes it back; whether it was there to be taken back.
-fn store_switch(state: Option<SwitchState>) -> Result<bool, Failure> {
-    let name = SwitchTarget::Everything.name();
-    let (by, at) = (os_user::current_user(), SystemClock.now_ms());
-    bootstrap::block_on(async {
-        let switches = bootstrap::stores()?.switches;
-        let stored = match state {
-            Some(state) => {
-                let switch = Switch { owner: String::new(), name, state, by, at };
-                switches.set_switch(switch).await.map(|()| true)
-            }
-            None => switches.unset_switch("", &name, &by, at).await,
-        };
-        stored.map_err(|error| Failure::run(error.to_string()))
-    })
 }

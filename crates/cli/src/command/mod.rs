@@ -16,6 +16,7 @@ mod db;
 mod doctor;
 mod dry_run;
 mod exec;
+mod exec_in_daemon;
 mod explain;
 mod explain_run;
 mod grant;
@@ -27,16 +28,17 @@ mod kit;
 mod library_snapshot;
 mod lookup;
 mod mcp;
+mod memory;
 mod metrics;
 mod net_check;
 mod openapi;
 mod policy_advice;
 mod prove;
 mod python;
-mod remote;
 mod resume;
 mod rules;
 pub(crate) mod run;
+mod run_in_daemon;
 mod sandbox;
 mod sanitize;
 mod saved_chains;
@@ -47,7 +49,9 @@ mod short_id;
 mod skill;
 mod spec;
 pub(crate) mod switches;
+mod task;
 mod tool;
+mod tool_call_in_daemon;
 mod tool_new;
 mod tool_search;
 mod tool_why;
@@ -84,7 +88,9 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Tool(Tool::Show { name, workspace_args: world }) => {
             tool::show(&name, &world, json)
         }
+        Command::Tool(Tool::Find(command)) => tool_search::run(&command, json),
         Command::Tool(Tool::Call(command)) => tool::call(&command, json),
+        Command::Tool(Tool::Spec(command)) => spec::run(&command, json),
         Command::Tool(Tool::New(command)) => tool_new::run(&command, json),
         Command::Tool(Tool::Enable(command)) => {
             switches::set_switch(&command, Some(SwitchState::On), json)
@@ -97,7 +103,6 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         }
         Command::Tool(Tool::Reset(command)) => switches::set_switch(&command, None, json),
         Command::Mcp(command) => mcp::run(&command, json),
-        Command::Find(command) => tool_search::run(&command, json),
         Command::StopTools(command) => kill_switch::stop_tools(&command, json),
         Command::StartTools => kill_switch::start_tools(json),
         Command::Agent(Agent::List(places)) => agent::list(&places, json),
@@ -116,7 +121,6 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Kit(Kit::List(places)) => kit::list(&places, json),
         Command::Kit(Kit::Show { name, library_args: places }) => kit::show(&name, &places, json),
         Command::Chain(command) => saved_chains::run(&command, json),
-        Command::Spec(command) => spec::run(&command, json),
         Command::Args(command) => args::run(&command, json),
         Command::Sanitize(command) => sanitize::run(&command, json),
         Command::Net(Net::Check(command)) => net_check::run(&command, json),
@@ -130,6 +134,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Trust(command) => trust::run(&command, json),
         Command::Undo(command) => undo::undo(&command, json),
         Command::Redo(command) => undo::redo(&command, json),
+        Command::Memory(command) => memory::run(command, json),
+        Command::Task(command) => task::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),

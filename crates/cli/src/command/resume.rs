@@ -15,8 +15,8 @@ use toolcrib_app::runner::RunHandles;
 use toolcrib_ops::calls;
 
 use super::approve::decisions;
-use super::remote;
 use super::run::{pending_text, print_result, runner_failure};
+use super::run_in_daemon;
 use crate::clap_args::Resume;
 use crate::config::OnAsk;
 use crate::op_failure::from_op_error;
@@ -32,7 +32,7 @@ const LIST_LIMIT: usize = 100;
 
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     if let (true, Some(run)) = (command.daemon, &command.run) {
-        return remote::resume(run, json);
+        return run_in_daemon::resume(run, json);
     }
     let mut prepared = decision_from_args(command)?;
     bootstrap::block_on(async {

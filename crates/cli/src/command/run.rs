@@ -8,7 +8,7 @@ use toolcrib_app::agent::machine::{PendingKind, RunEnd};
 use toolcrib_app::core::ConversationId;
 use toolcrib_app::runner::{RunHandles, RunReport};
 
-use super::remote;
+use super::run_in_daemon;
 use crate::clap_args::Run;
 use crate::output::{self, Failure};
 use crate::session::{self, EventPrinter, SessionOptions};
@@ -17,7 +17,7 @@ use crate::{bootstrap, shutdown_signal, terminal};
 pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     let task = read_task(command.task.as_deref())?;
     if command.daemon {
-        return remote::run(command, &task, json);
+        return run_in_daemon::run(command, &task, json);
     }
     bootstrap::block_on(async {
         let session = session::open_session(

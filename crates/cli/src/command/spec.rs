@@ -1,4 +1,4 @@
-//! `toolcrib spec`: the declarations to send to a provider.
+//! `toolcrib tool spec`: the declarations to send to a provider.
 
 use serde_json::{Value, json};
 use toolcrib_ops::tools::{self, DeclareRequest};

@@ -3,10 +3,13 @@
 use serde_json::json;
 use toolcrib_app::core::SwitchState;
 use toolcrib_app::{SwitchTarget, Toolcrib};
-use toolcrib_ops::switches::{self, ResetSwitchRequest, SetSwitchRequest};
+use toolcrib_ops::switches::{
+    self, ResetSwitchRequest, SetSwitchBody, SetSwitchRequest, SwitchRow,
+};
 
-use super::{kill_switch, remote};
+use super::kill_switch;
 use crate::clap_args::{StopTools, SwitchArgs};
+use crate::daemon::client::{ApiRequest, Client, percent_encode};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
@@ -56,7 +59,7 @@ pub(crate) async fn change_switch(
         // A tool that is off for good is refused before a daemon is asked.
         toolcrib.catalog().set_tool_state(tool, state)?;
     }
-    let by_daemon = remote::switch(&target.name(), state).await?;
+    let by_daemon = change_in_daemon(&target.name(), state).await?;
     let changed = match (by_daemon, state) {
         (Some(changed), _) => changed,
         (None, Some(state)) => {
@@ -68,6 +71,23 @@ pub(crate) async fn change_switch(
         }
     };
     Ok(SwitchChange { target, changed, by_daemon: by_daemon.is_some() })
+}
+
+/// Sets a switch in the daemon of this user, or takes its setting back; returns whether that
+/// changed anything, `None` if no daemon runs. The daemon's calls obey it when this returns.
+async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Option<bool>, Failure> {
+    let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
+    let path = format!("/api/v1/switches/{}", percent_encode(name));
+    let body = state.map(|state| SetSwitchBody { state: state.into() });
+    let request = match &body {
+        Some(body) => ApiRequest::put(&path, body),
+        None => ApiRequest::delete(&path),
+    };
+    let reply = client.send(&request).await?;
+    if state.is_none() && reply.status == 404 {
+        return Ok(Some(false));
+    }
+    reply.into_reply::<SwitchRow>().map(|_| Some(true))
 }
 
 fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {

@@ -12,7 +12,7 @@ use toolcrib_ops::calls::{self, CallerContextRequest};
 use toolcrib_ops::tools;
 
 use super::library_snapshot::LibrarySnapshot;
-use super::{dry_run, kill_switch, policy_advice, remote};
+use super::{dry_run, kill_switch, policy_advice, tool_call_in_daemon};
 use crate::clap_args::{LibraryArgs, ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
 use crate::{bootstrap, jsonl, op_context, stage_trace, terminal};
@@ -236,7 +236,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
         text => text.to_owned(),
     };
     if command.daemon {
-        return remote::call(command, name, args, json);
+        return tool_call_in_daemon::run(command, name, args, json);
     }
     // Agents are files, which only a call of an agent needs.
     let agents = command.agent.as_ref().map(|_| {

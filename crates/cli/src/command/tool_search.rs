@@ -1,4 +1,4 @@
-//! `toolcrib find`: tools for a need in words, as models get them.
+//! `toolcrib tool find`: tools for a need in words, as models get them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor};

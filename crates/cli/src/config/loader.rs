@@ -129,7 +129,7 @@ impl ConfigPaths {
 
 /// The file of a workspace.
 pub(crate) fn project_file(workspace: &Path) -> PathBuf {
-    workspace.join(crate::bootstrap::PROJECT_FOLDER).join("config.toml")
+    workspace.join(crate::folders::PROJECT_FOLDER).join("config.toml")
 }
 
 /// Where the person's file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the

@@ -27,7 +27,7 @@ pub(super) fn load_key(
     let (text, place) = match entry.section.key_source() {
         Some(KeySource::Literal(key)) => (key.to_owned(), config.path.display().to_string()),
         Some(KeySource::Secret(name)) => {
-            let secrets = crate::bootstrap::open_vault()?.read();
+            let secrets = crate::folders::open_vault()?.read();
             let secrets = secrets.map_err(|error| Failure::configuration(error.to_string()))?;
             let key = secrets.get(name).ok_or_else(|| {
                 wrong(format!("its key is the secret {name}, which is not set; `toolcrib secret set {name}` keeps it"))

@@ -1,15 +1,20 @@
 //! Asking a daemon: over its socket, or, where `TOOLCRIB_DAEMON` names one elsewhere, over the
 //! network.
 
+mod server_sent_events;
 mod tcp;
 mod unix;
 
-use serde::Deserialize;
+pub(crate) use server_sent_events::{EventStream, ServerSentEvent};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::net::Method;
 use toolcrib_server::DaemonAddress;
 
 use super::paths::{self, DaemonPaths};
+use crate::clap_args::WorkspaceArgs;
 use crate::config::Env;
 use crate::output::Failure;
 
@@ -63,8 +68,9 @@ impl<'a> ApiRequest<'a> {
         Self { method: Method::GET, path, body: None, headers: Vec::new() }
     }
 
-    pub(crate) fn post(path: &'a str, body: &Value) -> Self {
-        Self::raw(path, "application/json", body.to_string().into_bytes())
+    pub(crate) fn post(path: &'a str, body: &impl Serialize) -> Self {
+        let body = serde_json::to_vec(body).unwrap_or_default();
+        Self::raw(path, "application/json", body)
     }
 
     /// Bytes of this media type.
@@ -72,7 +78,7 @@ impl<'a> ApiRequest<'a> {
         Self { method: Method::POST, path, body: Some((kind, body)), headers: Vec::new() }
     }
 
-    pub(crate) fn put(path: &'a str, body: &Value) -> Self {
+    pub(crate) fn put(path: &'a str, body: &impl Serialize) -> Self {
         Self { method: Method::PUT, ..Self::post(path, body) }
     }
 
@@ -118,6 +124,14 @@ impl Reply {
         Err(self.to_failure())
     }
 
+    /// The same, as the reply of an operation.
+    ///
+    /// # Errors
+    /// The same, and exit code 1 for a reply of another form.
+    pub(crate) fn into_reply<R: DeserializeOwned>(self) -> Result<R, Failure> {
+        parse_reply(self.into_result()?)
+    }
+
     /// Why it was not carried out.
     pub(crate) fn to_failure(&self) -> Failure {
         let problem = serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
@@ -133,6 +147,15 @@ impl Reply {
         };
         Failure { code, message: format!("the daemon says: {detail}") }
     }
+}
+
+/// The reply of an operation, from its JSON.
+///
+/// # Errors
+/// Exit code 1 for JSON of another form.
+pub(crate) fn parse_reply<R: DeserializeOwned>(reply: Value) -> Result<R, Failure> {
+    serde_json::from_value(reply)
+        .map_err(|error| Failure::run(format!("the daemon's reply cannot be read: {error}")))
 }
 
 /// An answer that comes piece by piece.
@@ -249,6 +272,17 @@ impl Client {
         self.send(&ApiRequest::get(path)).await?.into_result()
     }
 
+    /// The reply of an operation that was carried out.
+    ///
+    /// # Errors
+    /// Exit code 8, or that of the daemon's problem.
+    pub(crate) async fn call<R: DeserializeOwned>(
+        &self,
+        ask: &ApiRequest<'_>,
+    ) -> Result<R, Failure> {
+        self.send(ask).await?.into_reply()
+    }
+
     /// Sends a request and reads its answer piece by piece.
     ///
     /// # Errors
@@ -322,14 +356,47 @@ fn check_version(version: &str) -> Result<(), Failure> {
     }
 }
 
+/// Refuses options that name folders: the daemon works where it was started.
+///
+/// # Errors
+/// Exit code 2.
+pub(crate) fn reject_workspace_args(args: &WorkspaceArgs) -> Result<(), Failure> {
+    let given = [
+        ("--root", !args.root.is_empty()),
+        ("--workspace", args.workspace.is_some()),
+        ("--tools", !args.tools.is_empty()),
+    ];
+    match given.iter().find(|(_, is_given)| *is_given) {
+        Some((flag, _)) => Err(Failure::usage(format!(
+            "{flag} and --daemon exclude each other: the daemon works where it was started"
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// There is no daemon to talk with.
 pub(crate) fn unreachable(what: &str) -> Failure {
     Failure { code: EXIT_UNREACHABLE, message: what.to_owned() }
 }
 
+/// A name as one part of a path.
+pub(crate) fn percent_encode(name: &str) -> String {
+    let plain =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
+    name.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_name_is_one_part_of_a_path() {
+        assert_eq!(percent_encode("tool:read_file"), "tool:read_file");
+        assert_eq!(percent_encode("source:a/b c?ä"), "source:a%2Fb%20c%3F%C3%A4");
+    }
 
     #[test]
     fn a_daemon_of_another_version_is_named() {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use toolcrib_app::Preset;
 use toolcrib_app::core::canonical_json;
 
-use crate::bootstrap;
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::OnAsk;
+use crate::folders;
 use crate::output::Failure;
 
 /// The surroundings of a run, without any key.
@@ -50,7 +50,7 @@ impl RunSetup {
             model = Some(format!("scripted:{}", absolute(&PathBuf::from(file)).display()));
         }
         Ok(Self {
-            roots: bootstrap::resolve_roots(&named)?,
+            roots: folders::resolve_roots(&named)?,
             policy: world.policy,
             allow_net: world.allow_net.clone(),
             tools: world.tools.iter().map(absolute).collect(),

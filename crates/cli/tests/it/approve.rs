@@ -660,7 +660,7 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
     call(&[]).code(5);
     call(&["--on-ask", "deny"]).code(5);
     call(&["--on-ask", "perhaps"]).code(2);
-    call(&["--on-ask", "wait:50ms"]).code(6).says(&["Nobody answered in time"]);
+    call(&["--on-ask", "wait:50ms"]).code(6).says(&["No person answered in time"]);
     assert_eq!(env.inbox(&[]), Vec::<Value>::new());
     let ended =
         env.run(&["tool", "call", "delete_file", "--args", DELETE, "--on-ask", "fail", "--json"]);

@@ -362,7 +362,7 @@ fn usage_and_set_up() {
         (&["exec", "--root", "notes.md"], 3, "root notes.md"),
         (&["tool", "call"], 2, "<NAME>"),
         (&["tool", "call", "read_file", "--lines"], 2, "--lines"),
-        (&["spec"], 2, "--format"),
+        (&["tool", "spec"], 2, "--format"),
         (&["undo", "0"], 2, "0"),
     ];
     for (args, code, word) in rows {

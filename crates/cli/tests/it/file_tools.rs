@@ -153,9 +153,11 @@ fn the_home_folder_is_no_root_unless_it_is_named() {
     let named = at_home(&["tool", "call", "list_dir", "--root", root.to_str().unwrap()]).code(0);
     assert!(named.stdout.contains("notes.md"));
     // What only looks works everywhere.
-    for args in
-        [&["tool", "list"][..], &["tool", "show", "read_file"], &["spec", "--format", "text"]]
-    {
+    for args in [
+        &["tool", "list"][..],
+        &["tool", "show", "read_file"],
+        &["tool", "spec", "--format", "text"],
+    ] {
         assert!(at_home(args).code(0).stdout.contains("read_file"), "{args:?}");
     }
 }

@@ -92,9 +92,7 @@ fn manual_pages() {
 fn help_says_what_every_command_reads_and_how_it_ends() {
     let env = TestEnv::new();
     let help = env.run(&["--help"]).code(0).stdout;
-    for word in
-        ["exec", "tool", "spec", "args", "sanitize", "net", "undo", "errors", "Exit codes: 0 ok"]
-    {
+    for word in ["exec", "tool", "args", "sanitize", "net", "undo", "errors", "Exit codes: 0 ok"] {
         assert!(help.contains(word), "{word}");
     }
     for command in [&["exec"][..], &["args"], &["sanitize"]] {
@@ -118,7 +116,7 @@ fn every_command_takes_json() {
         (&["tool", "list"], ""),
         (&["tool", "show", "read_file"], ""),
         (&["tool", "call", "get_current_time"], ""),
-        (&["spec", "--format", "gemini"], ""),
+        (&["tool", "spec", "--format", "gemini"], ""),
         (&["args", "--schema", "schema.json"], "{}"),
         (&["sanitize"], "x"),
         (&["net", "check", "http://8.8.8.8/"], ""),

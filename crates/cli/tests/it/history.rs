@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::support::{self, SlowTool, TestEnv};
 
-/// Calls by hand: two that succeed, one that fails, one that is denied because nobody can be asked,
-/// one that there is not.
+/// Calls by hand: two that succeed, one that fails, one that is denied because no person can be
+/// asked, one that there is not.
 fn busy() -> TestEnv {
     let env = TestEnv::new();
     let calls = [

@@ -12,6 +12,7 @@ mod agents;
 mod approve;
 mod args;
 mod artifact;
+mod assistant;
 mod audit;
 mod audit_bundle;
 mod backup;

@@ -22,7 +22,7 @@ const CALLS: [(&str, &[&str]); 6] = [
         &["tool", "call", "write_file", "--args", r#"{"path":"a.txt","content":"hello"}"#],
     ),
     ("tool-call-failed", &["tool", "call", "read_file", "--args", r#"{"path":"missing.md"}"#]),
-    ("find", &["find", "delete a file"]),
+    ("find", &["tool", "find", "delete a file"]),
 ];
 
 const LOOKS: [(&str, &[&str]); 9] = [

@@ -19,7 +19,7 @@ fn ask_risky_denies_a_delete_at_once() {
         let (reply, code) = delete(&env, &[]);
         assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
         assert_eq!(reply["error_type"], "approval_denied");
-        assert!(reply["result"].as_str().unwrap().contains("nobody can be asked"), "{reply}");
+        assert!(reply["result"].as_str().unwrap().contains("no person can be asked"), "{reply}");
     }
     assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
     assert!(env.read("notes.md").is_some());

@@ -1,4 +1,4 @@
-//! `toolcrib spec`: declarations in the form of each provider.
+//! `toolcrib tool spec`: declarations in the form of each provider.
 
 use serde_json::{Value, json};
 
@@ -6,11 +6,11 @@ use crate::support::{self, TestEnv};
 
 fn declared(format: &str, more: &[&str]) -> Vec<Value> {
     let env = TestEnv::new();
-    let ended = env.run(&[&["spec", "--json", "--format", format], more].concat()).code(0);
+    let ended = env.run(&[&["tool", "spec", "--json", "--format", format], more].concat()).code(0);
     support::lines(&ended.stderr)
         .iter()
         .for_each(|warning| assert!(warning["message"].is_string()));
-    let people = env.run(&[&["spec", "--format", format], more].concat()).code(0);
+    let people = env.run(&[&["tool", "spec", "--format", format], more].concat()).code(0);
     let value = support::json(&ended.stdout);
     assert_eq!(support::json(&people.stdout), value);
     value.as_array().unwrap().clone()
@@ -34,7 +34,7 @@ fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
 }
 
 /// The tools that ship with it and are on.
-const TOOLS: usize = 29;
+const TOOLS: usize = 37;
 
 #[test]
 fn openai_chat() {
@@ -120,19 +120,20 @@ fn strict_mode_is_whole_or_not_at_all() {
 #[test]
 fn text_is_a_prompt() {
     let env = TestEnv::new();
-    let prompt = env.run(&["spec", "--format", "text"]).code(0).stdout;
+    let prompt = env.run(&["tool", "spec", "--format", "text"]).code(0).stdout;
     assert!(
         prompt.contains("<tool_call>") && prompt.contains("\"name\":\"read_file\""),
         "{prompt}"
     );
-    let value = support::json(&env.run(&["spec", "--format", "text", "--json"]).code(0).stdout);
+    let value =
+        support::json(&env.run(&["tool", "spec", "--format", "text", "--json"]).code(0).stdout);
     assert_eq!(value.as_str().map(str::trim_end), Some(prompt.trim_end()));
 }
 
 #[test]
 fn a_loss_is_said() {
     let env = TestEnv::new();
-    let ended = env.run(&["spec", "--format", "openai-chat", "--strict"]).code(0);
+    let ended = env.run(&["tool", "spec", "--format", "openai-chat", "--strict"]).code(0);
     ended.says(&["toolcrib: http_request", "without strict mode"]);
 }
 
@@ -142,7 +143,8 @@ fn an_agent_is_shown_its_tools_and_those_of_the_loop() {
     env.run(&["agent", "new", "reader"]).code(0);
     env.run(&["agent", "tools", "reader", "--set", "read_file,group:network,ask_user"]).code(0);
     let names = |args: &[&str]| {
-        let ended = env.run(&[&["spec", "--json", "--format", "anthropic"], args].concat()).code(0);
+        let ended =
+            env.run(&[&["tool", "spec", "--json", "--format", "anthropic"], args].concat()).code(0);
         let tools = support::json(&ended.stdout);
         let name = |tool: &Value| tool["name"].as_str().unwrap().to_owned();
         tools.as_array().unwrap().iter().map(name).collect::<Vec<_>>()
@@ -156,13 +158,16 @@ fn an_agent_is_shown_its_tools_and_those_of_the_loop() {
     assert!(of_all.iter().any(|own| own == "write_file"), "{of_all:?}");
     assert!(!of_all.iter().any(|own| own == "ask_user"), "only the loop runs it: {of_all:?}");
 
-    env.run(&["spec", "--format", "anthropic", "--agent", "raeder"]).code(4).says(&["reader"]);
+    env.run(&["tool", "spec", "--format", "anthropic", "--agent", "raeder"])
+        .code(4)
+        .says(&["reader"]);
 }
 
 #[test]
 fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
     let env = TestEnv::new();
-    let args = ["spec", "--format", "anthropic", "ask_user", "hosted_web_search", "list_dir"];
+    let args =
+        ["tool", "spec", "--format", "anthropic", "ask_user", "hosted_web_search", "list_dir"];
     let ended =
         env.run(&args).code(0).says(&["hosted_web_search: it is not offered: it is switched off"]);
     let tools = support::json(&ended.stdout);
@@ -173,7 +178,8 @@ fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
     let search = tools.as_array().unwrap().iter().find(|tool| tool["name"] == "web_search");
     assert_eq!(search.unwrap()["type"], "web_search_20260318");
 
-    env.run(&["spec", "--format", "anthropic", "raed_file"]).code(4).says(&["read_file"]);
-    let group = env.run(&["spec", "--format", "openai-chat", "group:network"]).code(0).stdout;
+    env.run(&["tool", "spec", "--format", "anthropic", "raed_file"]).code(4).says(&["read_file"]);
+    let group =
+        env.run(&["tool", "spec", "--format", "openai-chat", "group:network"]).code(0).stdout;
     assert!(group.contains("http_request") && group.contains("fetch_url"), "{group}");
 }

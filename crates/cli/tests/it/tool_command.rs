@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 37] = [
+const TOOLS: [&str; 45] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -36,6 +36,14 @@ const TOOLS: [&str; 37] = [
     "read_artifact",
     "review_tool_calls",
     "introspect",
+    "memory_store",
+    "memory_forget",
+    "memory_learn",
+    "memory_reinforce",
+    "memory_recall",
+    "schedule_task",
+    "list_tasks",
+    "cancel_task",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -397,16 +405,19 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 25] = [
+const VERBS: [&str; 31] = [
     "Apply",
     "Ask",
+    "Cancel",
     "Chain",
     "Configure",
+    "Confirm",
     "Copy",
     "Delete",
     "Edit",
     "Fetch",
     "Find",
+    "Forget",
     "Get",
     "List",
     "Load",
@@ -416,11 +427,14 @@ const VERBS: [&str; 25] = [
     "Move",
     "Open",
     "Read",
+    "Recall",
     "Review",
     "Run",
+    "Schedule",
     "Search",
     "Send",
     "Show",
+    "Store",
     "Use",
     "Write",
 ];
@@ -445,7 +459,7 @@ fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
     check(&["get_current_time"], &["`toolcrib tool enable get_current_time` switches it on"]);
     check(
         &["delete_file", "path=x", "--on-ask", "deny"],
-        &["nobody can be asked here", "rules add allow 'delete_file'"],
+        &["no person can be asked here", "rules add allow 'delete_file'"],
     );
     check(&["read_file", "path=3", "limit=no"], &["Nothing was done."]);
     env.run(&["stop-tools"]).code(0);

@@ -1,4 +1,4 @@
-//! `toolcrib find`, and a model that finds its tools in a run of the binary.
+//! `toolcrib tool find`, and a model that finds its tools in a run of the binary.
 
 use serde_json::{Value, json};
 
@@ -13,11 +13,11 @@ const TOOLS: &str = r#"{"type":"tool","id":"s:weather","server":"","name":"get_w
 #[test]
 fn needs_find_tools_of_its_own() {
     let env = TestEnv::new();
-    let text = env.run(&["find", "read a text file"]).code(0).stdout;
+    let text = env.run(&["tool", "find", "read a text file"]).code(0).stdout;
     let first = text.lines().next().unwrap();
     assert!(first.contains("read_file"), "{text}");
     let found = support::json(
-        &env.run(&["find", "--json", "--limit", "2", "what time is it"]).code(0).stdout,
+        &env.run(&["tool", "find", "--json", "--limit", "2", "what time is it"]).code(0).stdout,
     );
     let names: Vec<&str> = found["found"]
         .as_array()
@@ -28,7 +28,7 @@ fn needs_find_tools_of_its_own() {
     assert_eq!(names[0], "get_current_time");
     assert!(names.len() <= 2, "{found}");
     assert!(found["found"][0]["tokens"].as_u64().unwrap() > 10, "{found}");
-    let nothing = env.run(&["find", "frobnicate the quux of zorbulon"]).code(0);
+    let nothing = env.run(&["tool", "find", "frobnicate the quux of zorbulon"]).code(0);
     assert_eq!(nothing.stdout, "");
     assert!(nothing.stderr.contains("no tool fits"), "{}", nothing.stderr);
 }
@@ -38,7 +38,8 @@ fn needs_of_a_file_find_tools_of_a_file() {
     let env = TestEnv::new();
     env.write("tools.jsonl", TOOLS);
     env.write("queries.jsonl", "{\"id\":\"q1\",\"query\":\"will it rain in Oslo\"}\n{\"id\":2,\"query\":\"write to my boss\"}\n");
-    let base = ["find", "--tools", "tools.jsonl", "--queries", "queries.jsonl", "--limit", "1"];
+    let base =
+        ["tool", "find", "--tools", "tools.jsonl", "--queries", "queries.jsonl", "--limit", "1"];
     for words in [&base[..], &[&base[..], &["--lines"]].concat()] {
         let lines = support::lines(&env.run(words).code(0).stdout);
         assert_eq!(lines.len(), 2);
@@ -50,7 +51,7 @@ fn needs_of_a_file_find_tools_of_a_file() {
         assert_eq!(lines[0]["results"].as_array().unwrap().len(), 1);
         assert!(lines[0]["results"][0]["score"].as_f64().unwrap() > 0.1);
     }
-    let text = env.run(&["find", "--tools", "tools.jsonl", "a bar chart"]).code(0).stdout;
+    let text = env.run(&["tool", "find", "--tools", "tools.jsonl", "a bar chart"]).code(0).stdout;
     assert!(text.lines().next().unwrap().ends_with("draw_chart"), "{text}");
 }
 
@@ -60,19 +61,19 @@ fn what_cannot_be_read_is_named() {
     env.write("tools.jsonl", TOOLS);
     env.write("bad.jsonl", "{\"id\":1}\n");
     for (words, code, said) in [
-        (&["find"][..], 2, "required"),
-        (&["find", " "], 2, "say in words"),
-        (&["find", "x", "--limit", "0"], 2, "--limit"),
-        (&["find", "--queries", "tools.jsonl"], 2, "--tools"),
+        (&["tool", "find"][..], 2, "required"),
+        (&["tool", "find", " "], 2, "say in words"),
+        (&["tool", "find", "x", "--limit", "0"], 2, "--limit"),
+        (&["tool", "find", "--queries", "tools.jsonl"], 2, "--tools"),
         (
-            &["find", "x", "--tools", "tools.jsonl", "--queries", "bad.jsonl"],
+            &["tool", "find", "x", "--tools", "tools.jsonl", "--queries", "bad.jsonl"],
             2,
             "cannot be used with",
         ),
-        (&["find", "--tools", "tools.jsonl", "--queries", "tools.jsonl"], 2, "two files"),
-        (&["find", "--tools", "gone.jsonl", "x"], 1, "cannot read gone.jsonl"),
+        (&["tool", "find", "--tools", "tools.jsonl", "--queries", "tools.jsonl"], 2, "two files"),
+        (&["tool", "find", "--tools", "gone.jsonl", "x"], 1, "cannot read gone.jsonl"),
         (
-            &["find", "--tools", "tools.jsonl", "--queries", "bad.jsonl"],
+            &["tool", "find", "--tools", "tools.jsonl", "--queries", "bad.jsonl"],
             2,
             "queries, line 1: a query needs a `query`",
         ),
@@ -80,8 +81,8 @@ fn what_cannot_be_read_is_named() {
         env.run(words).code(code).says(&[said]);
     }
     env.own("config.toml", "[discovery]\nmodel = \"no-such-model\"\n");
-    env.run(&["find", "--tools", "tools.jsonl", "x"]).code(3).says(&["model.safetensors"]);
-    env.run(&["find", "read a file"]).code(3).says(&["`[discovery]`"]);
+    env.run(&["tool", "find", "--tools", "tools.jsonl", "x"]).code(3).says(&["model.safetensors"]);
+    env.run(&["tool", "find", "read a file"]).code(3).says(&["`[discovery]`"]);
     env.run(&["tool", "list"]).code(0);
 }
 
@@ -116,7 +117,7 @@ fn a_model_of_embeddings_is_asked() {
         server.url()
     );
     env.own("config.toml", &config);
-    let found = env.run(&["find", "read a text file"]).code(0);
+    let found = env.run(&["tool", "find", "read a text file"]).code(0);
     assert!(found.stdout.lines().next().unwrap().contains("read_file"), "{}", found.stdout);
     // One vector for many texts is no answer.
     assert!(found.stderr.contains("the order is that of the built-in index"), "{}", found.stderr);
@@ -128,5 +129,5 @@ fn a_model_of_embeddings_is_asked() {
     assert!(asked.body["input"].as_array().unwrap().len() > 2, "{}", asked.body);
     assert_eq!(asked.authorization, "Bearer sk-near-0123456789");
     env.own("config.toml", "[discovery]\nembeddings = \"nobody/x\"\n");
-    env.run(&["find", "x"]).code(3).says(&["`discovery.embeddings`"]);
+    env.run(&["tool", "find", "x"]).code(3).says(&["`discovery.embeddings`"]);
 }

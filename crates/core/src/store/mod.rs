@@ -7,8 +7,10 @@ mod call_history;
 mod call_metrics;
 mod calls;
 mod grants;
+mod memories;
 mod monitor;
 mod switches;
+mod tasks;
 mod tokens;
 mod usage;
 mod usage_totals;
@@ -23,8 +25,10 @@ pub use calls::{
     StoredCall, WorkerState,
 };
 pub use grants::GrantStore;
+pub use memories::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT, MemoryStore};
 pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};
 pub use switches::{Switch, SwitchState, SwitchStore};
+pub use tasks::TaskStore;
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
 pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};
 pub use usage_totals::UsageAggregator;

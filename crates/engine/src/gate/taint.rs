@@ -211,7 +211,7 @@ mod tests {
             assert_eq!(
                 Harm::from_assessment(effect, private),
                 harm,
-                "reading private data harms nobody yet"
+                "reading private data does no harm yet"
             );
             let (_, expected) = ASKS.into_iter().find(|(asked, _)| *asked == harm).unwrap();
             for (labels, asks) in runs().iter().zip(expected) {

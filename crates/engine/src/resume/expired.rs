@@ -13,7 +13,7 @@ use crate::engine_inner::EngineInner;
 
 pub(crate) fn expired_error(operation: &str) -> ToolError {
     let text = format!(
-        "Nobody answered in time whether {operation} may run; it was not run. Ask the user before you try again."
+        "No person answered in time whether {operation} may run; it was not run. Ask the user before you try again."
     );
     ToolError::new(ErrorType::ApprovalExpired, text)
 }

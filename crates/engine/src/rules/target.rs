@@ -128,7 +128,7 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
     let anchored = head.split_once("__").is_some_and(|(server, _)| !server.is_empty());
     if effect == Verdict::Allow && !anchored && !is_unsafe {
         return Err(format!(
-            "an allow rule for {tool} would cover tools that nobody has seen yet; name a server (mcp__SERVER__*) or the tools one by one, or say unsafe = true"
+            "an allow rule for {tool} would cover tools that are not known yet; name a server (mcp__SERVER__*) or the tools one by one, or say unsafe = true"
         ));
     }
     // A pattern that a class fits stands for what the class stands for.

@@ -68,7 +68,7 @@ async fn ask_approver(
     let turn = tokio::select! {
         turn = approver.acquire_prompt() => turn,
         () = call.cancel.cancelled() => {
-            return fail(ErrorType::Cancelled, "The call was stopped before anybody was asked about it; it was not run.");
+            return fail(ErrorType::Cancelled, "The call was stopped before a person was asked about it; it was not run.");
         }
     };
     // The decision about the question before this one may answer this one too.
@@ -356,7 +356,7 @@ fn texts(asks: &[ApprovalReason]) -> String {
 
 fn no_approver(call: &CallState, plan: &Plan, open: &[ApprovalReason]) -> StageResult<()> {
     let text = format!(
-        "The {} action needs approval and nobody can be asked here ({}).",
+        "The {} action needs approval and no person can be asked here ({}).",
         call.operation(),
         texts(open)
     );

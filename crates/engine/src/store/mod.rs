@@ -6,7 +6,9 @@ mod audit;
 mod calls;
 mod conversations;
 mod grants;
+mod memories;
 mod switches;
+mod tasks;
 mod tokens;
 mod usage;
 
@@ -16,6 +18,8 @@ pub use audit::MemoryAudit;
 pub use calls::MemoryCalls;
 pub use conversations::MemoryRuns;
 pub use grants::MemoryGrants;
+pub use memories::MemoryMemories;
 pub use switches::MemorySwitches;
+pub use tasks::MemoryTasks;
 pub use tokens::MemoryTokens;
 pub use usage::MemoryUsage;

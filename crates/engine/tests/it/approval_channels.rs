@@ -132,7 +132,7 @@ async fn what_was_denied_in_the_background_runs_as_a_new_call_once_it_is_approve
     engine.close_run(run);
     let [question] = &pending(&engine).await[..] else { panic!("one question is kept") };
     assert!(words.contains(&question.id.to_string()), "{words}");
-    assert!(words.contains("nobody is there to be asked in the background"), "{words}");
+    assert!(words.contains("no person can be asked in the background"), "{words}");
     assert_eq!((question.run, question.expires_at), (None, None));
     assert_ne!(question.call, denied.call);
     assert_eq!(tool.runs(), 0);

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryRuns,
-    MemorySwitches, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
+    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 use toolcrib_testkit::conformance;
 
@@ -28,6 +28,16 @@ async fn approvals() {
 #[tokio::test]
 async fn grants() {
     conformance::grants(&MemoryGrants::default()).await;
+}
+
+#[tokio::test]
+async fn memories() {
+    conformance::memories(&MemoryMemories::default()).await;
+}
+
+#[tokio::test]
+async fn tasks() {
+    conformance::tasks(&MemoryTasks::default()).await;
 }
 
 #[tokio::test]

@@ -11,35 +11,14 @@ use rmcp::model::{
     LoggingMessageNotificationParam, ProgressNotificationParam,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::connection::Connection;
+use super::elicitation::{Elicitation, Elicited};
 use crate::resource_contents::PAGE_TYPE;
 
 /// The MCP Apps extension (SEP-1865).
 const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
-
-/// A question of a server to a person in the middle of a call.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Elicitation {
-    /// The server that asks.
-    pub server: String,
-    /// The text of the question.
-    pub message: String,
-    /// The raw parameters, for forwarding the question to an MCP client.
-    pub params: Value,
-}
-
-/// The reply to a question.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Elicited {
-    /// Values that match the schema of the question.
-    Accept(Option<Value>),
-    /// The person declined.
-    Decline,
-    /// No reply.
-    Cancel,
-}
 
 /// Our side of a connection.
 pub(crate) struct McpClientHandler(pub(crate) Weak<Connection>);

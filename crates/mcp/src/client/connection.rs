@@ -1,5 +1,5 @@
 //! Connection to one server: its state, and shared access to it. Each configured server has exactly
-//! one connection, whoever calls.
+//! one connection for all callers.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};

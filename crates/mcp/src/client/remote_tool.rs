@@ -246,7 +246,7 @@ impl Drop for CancelOnDrop<'_> {
             self.connection.record_timeout();
         }
         let peer = self.peer.clone();
-        let told = json!({"requestId": id, "reason": "nobody waits for it any more"});
+        let told = json!({"requestId": id, "reason": "no caller waits for it any more"});
         let Ok(told) = serde_json::from_value::<CancelledNotificationParam>(told) else { return };
         runtime.spawn(async move { peer.notify_cancelled(told).await });
     }

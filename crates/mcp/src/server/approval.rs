@@ -28,7 +28,7 @@ pub(super) async fn settle(
     let decision = match asked {
         Ok(Some(decision)) => decision,
         _ if door.has_inbox() => return Ok(Answer::Suspended(request)),
-        _ => Decision::Deny { note: Some("Nobody answered the question.".to_owned()) },
+        _ => Decision::Deny { note: Some("There was no answer to the question.".to_owned()) },
     };
     let decided_by = format!("the person at {}", who.name);
     let record = DecisionRecord { decision, decided_by, decided_at: 0 };

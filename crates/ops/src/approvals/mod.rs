@@ -1,7 +1,21 @@
-//! Operations on decisions of people.
+//! Operations on questions to people and on their decisions.
 
+mod decide_body;
 mod decision_reply;
+mod document;
+mod entry;
 mod hasty;
+mod list;
+mod resolve;
+mod show;
 
+pub use decide_body::{DecideBody, DecisionKind, GrantScopeName};
 pub use decision_reply::{ContinuedBy, DecisionReply};
+pub use document::{Approval, decision, nonce};
+pub use entry::ApprovalEntry;
 pub use hasty::{DAYS, HASTY_MS, HastyApprovals, REPORTED_FROM, hasty_approvals};
+pub use list::{ListApprovalsRequest, list};
+pub use resolve::{known_ids, resolve_approval};
+pub use show::{
+    ApprovalDetails, EarlierDecision, ShowApprovalReply, ShowApprovalRequest, find, show,
+};

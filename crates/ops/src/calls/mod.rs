@@ -2,6 +2,7 @@
 
 mod caller_context;
 mod document;
+mod exec_document;
 mod explain;
 mod history;
 mod lookup;
@@ -13,6 +14,7 @@ mod undone;
 
 pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
 pub use document::{CallDocument, CallRefusal, PendingApproval};
+pub use exec_document::{ExecDocument, ExecutedCall, HostedDocument};
 pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;

@@ -2,10 +2,12 @@
 
 mod list;
 mod messages;
+mod remove;
 mod rename;
 mod show;
 
 pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
+pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
 pub use show::{ShowConversationRequest, show};

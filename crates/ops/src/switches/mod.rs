@@ -9,5 +9,5 @@ mod target;
 pub use list::{ListSwitchesRequest, list};
 pub use reset::{ResetSwitchReply, ResetSwitchRequest, reset};
 pub use row::{SwitchMode, SwitchRow};
-pub use set::{SetSwitchRequest, set};
+pub use set::{SetSwitchBody, SetSwitchRequest, set};
 pub use target::canonical_target;

@@ -1,12 +1,23 @@
 //! Sets a switch.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
 use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
 
-use super::row::{SwitchRow, current_row};
+use super::row::{SwitchMode, SwitchRow, current_row};
 use super::target::canonical_target;
 use crate::context::OpContext;
 use crate::error::OpError;
+
+/// What a switch is set to.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SetSwitch")]
+#[serde(deny_unknown_fields)]
+pub struct SetSwitchBody {
+    /// `off`, `ask` or `on`.
+    pub state: SwitchMode,
+}
 
 /// Which switch, and its new state.
 #[derive(Debug, Clone)]

@@ -4,7 +4,8 @@ use serde_json::json;
 use toolcrib_app::core::{Conversation, ConversationId};
 use toolcrib_ops::OpError;
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, ShowConversationRequest,
+    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,
+    ShowConversationRequest,
 };
 
 use crate::fixture::Fixture;
@@ -54,4 +55,25 @@ async fn messages_of_an_unknown_conversation_are_not_found() {
     let request = MessagesRequest { id: ConversationId::fresh(), ..request };
     let error = conversations::messages(&fixture.ctx(), request).await.unwrap_err();
     assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
+}
+
+#[tokio::test]
+async fn a_conversation_is_removed_by_its_owner_once_and_recorded() {
+    let fixture = Fixture::new().await;
+    let id = start(&fixture, 1).await;
+    let request = RemoveConversationRequest { id };
+    let other = fixture.other_owner();
+    let error = conversations::remove(&other, None, request).await.unwrap_err();
+    assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
+    let ctx = fixture.store();
+    let removed = conversations::remove(&ctx, Some(&fixture.toolcrib), request).await.unwrap();
+    assert_eq!(removed.deleted, id);
+    let error = conversations::remove(&ctx, None, request).await.unwrap_err();
+    assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
+    let mut recorded = 0;
+    for (chain, _) in ctx.stores.audit.chains().await.unwrap() {
+        let rows = ctx.stores.audit.records(chain, 0, 100).await.unwrap();
+        recorded += rows.iter().filter(|row| row.text.contains("conversation.remove")).count();
+    }
+    assert_eq!(recorded, 1);
 }

@@ -23,12 +23,22 @@ impl Fixture {
         Self::with(|builder| builder).await
     }
 
+    /// With a tool that a person is asked about.
+    pub(crate) async fn asking() -> Self {
+        Self::build(Risk::High, |builder| builder).await
+    }
+
     pub(crate) async fn with(change: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::build(Risk::Safe, change).await
+    }
+
+    async fn build(risk: Risk, change: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let shop = folder.path().join("shop");
         std::fs::create_dir(&shop).unwrap();
-        let settings = Settings::new(&shop, folder.path().join("state"));
-        let tool = Arc::new(ScriptedTool::new("greet").spec(|spec| spec.risk = Risk::Safe));
+        let mut settings = Settings::new(&shop, folder.path().join("state"));
+        settings.engine.inbox = risk != Risk::Safe;
+        let tool = Arc::new(ScriptedTool::new("greet").spec(|spec| spec.risk = risk));
         let builder = Toolcrib::builder(settings)
             .stores(Stores::memory())
             .source(fixed_source("scripted", &[&tool]));
@@ -57,7 +67,7 @@ impl Fixture {
 
     /// The same for another owner.
     pub(crate) fn other_owner(&self) -> StoreContext<'_> {
-        StoreContext { owner: "somebody", ..self.store() }
+        StoreContext { owner: "ben", ..self.store() }
     }
 
     /// Makes a call that ends.

@@ -4,13 +4,16 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod approvals;
 mod artifacts;
 mod audit_bundle;
+mod audit_verify;
 mod changes;
 mod conversations;
 mod fixture;
 mod grants;
 mod history_and_explain;
+mod kill_switch;
 mod switches;
 mod tools;
 mod usage;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::import_declarations::{ImportError, Imported};
-use crate::tool_declarations::object;
+use crate::imported_tool::{ImportError, Imported};
+use crate::json_object::object;
 
 /// Limit of strict tools in one Anthropic request.
 pub(crate) const MAX_STRICT_TOOLS: usize = 20;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::import_declarations::{ImportError, Imported};
-use crate::tool_declarations::object;
+use crate::imported_tool::{ImportError, Imported};
+use crate::json_object::object;
 
 /// Leaves out `parameters` for a function without any: Gemini rejects an object without properties.
 pub(crate) fn tool(name: &str, description: String, schema: Value) -> Value {

@@ -3,8 +3,8 @@
 
 use serde_json::Value;
 
-use crate::import_declarations::{ImportError, Imported};
-use crate::tool_declarations::object;
+use crate::imported_tool::{ImportError, Imported};
+use crate::json_object::object;
 
 pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
     object([

@@ -8,8 +8,8 @@ use super::json_body::{Body, JsonPiece, Members, RequestInput, text_with_notes};
 use super::render_history::{RebuiltCall, RenderedMessage};
 use crate::call_collector::text_field;
 use crate::conversation::UserKind;
+use crate::json_object::object;
 use crate::result_content;
-use crate::tool_declarations::object;
 use crate::wire_format::Format;
 
 /// Output limit if the request has none: Messages requires one, and every current model accepts

@@ -7,8 +7,8 @@ use toolcrib_core::Blob;
 use super::anthropic::OMITTED_NOTE;
 use super::json_body::{Body, JsonPiece, RequestInput, text_with_notes};
 use super::render_history::{RebuiltCall, RenderedMessage};
+use crate::json_object::object;
 use crate::result_content;
-use crate::tool_declarations::object;
 use crate::wire_format::Format;
 
 /// Placeholder that Gemini accepts instead of a thought signature, for calls that this model did

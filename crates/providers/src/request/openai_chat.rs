@@ -7,9 +7,9 @@ use super::anthropic::OMITTED_NOTE;
 use super::json_body::{Body, JsonPiece, PatchedObject, RequestInput, text_with_notes};
 use super::render_history::{RebuiltCall, RenderedMessage};
 use crate::conversation::ModelMessage;
+use crate::json_object::object;
 use crate::quirks::{OutputCap, Quirks, ReasoningReplay, SystemRole};
 use crate::result_content;
-use crate::tool_declarations::object;
 use crate::wire_format::Format;
 
 pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {

@@ -8,8 +8,8 @@ use super::json_body::{
 };
 use super::render_history::{RebuiltCall, RenderedMessage};
 use crate::call_collector::{field, text_field};
+use crate::json_object::object;
 use crate::result_content;
-use crate::tool_declarations::object;
 use crate::wire_format::Format;
 
 pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>]) -> Body<'a> {

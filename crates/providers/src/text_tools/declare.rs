@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::import_declarations::{ImportError, Imported};
-use crate::tool_declarations::object;
+use crate::imported_tool::{ImportError, Imported};
+use crate::json_object::object;
 
 const INSTRUCTIONS: &str = "You can call tools. To call one, write a block that begins at the start of a line:
 <tool_call>

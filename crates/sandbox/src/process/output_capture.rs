@@ -3,6 +3,8 @@
 
 use std::borrow::Cow;
 
+use tokio::io::{AsyncRead, AsyncReadExt as _};
+
 /// A stream that is being captured.
 #[derive(Debug)]
 pub struct Capture {
@@ -150,6 +152,25 @@ impl Captured {
             _ => text.to_owned(),
         }
     }
+}
+
+/// Reads to the end, however long the stream is.
+pub(super) async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
+    let Some(mut stream) = stream else { return };
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        match stream.read(&mut buffer).await {
+            Ok(0) | Err(_) => return,
+            Ok(read) => capture.push(buffer.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+/// Reads a stream to its end and captures up to `limit` bytes.
+pub(crate) async fn capture_stream(stream: impl AsyncRead + Unpin, limit: usize) -> Captured {
+    let mut capture = Capture::new(limit);
+    drain(Some(stream), &mut capture).await;
+    capture.finish()
 }
 
 #[cfg(test)]

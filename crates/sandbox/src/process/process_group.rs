@@ -11,7 +11,12 @@ use tokio::io::unix::AsyncFd;
 use tokio::process::Child;
 use tokio::runtime::Handle;
 
-use super::GRACE;
+/// Time between `SIGTERM` and `SIGKILL` of a group.
+pub const GRACE: Duration = Duration::from_millis(500);
+
+/// How long to wait for a killed leader. Only a process that is stuck in the kernel needs longer;
+/// it is reaped when it ends.
+pub(super) const REAP: Duration = Duration::from_secs(2);
 
 /// Poll interval if the system cannot report the end of a leader.
 const LOOK: Duration = Duration::from_millis(5);
@@ -128,7 +133,7 @@ impl AbandonedGroup {
         let _ = tokio::time::timeout(GRACE, self.0.ended()).await;
         self.0.kill();
         let group = ProcessGroup { leader: self.0.leader.take() };
-        group.reap(super::REAP).await;
+        group.reap(REAP).await;
     }
 }
 
@@ -154,6 +159,6 @@ mod tests {
         let mut group = ProcessGroup::from_child(child);
         group.leader.as_mut().unwrap().ended = None;
         group.ended().await;
-        assert_eq!(group.reap(super::super::REAP).await.and_then(|s| s.code()), Some(7));
+        assert_eq!(group.reap(REAP).await.and_then(|s| s.code()), Some(7));
     }
 }

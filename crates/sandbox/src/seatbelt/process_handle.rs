@@ -174,7 +174,8 @@ fn group_members(listed: &str, leader: i32) -> Vec<i32> {
 impl Handle for SeatbeltHandle {
     fn wait(&mut self) -> BoxFuture<'_, Result<JobResult, SandboxError>> {
         Box::pin(async move {
-            let gone = || SandboxError::Helper(io::Error::other("nobody looks after it any more"));
+            let gone =
+                || SandboxError::Helper(io::Error::other("no supervisor watches it any more"));
             let over = self.over.wait_for(Option::is_some).await.map_err(|_| gone())?;
             let (status, stopped) = (*over).ok_or_else(gone)?;
             drop(over);

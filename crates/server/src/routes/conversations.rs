@@ -6,10 +6,10 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Conversation, ConversationId, StoreError, StoredMessage};
+use toolcrib_app::core::{Conversation, ConversationId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RenameConversationRequest,
-    ShowConversationRequest,
+    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,
+    RenameConversationRequest, ShowConversationRequest,
 };
 
 use super::runs::conversation_id;
@@ -191,20 +191,8 @@ async fn remove_one(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    let id = conversation_id(&id)?;
-    match daemon.toolcrib().delete_conversation(&principal.owner, id).await {
-        Ok(()) => {}
-        Err(StoreError::Missing(_)) => {
-            return Err(Problem::not_found(format!("there is no conversation {id}")));
-        }
-        Err(StoreError::Conflict(run)) => {
-            let words = format!(
-                "the run {run} of this conversation is not over; stop it first, or wait for it"
-            );
-            return Err(Problem::conflict(words).with_extra(serde_json::json!({"run": run})));
-        }
-        Err(error) => return Err(error.into()),
-    }
-    daemon.admin_audit().record(&principal, "conversation.remove", id.to_string()).await?;
+    let request = RemoveConversationRequest { id: conversation_id(&id)? };
+    let ctx = daemon.store_context(&principal);
+    conversations::remove(&ctx, Some(daemon.toolcrib()), request).await?;
     Ok(StatusCode::NO_CONTENT)
 }

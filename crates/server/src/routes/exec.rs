@@ -9,10 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, Origin, RunLimits};
+use toolcrib_app::core::{Origin, RunLimits};
 use toolcrib_app::providers::{self, Format};
 use toolcrib_app::{ExecError, ExecReply, ExecRequest};
-use toolcrib_ops::calls::{CallDocument, PendingApproval};
+use toolcrib_ops::calls::ExecDocument;
 
 use crate::active_requests::{
     IDEMPOTENCY_KEY_DESCRIPTION, IDEMPOTENCY_KEY_HEADER, idempotency_key, view_request_for,
@@ -29,47 +29,6 @@ use crate::state::DaemonState;
 struct ExecQuery {
     /// `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `text`; none = it is found out.
     format: Option<String>,
-}
-
-/// What goes back to the model, and what became of each call.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ExecDocument {
-    /// The format that was read, and that the messages are in.
-    format: String,
-    /// The messages (or items) to append after the assistant's turn; empty when there was no call.
-    messages: Vec<Value>,
-    /// The assistant's turn itself, for callers that read a stream.
-    assistant: Value,
-    /// One for each call, in their order.
-    calls: Vec<ExecutedCall>,
-    /// Questions that a person has to decide before the calls they are about go on.
-    waiting: Vec<PendingApproval>,
-    /// Calls that the provider ran itself: name, kind and what came of them.
-    hosted: Vec<HostedDocument>,
-    /// What was odd about the answer.
-    notes: Vec<String>,
-    /// Whether the answer arrived whole; when not, none of its calls was run, and each result says
-    /// so.
-    complete: bool,
-}
-
-/// One call of an answer.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ExecutedCall {
-    /// The id that the provider gave it.
-    provider_id: Option<String>,
-    /// What became of it.
-    #[serde(flatten)]
-    call: CallDocument,
-}
-
-/// A call that the provider ran itself.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct HostedDocument {
-    /// The tool, when it is known.
-    name: Option<String>,
-    /// The provider's word for it.
-    kind: String,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -119,31 +78,9 @@ async fn exec_answer(
 }
 
 fn answer(reply: ExecReply) -> Response {
-    let waits = |answer: &Answer| match answer {
-        Answer::Suspended(request) => Some(PendingApproval::from(&**request)),
-        Answer::Done(_) => None,
-    };
-    let waiting: Vec<PendingApproval> =
-        reply.calls.iter().filter_map(|call| waits(&call.answer)).collect();
-    let status = if waiting.is_empty() { StatusCode::OK } else { StatusCode::ACCEPTED };
-    let executed = |call: toolcrib_app::ExecCall| ExecutedCall {
-        provider_id: call.provider_id,
-        call: call.answer.into(),
-    };
-    let document = ExecDocument {
-        format: reply.format.to_string(),
-        messages: reply.messages,
-        assistant: reply.assistant,
-        calls: reply.calls.into_iter().map(executed).collect(),
-        waiting,
-        hosted: reply
-            .hosted
-            .into_iter()
-            .map(|hosted| HostedDocument { name: hosted.name, kind: hosted.kind })
-            .collect(),
-        notes: reply.notes,
-        complete: reply.complete,
-    };
+    let document = ExecDocument::from(reply);
+    let is_decided = document.waiting.is_empty();
+    let status = if is_decided { StatusCode::OK } else { StatusCode::ACCEPTED };
     (status, Json(document)).into_response()
 }
 

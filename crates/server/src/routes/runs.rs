@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_ops::runs::{RunSnapshot, RunState};
 
 use crate::active_requests::{
     IDEMPOTENCY_KEY_DESCRIPTION, IDEMPOTENCY_KEY_HEADER, idempotency_key,
@@ -23,7 +24,7 @@ use crate::api::{
 };
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
-use crate::run_supervisor::{self, Requester, ResumeOptions, RunSnapshot, StartOptions};
+use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
 pub(super) use request::NewRun;
@@ -79,7 +80,7 @@ impl RunRow {
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
     /// Only those that stand here: `running`, `paused` or `ended`.
-    state: Option<run_supervisor::RunState>,
+    state: Option<RunState>,
     /// Most rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
@@ -195,7 +196,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
 /// A run as it is now; 202 while it is not over.
 async fn show(daemon: &DaemonState, principal: &Principal, id: RunId) -> Result<Response, Problem> {
     let view = view(daemon, principal, id).await?;
-    let over = view.state == run_supervisor::RunState::Ended;
+    let over = view.state == RunState::Ended;
     let status = if over { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(view)).into_response())
 }
@@ -223,9 +224,9 @@ async fn list_runs(
 ) -> Result<Response, Problem> {
     let rows = PageQuery::page_size(query.limit)?;
     let status = query.state.map(|state| match state {
-        run_supervisor::RunState::Running => RunStatus::Running,
-        run_supervisor::RunState::Paused => RunStatus::Paused,
-        run_supervisor::RunState::Ended => RunStatus::Ended,
+        RunState::Running => RunStatus::Running,
+        RunState::Paused => RunStatus::Paused,
+        RunState::Ended => RunStatus::Ended,
     });
     let store = &daemon.stores().runs;
     let owner = &principal.owner;

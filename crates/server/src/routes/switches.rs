@@ -4,11 +4,9 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
 use toolcrib_ops::switches::{
-    self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchRequest, SwitchMode, SwitchRow,
+    self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchBody, SetSwitchRequest, SwitchRow,
     canonical_target,
 };
 use toolcrib_ops::{OpContext, OpError, Resource, StoreContext};
@@ -21,14 +19,6 @@ use crate::state::DaemonState;
 /// Whose switches there are: the only owner's.
 pub(super) const OWNER: &str = "";
 
-/// What a switch is set to.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct SetSwitch {
-    /// `off`, `ask` or `on`.
-    state: SwitchMode,
-}
-
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/switches", Role::Viewer, "Lists everything that can be switched.");
     let list = list.description("A group, source, tier or feature that is off leaves the switches of its tools alone: when it comes back, each is as it was.");
@@ -39,7 +29,7 @@ pub(super) fn routes(api: &mut Api) {
         "Switches something off, on, or on with every call asked about.",
     );
     let set = set.description("In force for every call from the next step on, in runs at work too, and on other daemons within 100 ms. All tools at once are stopped with `PUT /kill-switch`.");
-    api.add(set.body::<SetSwitch>().returns_ok::<SwitchRow>("It is in force."), set_switch);
+    api.add(set.body::<SetSwitchBody>().returns_ok::<SwitchRow>("It is in force."), set_switch);
     let reset = Operation::delete(
         "/switches/{name}",
         Role::Operator,
@@ -91,7 +81,7 @@ async fn set_switch(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(name): Path<String>,
-    Json(body): Json<SetSwitch>,
+    Json(body): Json<SetSwitchBody>,
 ) -> Result<Json<SwitchRow>, Problem> {
     let request = SetSwitchRequest { target: parse_target(&name)?, state: body.state.into() };
     check_tool_limit(&daemon, &principal, &request.target)?;

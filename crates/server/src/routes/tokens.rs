@@ -4,8 +4,9 @@
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
+use toolcrib_ops::tokens::{MadeToken, TokenRow};
 
 use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor};
 use crate::middleware::{Authenticated, token_format};
@@ -21,41 +22,6 @@ const TOOLS: usize = 200;
 const LONGEST_SECONDS: u64 = 10 * 366 * 86_400;
 /// The name of the list, for cursors.
 const LIST: &str = "tokens";
-
-/// A token, without the token itself.
-#[derive(Debug, Serialize, JsonSchema)]
-struct TokenRow {
-    /// Its id, such as `token_…`.
-    #[schemars(with = "String")]
-    id: TokenId,
-    /// What it is called.
-    name: String,
-    /// What it may do.
-    roles: Vec<String>,
-    /// Whose rows it sees and writes; empty = the owner of this daemon.
-    owner: String,
-    /// Names or globs of the tools that it may call; absent = all in view.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tools: Option<Vec<String>>,
-    /// Who made it.
-    created_by: String,
-    /// When, in milliseconds since 1970.
-    created_at: i64,
-    /// When it ends, in milliseconds since 1970; absent = when it is revoked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    expires_at: Option<i64>,
-    /// When it was revoked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revoked_at: Option<i64>,
-    /// Who revoked it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    revoked_by: Option<String>,
-    /// When it was used last, to the minute.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    last_used_at: Option<i64>,
-    /// Whether it holds now.
-    holds: bool,
-}
 
 /// A token that is wanted.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -75,15 +41,6 @@ struct NewToken {
     /// Seconds that it holds; absent = until it is revoked.
     #[serde(default)]
     expires_in_seconds: Option<u64>,
-}
-
-/// A token that was made.
-#[derive(Debug, Serialize, JsonSchema)]
-struct MadeToken {
-    /// The token. It is shown here once and kept nowhere.
-    token: String,
-    /// What is kept of it.
-    row: TokenRow,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -106,27 +63,6 @@ pub(super) fn routes(api: &mut Api) {
     api.add(revoke.returns_empty(204, "It holds no more."), revoke_token);
 }
 
-impl From<ApiToken> for TokenRow {
-    fn from(token: ApiToken) -> Self {
-        let holds = token.is_valid_at(now());
-        let (revoked_by, revoked_at) = token.revoked.map(|by| (by.by, by.at)).unzip();
-        Self {
-            id: token.id,
-            name: token.name,
-            roles: token.roles,
-            owner: token.owner,
-            tools: token.tools,
-            created_by: token.created_by,
-            created_at: token.created_at,
-            expires_at: token.expires_at,
-            revoked_at,
-            revoked_by,
-            last_used_at: token.last_used_at,
-            holds,
-        }
-    }
-}
-
 fn now() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
@@ -147,7 +83,8 @@ async fn list_tokens(
     let after: Option<TokenId> = parse_cursor(LIST, query.cursor.as_deref())?;
     let tokens = visible(&daemon, &principal).await?.into_iter();
     let tokens = tokens.filter(|token| after.is_none_or(|after| token.id > after));
-    let rows: Vec<TokenRow> = tokens.take(limit + 1).map(TokenRow::from).collect();
+    let rows: Vec<TokenRow> =
+        tokens.take(limit + 1).map(|token| TokenRow::new(token, now())).collect();
     Ok(Json(Page::from_rows(rows, limit, LIST, |last| last.id)))
 }
 
@@ -156,7 +93,7 @@ async fn show_token(
     principal: Principal,
     Path(id): Path<TokenId>,
 ) -> Result<Json<TokenRow>, Problem> {
-    find(&daemon, &principal, id).await.map(|token| Json(token.into()))
+    find(&daemon, &principal, id).await.map(|token| Json(TokenRow::new(token, now())))
 }
 
 async fn find(
@@ -190,7 +127,7 @@ async fn make_token(
         )));
     }
     daemon.admin_audit().record(&principal, "token.add", audit_text(&row)).await?;
-    Ok((StatusCode::CREATED, Json(MadeToken { token, row: row.into() })))
+    Ok((StatusCode::CREATED, Json(MadeToken { token, row: TokenRow::new(row, now()) })))
 }
 
 async fn revoke_token(

@@ -10,8 +10,7 @@ use toolcrib_app::agent::driver::RunControl;
 use toolcrib_app::agent::events::Event;
 use toolcrib_app::core::{ConversationId, RunId};
 use toolcrib_app::providers::conversation::UserMessage;
-
-use super::snapshot::{RunSnapshot, RunState};
+use toolcrib_ops::runs::{RunSnapshot, RunState};
 
 /// Latest events that are kept for subscribers that reconnect; one that missed more gets the
 /// snapshot.

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use toolcrib_app::core::{ConversationId, RunId, RunStatus};
 use toolcrib_app::runner::StartRequest;
+use toolcrib_ops::runs::{RunSnapshot, SnapshotItem};
 
 use super::active_run::ActiveRun;
 use super::drive::{self, StartPoint, is_abandoned};
 use super::error::{BusyReason, RunError};
 use super::idempotency;
-use super::snapshot::{RunSnapshot, SnapshotItem};
 use super::supervisor::RunSupervisor;
 use crate::daemon_host::RunRequest;
 

@@ -5,11 +5,11 @@ use toolcrib_app::agent::events::PendingInput;
 use toolcrib_app::agent::machine::{Pending, PendingKind, RunEnd};
 use toolcrib_app::core::{RunStatus, StoreError, StoredMessage, StoredRun};
 use toolcrib_app::providers::conversation::{Message, ModelMessage};
-
-use super::snapshot::{
-    ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, serialized_name,
-    to_value,
+use toolcrib_ops::calls::serialized_name;
+use toolcrib_ops::runs::{
+    ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, to_value,
 };
+
 use super::supervisor::RunSupervisor;
 
 /// The snapshot of a stored run, with secrets masked: the stored state holds them for the process
@@ -53,7 +53,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
         match serde_json::from_value(message.body.clone()) {
             Ok(Message::User(said)) => {
                 view.items.push(SnapshotItem::Message {
-                    kind: serialized_name(&said.kind),
+                    kind: serialized_name(&said.kind).unwrap_or_default(),
                     text: said.text,
                 });
             }
@@ -157,7 +157,8 @@ fn add_answer(view: &mut RunSnapshot, said: ModelMessage, round: u32) {
             shown.output = Some(answer.wire.clone());
             shown.error_type =
                 answer.wire.get("error_type").and_then(Value::as_str).map(str::to_owned);
-            let kind = answer.kind.as_ref().map_or_else(|| "denied".to_owned(), serialized_name);
+            let kind = answer.kind.as_ref().and_then(serialized_name);
+            let kind = kind.unwrap_or_else(|| "denied".to_owned());
             shown.state = match kind.as_str() {
                 "succeeded" if !answer.is_error => "output-available",
                 "denied" | "expired" => "output-denied",

@@ -14,12 +14,12 @@ use toolcrib_app::core::{
 };
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_ops::runs::RunSnapshot;
 
 use super::active_run::ActiveRun;
 use super::broadcast::Broadcast;
 use super::key_locks::KeyLocks;
 use super::run_registry::{RunLimits, RunRefused, RunRegistry};
-use super::snapshot::RunSnapshot;
 use crate::daemon_host::DaemonHost;
 use crate::telemetry::Telemetry;
 
@@ -106,11 +106,11 @@ impl RunSupervisor {
         Self { inner: Arc::new(inner) }
     }
 
-    pub(super) fn toolcrib(&self) -> &Toolcrib {
+    pub(crate) fn toolcrib(&self) -> &Toolcrib {
         &self.inner.toolcrib
     }
 
-    pub(super) fn stores(&self) -> &Stores {
+    pub(crate) fn stores(&self) -> &Stores {
         self.inner.toolcrib.stores()
     }
 
@@ -130,7 +130,7 @@ impl RunSupervisor {
         &self.inner.settings
     }
 
-    pub(super) fn shutdown_token(&self) -> &CancellationToken {
+    pub(crate) fn shutdown_token(&self) -> &CancellationToken {
         &self.inner.shutdown
     }
 

@@ -36,6 +36,7 @@ mod secrets;
 mod settings;
 mod support;
 mod switches;
+mod tasks;
 mod tokens;
 mod tool_limits;
 mod tools;

@@ -22,7 +22,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// holder has after its lease was found expired.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A fenced claim stays fenced; an expired claim that nobody took over is renewed.
+/// A fenced claim stays fenced; an expired claim that no process took over is renewed.
 const RENEW: &str = "UPDATE workers
     SET renewed_at = clock_timestamp(), expires_at = greatest(expires_at, clock_timestamp() + $2::double precision * interval '1 second')
     WHERE epoch = ANY($1) AND state = 'working' RETURNING epoch";

@@ -12,9 +12,11 @@ mod conversations;
 mod grants;
 mod history;
 mod key_values;
+mod memories;
 mod pending_intents;
 mod runs;
 mod switches;
+mod tasks;
 mod tokens;
 mod usage;
 

@@ -24,6 +24,16 @@ async fn grants() {
 }
 
 #[tokio::test]
+async fn memories() {
+    check(async |store| conformance::memories(store).await).await;
+}
+
+#[tokio::test]
+async fn tasks() {
+    check(async |store| conformance::tasks(store).await).await;
+}
+
+#[tokio::test]
 async fn conversations() {
     check(async |store| conformance::conversations(store).await).await;
 }

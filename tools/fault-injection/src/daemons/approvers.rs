@@ -10,9 +10,9 @@ use fastrand::Rng;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::TrialContext;
 use super::findings::Finding;
 use super::http_client::{HttpRequest, send};
+use super::trial_context::TrialContext;
 
 /// Between two looks at the inbox.
 const POLL_INTERVAL: Duration = Duration::from_millis(150);

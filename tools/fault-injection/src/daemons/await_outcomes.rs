@@ -8,9 +8,9 @@ use fastrand::Rng;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
-use super::TrialContext;
 use super::findings::Finding;
 use super::http_client::{HttpRequest, send};
+use super::trial_context::TrialContext;
 
 /// Between two looks at everything that is open.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);

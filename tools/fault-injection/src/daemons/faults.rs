@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 use super::findings::Finding;
 use super::http_client::{HttpRequest, send};
 use super::test_tools::now;
-use super::{DATABASE, TrialContext};
+use super::trial_context::{DATABASE, TrialContext};
 use crate::error::Result;
 
 /// Between two kills, in milliseconds.

@@ -12,7 +12,7 @@ use toolcrib_core::{CallId, canonical_json};
 
 use super::findings::Finding;
 use super::test_tools::{self, Execution, PURE};
-use super::{DATABASE, TrialContext};
+use super::trial_context::{DATABASE, TrialContext};
 use crate::error::Result;
 
 /// Time after the kill switch was acknowledged from which nothing may start (issue 6: within 100 ms

@@ -10,10 +10,10 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
-use super::TrialContext;
 use super::findings::Finding;
 use super::http_client::{HttpReply, HttpRequest, send};
 use super::test_tools::{EFFECT, GUARDED, PURE};
+use super::trial_context::TrialContext;
 
 /// Requests at once.
 const CLIENTS: usize = 64;

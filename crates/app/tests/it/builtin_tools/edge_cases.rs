@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<TestCase> {
                         .len()
                 ])
             },
-            json!([25, 24]),
+            json!([33, 32]),
         ),
         case(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",
@@ -434,7 +434,7 @@ fn many() -> Vec<TestCase> {
                 json!([said, w.text("a.txt")])
             },
             json!([
-                {"status": "error", "outcome": "denied", "message": "…nobody can be asked here…fs_write…"},
+                {"status": "error", "outcome": "denied", "message": "…no person can be asked here…fs_write…"},
                 null,
             ]),
         ),

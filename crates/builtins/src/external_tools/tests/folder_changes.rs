@@ -50,7 +50,7 @@ async fn the_example_works_at_once_and_is_never_overwritten() {
         (json!({"who": "Ada"}), false, "Hello, Ada."),
         (json!({"who": "Ada", "loud": true}), false, "Hello, Ada!!!"),
         (json!({"who": "%s $(id) `id`"}), false, "Hello, %s $(id) `id`."),
-        (json!({"loud": true}), true, "There is nobody to greet: give a name in who."),
+        (json!({"loud": true}), true, "There is no name to greet: give a name in who."),
     ] {
         let said = call(&source, "greet", args).await.unwrap();
         assert_eq!(said.is_error, is_error);

@@ -7,7 +7,8 @@ use toolcrib_app::{Stores, grant_from_decision};
 use toolcrib_ops::grants;
 
 use super::super::grant_preview;
-use super::{decide, find_question, wrong_kind_failure};
+use super::decide;
+use super::question::{find_question, wrong_kind_failure};
 use crate::clap_args::{ApproveAlwaysArgs, GrantScopeArg};
 use crate::output::{self, Failure};
 use crate::{op_context, os_user};

@@ -10,11 +10,12 @@ use toolcrib_app::core::{
 use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores, grant_from_decision};
 use toolcrib_server::Person;
 
-use super::super::{remote, resume};
+use super::super::resume;
 use super::list::decision_text;
+use super::question::{find_question, store_failure, wrong_kind_failure};
 use super::resume_target::ResumeTarget;
 use super::run_locally::DecisionSource;
-use super::{find_question, run_locally, store_failure, wrong_kind_failure};
+use super::{decide_in_daemon, run_locally};
 use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, os_user, time_format};
@@ -52,7 +53,7 @@ pub(super) async fn apply(
     }
     check_four_eyes(request)?;
     if matches!(place, ResumeTarget::NoProcess | ResumeTarget::PausedRun(_))
-        && let Some(code) = remote::decide(&waiting, &decision, json).await?
+        && let Some(code) = decide_in_daemon::run(&waiting, &decision, json).await?
     {
         return Ok(code);
     }

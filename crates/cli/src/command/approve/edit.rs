@@ -4,7 +4,8 @@ use serde_json::Value;
 use toolcrib_app::Stores;
 use toolcrib_app::core::{ApprovalRequest, Decision};
 
-use super::{decide, find_question, resume_target, wrong_kind_failure};
+use super::question::{find_question, wrong_kind_failure};
+use super::{decide, resume_target};
 use crate::clap_args::ApproveEditArgs;
 use crate::output::{self, Failure};
 use crate::terminal::args_editor::{self, ArgsDraft};

@@ -2,34 +2,32 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::ApprovalWithDecision;
 use toolcrib_app::core::{
     ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
     effective_channel,
 };
+use toolcrib_ops::approvals::{self, ListApprovalsRequest};
 
 use super::super::short_id;
 use super::hasty_note::hasty_notes;
-use super::{SCAN_LIMIT, known_ids, store_failure};
 use crate::output::{self, Failure};
-use crate::{terminal, time_format};
+use crate::{op_context, terminal, time_format};
 
+/// Questions that are listed with `--all`, the newest.
+const LISTED: usize = 1_000;
 /// Columns of the summary.
 const SUMMARY_WIDTH: usize = 60;
 
 pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Failure> {
-    let ids = known_ids(stores).await?;
-    let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> = if all {
-        let questions = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
-        questions
-            .into_iter()
-            .map(|(waiting, decided): ApprovalWithDecision| (waiting.request, decided))
-            .collect()
-    } else {
-        let waiting = stores.approvals.pending().await.map_err(store_failure)?;
-        waiting.into_iter().map(|request| (request, None)).collect()
+    let ctx = op_context::for_stores(stores);
+    let ids = approvals::known_ids(&ctx).await?;
+    let request = match all {
+        true => ListApprovalsRequest::All { before: None, limit: LISTED },
+        false => ListApprovalsRequest::Pending,
     };
-    let rows: Vec<_> = rows.into_iter().filter(|(r, _)| r.context.owner.is_empty()).collect();
+    let found = approvals::list(&ctx, request).await?;
+    let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> =
+        found.into_iter().filter_map(|entry| Some((entry.request?, entry.decision))).collect();
     let now = SystemClock.now_ms();
     if json {
         let rows = rows.iter().map(|(request, decided)| row(request, decided.as_ref(), &ids, now));

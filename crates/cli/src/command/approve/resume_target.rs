@@ -6,7 +6,7 @@ use toolcrib_app::core::store::PendingApproval;
 use toolcrib_app::core::{RunStatus, StoredRun, WorkerState};
 use toolcrib_app::{Stores, Toolcrib};
 
-use super::store_failure;
+use super::question::store_failure;
 use crate::bootstrap;
 use crate::config::{self, Env};
 use crate::output::{self, Failure};

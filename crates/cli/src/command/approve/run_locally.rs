@@ -10,7 +10,8 @@ use toolcrib_app::{Stores, Toolcrib};
 
 use super::super::tool;
 use super::decide::CallFate;
-use super::{decide, resume_target, store_failure};
+use super::question::store_failure;
+use super::{decide, resume_target};
 use crate::bootstrap;
 use crate::output::{self, Failure};
 

@@ -2,50 +2,35 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
-use toolcrib_app::core::{ApprovalRequest, Clock as _, Reach, SystemClock, effective_channel};
+use toolcrib_app::core::store::PendingApproval;
+use toolcrib_app::core::{Clock as _, Reach, SystemClock, effective_channel};
+use toolcrib_ops::approvals::{self, ShowApprovalReply, ShowApprovalRequest};
 
 use super::super::grant_preview;
 use super::list::{deadline, decision_text, risk};
-use super::{SCAN_LIMIT, find_question, resume_target, store_failure};
+use super::resume_target;
 use crate::output::{self, Failure};
 use crate::terminal::{self, Styler};
-use crate::time_format;
-
-/// Earlier decisions that are shown.
-const EARLIER_LIMIT: usize = 5;
+use crate::{op_context, time_format};
 
 pub(super) async fn run(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
-    let question = find_question(stores, id).await?;
-    let earlier = earlier_decisions(stores, &question.0.request).await?;
+    let ctx = op_context::for_stores(stores);
+    let id = approvals::resolve_approval(&ctx, id).await?;
+    let question = approvals::show(&ctx, ShowApprovalRequest { id }).await?;
     if json {
-        output::print_json(&to_json(&question, &earlier), true)?;
+        output::print_json(&to_json(&question), true)?;
     } else {
-        output::print_line(&to_text(&question, &earlier))?;
+        output::print_line(&to_text(&question))?;
     }
     Ok(0)
 }
 
-/// What was decided about calls like this one before, the newest first.
-async fn earlier_decisions(
-    stores: &Stores,
-    request: &ApprovalRequest,
-) -> Result<Vec<ApprovalWithDecision>, Failure> {
-    let all = stores.approvals.list("", SCAN_LIMIT).await.map_err(store_failure)?;
-    let like = |(waiting, decided): &ApprovalWithDecision| {
-        let other = &waiting.request;
-        decided.is_some()
-            && other.id != request.id
-            && other.operation == request.operation
-            && other.question.is_some() == request.question.is_some()
-    };
-    Ok(all.into_iter().filter(like).take(EARLIER_LIMIT).collect())
-}
-
-fn to_json((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDecision]) -> Value {
+fn to_json(question: &ShowApprovalReply) -> Value {
+    let ShowApprovalReply { waiting, decided, earlier, .. } = question;
     let now = SystemClock.now_ms();
-    let earlier = earlier.iter().map(|(waiting, decided)| {
-        json!({"id": waiting.request.id, "args": waiting.request.args, "decision": decided})
+    let earlier = earlier.iter().map(|entry| {
+        let document = &entry.document;
+        json!({"id": document.approval, "args": document.args, "decision": entry.decision})
     });
     json!({
         "request": waiting.request,
@@ -55,7 +40,8 @@ fn to_json((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDec
     })
 }
 
-fn to_text((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDecision]) -> String {
+fn to_text(question: &ShowApprovalReply) -> String {
+    let ShowApprovalReply { waiting, decided, earlier, .. } = question;
     let request = &waiting.request;
     let now = SystemClock.now_ms();
     let line = |text: &str| terminal::escape_to_line(text);
@@ -106,10 +92,10 @@ fn to_text((waiting, decided): &ApprovalWithDecision, earlier: &[ApprovalWithDec
         text += &format!("{name:<13} {value}\n");
     }
     text += &arguments_or_question_text(waiting);
-    for (at, (waiting, decided)) in earlier.iter().enumerate() {
+    for (at, entry) in earlier.iter().enumerate() {
         let head = if at == 0 { "\nearlier decisions about calls like this:\n" } else { "" };
-        let words = decided.as_ref().map(decision_text).unwrap_or_default();
-        let args = terminal::truncate_to_width(&line(&waiting.request.args.to_string()), 60);
+        let words = entry.decision.as_ref().map(decision_text).unwrap_or_default();
+        let args = terminal::truncate_to_width(&line(&entry.document.args.to_string()), 60);
         text += &format!("{head}  {words}  {args}\n");
     }
     text

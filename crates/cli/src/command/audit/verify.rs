@@ -8,26 +8,15 @@ use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::ANCHORS_FILE;
-use toolcrib_app::audit::{
-    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, Start,
-    TrustedKeys, verify, verify_calls, verify_decisions, verify_export,
-};
+use toolcrib_app::audit::{AnchorFile, ChainReport, Evidence, Start, TrustedKeys, verify_export};
 use toolcrib_app::core::audit::LOCAL_CHAIN;
 use toolcrib_app::core::{AuditStore, StoreError};
+use toolcrib_ops::audit::{self, VerifyReply, VerifyRequest};
 
 use super::verify_bundle;
-use crate::bootstrap;
 use crate::clap_args::AuditVerifyArgs;
-use crate::command::lookup::LOCAL_OWNER;
 use crate::output::{self, Failure};
-
-/// What was found.
-struct Verification {
-    chains: Vec<ChainReport>,
-    calls: Option<CallsReport>,
-    decisions: Option<DecisionsReport>,
-    remark: Option<Remark>,
-}
+use crate::{bootstrap, op_context};
 
 pub(super) fn run(command: &AuditVerifyArgs, json: bool) -> Result<u8, Failure> {
     if let Some(bundle) = &command.bundle {
@@ -38,18 +27,18 @@ pub(super) fn run(command: &AuditVerifyArgs, json: bool) -> Result<u8, Failure> 
         None => bootstrap::block_on(verify_database(command, json))?,
     };
     if json {
-        output::print_json(&proof.to_json(), true)?;
+        output::print_json(&json!(proof), true)?;
     } else {
-        output::print_line(&proof.to_text())?;
+        output::print_line(&to_text(&proof))?;
     }
-    Ok(u8::from(!proof.is_sound()))
+    Ok(u8::from(!proof.sound))
 }
 
 pub(super) fn unreadable(error: impl std::fmt::Display) -> Failure {
     Failure::configuration(error.to_string())
 }
 
-fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<Verification, Failure> {
+fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<VerifyReply, Failure> {
     let anchors = command.anchors.as_deref().map(anchors).transpose()?;
     // What an export says of its own keys is worth nothing, so that a key there must be.
     let keys = trusted_keys(command)?.ok_or_else(|| missing_key_failure(command))?;
@@ -62,10 +51,10 @@ fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<Veri
         verify_export(BufReader::new(file), &evidence)
     };
     let chains = chains.map_err(unreadable)?;
-    Ok(Verification { chains, calls: None, decisions: None, remark: evidence.remark() })
+    Ok(VerifyReply::of_chains(chains, &evidence))
 }
 
-async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verification, Failure> {
+async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<VerifyReply, Failure> {
     let usual = super::audit_folder()?.join(ANCHORS_FILE);
     // Before the records: what is appended meanwhile would be ahead of them.
     let anchors = match &command.anchors {
@@ -75,10 +64,9 @@ async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verifi
     };
     // A database that is gone is a chain without records, if anchors say that there were some.
     let stores = bootstrap::unsigned_stores()?;
-    let audit = &*stores.audit;
     let keys = trusted_keys(command)?;
     let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
-    let signed = anchored || has_checkpoints(audit).await.map_err(unreadable)?;
+    let signed = anchored || has_checkpoints(&*stores.audit).await.map_err(unreadable)?;
     if signed && keys.is_none() {
         return Err(missing_key_failure(command));
     }
@@ -90,20 +78,8 @@ async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verifi
     }
     let keys = keys.unwrap_or_default();
     let evidence = Evidence { keys, anchors, start: Start::Genesis };
-    let chains = verify(audit, &evidence).await.map_err(unreadable)?;
-    let (mut calls, mut decisions) = (None, None);
-    if command.calls {
-        let owners = [LOCAL_OWNER];
-        let decided = DecisionStores {
-            approvals: &*stores.approvals,
-            grants: &*stores.grants,
-            switches: &*stores.switches,
-        };
-        let found = verify_calls(audit, &*stores.calls, &*stores.history, &owners).await;
-        calls = Some(found.map_err(unreadable)?);
-        decisions = Some(verify_decisions(audit, decided, &owners).await.map_err(unreadable)?);
-    }
-    Ok(Verification { chains, calls, decisions, remark: evidence.remark() })
+    let request = VerifyRequest { evidence, rows: command.calls };
+    audit::verify(&op_context::for_stores(&stores), request).await.map_err(unreadable)
 }
 
 /// Whether any chain was ever signed. A database whose records are all gone may still have its
@@ -138,58 +114,36 @@ fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {
     unreadable(format!("there is no public key to verify {what} with; name its file with --key"))
 }
 
-impl Verification {
-    fn is_sound(&self) -> bool {
-        self.chains.iter().all(ChainReport::is_sound)
-            && self.calls.as_ref().is_none_or(CallsReport::is_sound)
-            && self.decisions.as_ref().is_none_or(DecisionsReport::is_sound)
+fn to_text(reply: &VerifyReply) -> String {
+    let mut text = String::new();
+    for chain in &reply.chains {
+        text += &chain_text(chain);
     }
-
-    fn to_json(&self) -> serde_json::Value {
-        json!({
-            "sound": self.is_sound(),
-            "chains": self.chains,
-            "calls": self.calls,
-            "decisions": self.decisions,
-            "remarks": self.remark.iter().collect::<Vec<_>>(),
-        })
+    if reply.chains.is_empty() {
+        text += "nothing is recorded yet\n";
     }
-
-    fn to_text(&self) -> String {
-        let mut text = String::new();
-        for chain in &self.chains {
-            text += &chain_text(chain);
+    if let Some(calls) = &reply.calls {
+        text += &format!("calls: {} looked at, {} records\n", calls.calls, calls.records);
+        for finding in &calls.findings {
+            text += &format!("  ! {finding}\n");
         }
-        if self.chains.is_empty() {
-            text += "nothing is recorded yet\n";
-        }
-        if let Some(calls) = &self.calls {
-            text += &format!("calls: {} looked at, {} records\n", calls.calls, calls.records);
-            for finding in &calls.findings {
-                text += &format!("  ! {finding}\n");
-            }
-            text += &further_text(calls.further);
-        }
-        if let Some(decided) = &self.decisions {
-            text += &format!(
-                "decisions: {} questions ({} decided), {} grants, {} switches looked at, {} records\n",
-                decided.questions,
-                decided.decisions,
-                decided.grants,
-                decided.switches,
-                decided.records
-            );
-            for finding in &decided.findings {
-                text += &format!("  ! {finding}\n");
-            }
-            text += &further_text(decided.further);
-        }
-        if let Some(remark) = &self.remark {
-            text += &format!("  - {remark}\n");
-        }
-        text += if self.is_sound() { "sound\n" } else { "NOT SOUND; see docs/audit.md\n" };
-        text
+        text += &further_text(calls.further);
     }
+    if let Some(decided) = &reply.decisions {
+        text += &format!(
+            "decisions: {} questions ({} decided), {} grants, {} switches looked at, {} records\n",
+            decided.questions, decided.decisions, decided.grants, decided.switches, decided.records
+        );
+        for finding in &decided.findings {
+            text += &format!("  ! {finding}\n");
+        }
+        text += &further_text(decided.further);
+    }
+    for remark in &reply.remarks {
+        text += &format!("  - {remark}\n");
+    }
+    text += if reply.sound { "sound\n" } else { "NOT SOUND; see docs/audit.md\n" };
+    text
 }
 
 pub(super) fn chain_text(chain: &ChainReport) -> String {

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_ops::status::{DaemonRow, DaemonStatus};
 
-use crate::daemon::client::{Client, EXIT_UNREACHABLE};
+use crate::daemon::client::{Client, EXIT_UNREACHABLE, parse_reply};
 use crate::daemon::{DaemonPaths, tcp_url};
 use crate::output::{self, Failure};
 use crate::{bootstrap, session, terminal, time_format};
@@ -20,17 +21,17 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
             }
             return Ok(EXIT_UNREACHABLE);
         };
-        let status = client.get("/api/v1/status").await?;
+        let reply = client.get("/api/v1/status").await?;
         let at = listen_addresses(&client)?;
         if json {
             let mut row = json!({"running": true, "at": at});
-            if let (Some(row), Some(status)) = (row.as_object_mut(), status.as_object()) {
+            if let (Some(row), Some(status)) = (row.as_object_mut(), reply.as_object()) {
                 row.extend(status.clone());
             }
             output::print_json(&row, true)?;
             return Ok(0);
         }
-        output::print_line(&text(&client, &at, &status))?;
+        output::print_line(&text(&client, &at, &parse_reply(reply)?))?;
         Ok(0)
     })
 }
@@ -44,61 +45,46 @@ fn listen_addresses(client: &Client) -> Result<Vec<String>, Failure> {
 }
 
 /// One line for each daemon that shares the store.
-fn daemon_lines(status: &Value) -> Vec<String> {
-    let daemons = status.get("daemons").and_then(Value::as_array).into_iter().flatten();
+fn daemon_lines(status: &DaemonStatus) -> Vec<String> {
     let now = SystemClock.now_ms();
-    let line = |daemon: &Value| {
-        let word = |key: &str| {
-            terminal::escape_to_line(daemon.get(key).and_then(Value::as_str).unwrap_or("unknown"))
-        };
-        let age = |key: &str| {
-            let at = daemon.get(key).and_then(Value::as_i64).unwrap_or(now);
-            time_format::format_age(at, now)
-        };
-        let pid = daemon.get("pid").and_then(Value::as_u64).unwrap_or_default();
-        let is_alive = daemon.get("alive") == Some(&Value::Bool(true));
+    let line = |daemon: &DaemonRow| {
         format!(
-            "daemon     {} process {pid}, version {}, started {} ago, {} {} ago",
-            word("host"),
-            word("version"),
-            age("started_at"),
-            if is_alive { "heartbeat" } else { "silent, last heartbeat" },
-            age("heartbeat_at"),
+            "daemon     {} process {}, version {}, started {} ago, {} {} ago",
+            terminal::escape_to_line(&daemon.host),
+            daemon.pid,
+            terminal::escape_to_line(&daemon.version),
+            time_format::format_age(daemon.started_at, now),
+            if daemon.alive { "heartbeat" } else { "silent, last heartbeat" },
+            time_format::format_age(daemon.heartbeat_at, now),
         )
     };
-    daemons.map(line).collect()
+    status.daemons.iter().map(line).collect()
 }
 
-fn text(client: &Client, at: &[String], status: &Value) -> String {
-    let number = |path: &str| status.pointer(path).and_then(Value::as_u64).unwrap_or_default();
-    let word = |path: &str| {
-        let word = status.pointer(path).and_then(Value::as_str).unwrap_or("none");
-        terminal::escape_to_line(word)
-    };
+fn text(client: &Client, at: &[String], status: &DaemonStatus) -> String {
     let up = session::format_duration(Duration::from_secs(client.health.up_seconds));
+    let workspace = terminal::escape_to_line(status.workspace.as_deref().unwrap_or("none"));
+    let calls = &status.calls;
     let mut lines = vec![
-        format!("toolcrib {} runs, process {}, for {up}", client.health.version, number("/pid")),
+        format!("toolcrib {} runs, process {}, for {up}", client.health.version, status.pid),
         format!("listens    {}", at.join(", ")),
-        format!("workspace  {}", word("/workspace")),
-        format!("store      {}", word("/store")),
-        format!("tools      {} on of {}", number("/tools_on"), number("/tools")),
+        format!("workspace  {workspace}"),
+        format!("store      {}", terminal::escape_to_line(&status.store)),
+        format!("tools      {} on of {}", status.tools_on, status.tools),
         format!(
             "calls      {} running, {} queued, {} received",
-            number("/calls/running"),
-            number("/calls/queued"),
-            number("/calls/received")
+            calls.running, calls.queued, calls.received
         ),
         format!(
             "runs       {} at work, {} questions wait for a person",
-            number("/runs"),
-            number("/approvals_pending")
+            status.runs, status.approvals_pending
         ),
     ];
     lines.extend(daemon_lines(status));
-    if status.pointer("/tools_enabled") == Some(&Value::Bool(false)) {
+    if !status.tools_enabled {
         lines.push("Every tool is stopped; `toolcrib start-tools` lets them run again.".to_owned());
     }
-    if status.pointer("/stopping") == Some(&Value::Bool(true)) {
+    if status.stopping {
         lines.push("It was told to stop and takes nothing new.".to_owned());
     }
     lines.join("\n")

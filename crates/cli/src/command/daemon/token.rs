@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_ops::tokens::{MadeToken, TokenRow};
 use toolcrib_server::Role;
 
 use crate::clap_args::{Token, TokenAdd};
 use crate::daemon::DaemonPaths;
-use crate::daemon::client::{ApiRequest, Client};
+use crate::daemon::client::{ApiRequest, Client, parse_reply};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal, time_format};
 
@@ -60,7 +61,7 @@ async fn add(client: &Client, command: &TokenAdd, json: bool) -> Result<u8, Fail
         output::print_json(&made, true)?;
         return Ok(0);
     }
-    output::print_line(made.get("token").and_then(Value::as_str).unwrap_or_default())?;
+    output::print_line(&parse_reply::<MadeToken>(made)?.token)?;
     output::eprint_line("toolcrib: this is the only time that it is shown");
     Ok(0)
 }
@@ -91,52 +92,41 @@ async fn list(client: &Client, json: bool) -> Result<u8, Failure> {
     }
     let now = SystemClock.now_ms();
     for row in rows {
-        let text = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default();
-        let time = |key: &str| row.get(key).and_then(Value::as_i64);
-        let roles = row.get("roles").and_then(Value::as_array).into_iter().flatten();
-        let roles: Vec<&str> = roles.filter_map(Value::as_str).collect();
-        let used = time("last_used_at").map_or_else(
+        let row: TokenRow = parse_reply(row)?;
+        let used = row.last_used_at.map_or_else(
             || "never used".to_owned(),
             |at| format!("used {} ago", time_format::format_age(at, now)),
         );
-        let state = match (is_valid(&row), time("revoked_at"), time("expires_at")) {
+        let state = match (row.holds, row.revoked_at, row.expires_at) {
             (true, _, Some(at)) => format!("  ends in {}", time_format::format_age(now, at)),
             (true, _, None) => String::new(),
             (false, Some(_), _) => "  revoked".to_owned(),
             (false, None, _) => "  expired".to_owned(),
         };
-        let name = terminal::escape_to_line(text("name"));
-        output::print_line(&format!(
-            "{}  {name:<16} {:<20} {used}{state}",
-            text("id"),
-            roles.join(",")
-        ))?;
+        let name = terminal::escape_to_line(&row.name);
+        let roles = row.roles.join(",");
+        output::print_line(&format!("{}  {name:<16} {roles:<20} {used}{state}", row.id))?;
     }
     Ok(0)
 }
 
-fn is_valid(row: &Value) -> bool {
-    row.get("holds") == Some(&Value::Bool(true))
-}
-
 async fn revoke(client: &Client, token: &str, json: bool) -> Result<u8, Failure> {
-    let is = |row: &&Value, key: &str| row.get(key).and_then(Value::as_str) == Some(token);
-    let rows = fetch_tokens(client).await?;
-    let held: Vec<&Value> =
-        rows.iter().filter(|row| is(row, "id") || (is(row, "name") && is_valid(row))).collect();
-    let row = match held.as_slice() {
-        [row] => row,
+    let rows = fetch_tokens(client).await?.into_iter().map(parse_reply);
+    let rows = rows.collect::<Result<Vec<TokenRow>, Failure>>()?;
+    let is_meant =
+        |row: &&TokenRow| row.id.to_string() == token || (row.name == token && row.holds);
+    let held: Vec<&TokenRow> = rows.iter().filter(is_meant).collect();
+    let id = match held.as_slice() {
+        [row] => row.id,
         [] => return Err(Failure::not_found(format!("there is no token {token} that holds"))),
         several => {
-            let ids: Vec<&str> =
-                several.iter().filter_map(|row| row.get("id").and_then(Value::as_str)).collect();
+            let ids: Vec<String> = several.iter().map(|row| row.id.to_string()).collect();
             return Err(Failure::usage(format!(
                 "several tokens have this name; give the id of one: {}",
                 ids.join(", ")
             )));
         }
     };
-    let id = row.get("id").and_then(Value::as_str).unwrap_or_default();
     client.send(&ApiRequest::delete(&format!("{TOKENS_PATH}/{id}"))).await?.into_result()?;
     if json {
         output::print_json(&json!({"revoked": id}), true)?;

@@ -4,8 +4,8 @@
 use toolcrib_shell_parser::Word;
 
 use super::targets::{Place, Places};
-use super::words::{has, has_option, operands};
-use super::{containers, disk_writers, found_files, inline_code, known};
+use super::words::{has, has_option, known, operands};
+use super::{containers, disk_writers, found_files, inline_code};
 
 /// Says why a command always asks, from its name, its arguments and the places of the call; `None`
 /// if it does not.

@@ -4,9 +4,8 @@
 use toolcrib_shell_parser::Word;
 
 use super::folder_changes::values;
-use super::known;
 use super::targets::{Place, Places, is_disk};
-use super::words::{has, has_option, operands};
+use super::words::{has, has_option, known, operands};
 
 /// Options and words with which a program for disks only tells about one.
 const TELLS: [&str; 11] = [

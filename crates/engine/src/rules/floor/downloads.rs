@@ -5,8 +5,8 @@ use std::collections::HashSet;
 
 use toolcrib_shell_parser::{AllowBlocker, CommandLine, Interpretation, Kind, Segment, Word};
 
-use super::words::{has, operands};
-use super::{folder_changes, inline_code, known, program};
+use super::words::{has, known, operands, program};
+use super::{folder_changes, inline_code};
 
 /// Programs that fetch text from other machines.
 const FETCHERS: [&str; 16] = [

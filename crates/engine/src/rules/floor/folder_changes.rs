@@ -3,7 +3,7 @@
 
 use toolcrib_shell_parser::{Interpretation, Word};
 
-use super::{known, program};
+use super::words::{known, program};
 
 /// Words of a command that are searched for options. A line may have such a program at every word.
 const MAX_OPTION_WORDS: usize = 64;

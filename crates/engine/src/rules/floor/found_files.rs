@@ -4,8 +4,7 @@
 use toolcrib_shell_parser::{CommandLine, Interpretation, Word};
 
 use super::targets::{Place, Places, is_wild};
-use super::words::{has, has_option};
-use super::{MAX_WORDS, known, program};
+use super::words::{MAX_WORDS, has, has_option, known, program};
 
 /// Tests of `find` that narrow what it deletes.
 const FILTERS: [&str; 22] = [

@@ -1,9 +1,7 @@
 //! Options and operands among the words of a command.
 #![deny(clippy::indexing_slicing)]
 
-use toolcrib_shell_parser::Word;
-
-use super::known;
+use toolcrib_shell_parser::{Interpretation, Word};
 
 /// Whether one of the words is one of these.
 pub(super) fn has(args: &[Word], words: &[&str]) -> bool {
@@ -23,4 +21,20 @@ pub(super) fn operands(args: &[Word]) -> impl DoubleEndedIterator<Item = &Word> 
     let is_option =
         |word: &Word| known(word).is_some_and(|text| text.starts_with('-') && text != "-");
     args.iter().filter(move |word| !is_option(word))
+}
+
+/// Words of a line that are compared; a line with more asks. A line of 200 KB has at most half as
+/// many, once for each part.
+pub(super) const MAX_WORDS: usize = 200_000;
+
+/// The program of a command, without its directory.
+pub(super) fn program(reading: &Interpretation) -> Option<&str> {
+    known(reading.program()).map(|program| program.rsplit('/').next().unwrap_or(program))
+}
+
+pub(super) fn known(word: &Word) -> Option<&str> {
+    match word {
+        Word::Known(text) => Some(text),
+        Word::Unknown(_) => None,
+    }
 }

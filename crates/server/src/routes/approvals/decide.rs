@@ -1,139 +1,18 @@
 //! Deciding: checked against the version that was shown, stored first, and then the process that
 //! holds the call continues it.
 
-use std::collections::BTreeMap;
-
 use axum::extract::State;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, GrantScope, SystemClock};
+use toolcrib_app::core::{ApprovalRequest, DecisionRecord, SystemClock};
 use toolcrib_app::{Decisions, SecretAccess};
-use toolcrib_ops::approvals::DecisionReply;
+use toolcrib_ops::approvals::{DecideBody, DecisionReply, decision, nonce};
 
-use super::{decision, find_approval, nonce};
+use super::find_approval;
 use crate::api::{Json, Path};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::run_supervisor::{self, ResumeTarget};
 use crate::state::DaemonState;
-
-/// What is decided.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(in super::super) struct DecideBody {
-    /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
-    /// for questions of a model.
-    decision: Kind,
-    /// The `nonce` of the question as it was seen.
-    nonce: String,
-    /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or
-    /// `always`.
-    #[serde(default)]
-    scope: Option<GrantScopeName>,
-    /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a
-    /// glob for each.
-    #[serde(default)]
-    only: BTreeMap<String, String>,
-    /// Of `approve` that is remembered: whether it counts for what a run has read, too.
-    #[serde(default)]
-    taint: bool,
-    /// Of `deny`: words for the model.
-    #[serde(default)]
-    note: Option<String>,
-    /// Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may
-    /// read secrets (an owner without a limit to tools) or changes nothing else.
-    #[serde(default)]
-    args: Option<Value>,
-    /// Of `answer`: one of the options, or other words.
-    #[serde(default)]
-    text: Option<String>,
-}
-
-/// What can be decided.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Kind {
-    /// Run it.
-    Approve,
-    /// Do not run it.
-    Deny,
-    /// Run it with these arguments.
-    Edit,
-    /// Do not run it, and let the run go on.
-    Skip,
-    /// The answer to a question.
-    Answer,
-}
-
-impl Kind {
-    /// Whether a call runs by this decision.
-    fn may_run(self) -> bool {
-        matches!(self, Self::Approve | Self::Edit)
-    }
-}
-
-/// For how long an approval is remembered.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum GrantScopeName {
-    /// For this call.
-    Once,
-    /// For the rest of the run.
-    Run,
-    /// For the rest of the conversation.
-    Conversation,
-    /// From now on.
-    Always,
-}
-
-impl GrantScopeName {
-    fn of_grant(self) -> GrantScope {
-        match self {
-            Self::Once => GrantScope::Once,
-            Self::Run => GrantScope::Run,
-            Self::Conversation => GrantScope::Conversation,
-            Self::Always => GrantScope::Always,
-        }
-    }
-}
-
-impl DecideBody {
-    /// The decision; what does not belong to it is not ignored.
-    fn decision(&self) -> Result<Decision, Problem> {
-        let given = [
-            ("scope", self.scope.is_some(), Kind::Approve),
-            ("only", !self.only.is_empty(), Kind::Approve),
-            ("taint", self.taint, Kind::Approve),
-            ("note", self.note.is_some(), Kind::Deny),
-            ("args", self.args.is_some(), Kind::Edit),
-            ("text", self.text.is_some(), Kind::Answer),
-        ];
-        let word = |kind: Kind| json!(kind).as_str().unwrap_or_default().to_owned();
-        if let Some((name, _, of)) = given.iter().find(|(_, is, of)| *is && *of != self.decision) {
-            let (of, mine) = (word(*of), word(self.decision));
-            return Err(Problem::invalid(format!("{name} belongs to {of}, not to {mine}")));
-        }
-        let missing =
-            |name: &str| Problem::invalid(format!("{} needs {name}", word(self.decision)));
-        Ok(match self.decision {
-            Kind::Approve => Decision::Approve {
-                scope: self.scope.unwrap_or(GrantScopeName::Once).of_grant(),
-                only: self.only.clone(),
-                taint: self.taint,
-            },
-            Kind::Deny => Decision::Deny { note: self.note.clone() },
-            Kind::Edit => {
-                Decision::Edit { args: self.args.clone().ok_or_else(|| missing("args"))? }
-            }
-            Kind::Skip => Decision::Skip,
-            Kind::Answer => {
-                Decision::Answer { text: self.text.clone().ok_or_else(|| missing("text"))? }
-            }
-        })
-    }
-}
 
 pub(super) async fn decide(
     State(daemon): State<DaemonState>,
@@ -188,7 +67,7 @@ pub(super) async fn decide(
         if let Ok(record) = &decided {
             return Ok(Json(DecisionReply {
                 approval: request.id.to_string(),
-                decision: decision(&principal, record),
+                decision: decision(record, principal.sees_payloads()),
                 call: request.call.to_string(),
                 goes_on,
                 run: request.run.map(|run| run.to_string()),
@@ -257,11 +136,11 @@ fn earlier_decision_problem(
         return expired_problem(request);
     }
     let words = format!("it was decided before, by {}", first.decided_by);
-    Problem::conflict(words).with_extra(decision(principal, first))
+    Problem::conflict(words).with_extra(decision(first, principal.sees_payloads()))
 }
 
 fn expired_problem(request: &ApprovalRequest) -> Problem {
-    let words = format!("nobody decided about {} in time; it was not run", request.id);
+    let words = format!("{} was not decided in time; it was not run", request.id);
     Problem::new(Code::Gone, words)
 }
 

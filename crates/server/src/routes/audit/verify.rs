@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::ANCHORS_FILE;
-use toolcrib_app::audit::{
-    AnchorFile, CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Start,
-    TrustedKeys, verify, verify_calls, verify_decisions,
-};
+use toolcrib_app::audit::{AnchorFile, Evidence, Start, TrustedKeys};
+use toolcrib_ops::audit::{self, VerifyRequest};
 
 use crate::api::Json;
 use crate::problem::{Code, Problem};
@@ -91,26 +89,15 @@ pub(super) async fn verify_audit(
     let evidence = tokio::task::spawn_blocking(move || evidence(&folder, &body.keys)).await;
     let evidence = evidence
         .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the key could not be read")))?;
-    let stores = daemon.stores();
-    let chains = verify(&*stores.audit, &evidence).await?;
-    let mut sound = chains.iter().all(ChainReport::is_sound);
-    let (mut calls, mut decisions) = (None, None);
-    if rows {
-        let owners = [principal.owner.as_str()];
-        let decided = DecisionStores {
-            approvals: &*stores.approvals,
-            grants: &*stores.grants,
-            switches: &*stores.switches,
-        };
-        let found: CallsReport =
-            verify_calls(&*stores.audit, &*stores.calls, &*stores.history, &owners).await?;
-        let other: DecisionsReport = verify_decisions(&*stores.audit, decided, &owners).await?;
-        sound &= found.is_sound() && other.is_sound();
-        calls = Some(json!(found));
-        decisions = Some(json!(other));
-    }
-    let remarks = evidence.remark().iter().map(|remark| json!(remark)).collect();
-    Ok(Json(Verified { sound, chains: json!(chains), calls, decisions, remarks }))
+    let ctx = daemon.store_context(&principal);
+    let reply = audit::verify(&ctx, VerifyRequest { evidence, rows }).await?;
+    Ok(Json(Verified {
+        sound: reply.sound,
+        chains: json!(reply.chains),
+        calls: reply.calls.map(|report| json!(report)),
+        decisions: reply.decisions.map(|report| json!(report)),
+        remarks: reply.remarks.iter().map(|remark| json!(remark)).collect(),
+    }))
 }
 
 pub(super) async fn checkpoint_now(

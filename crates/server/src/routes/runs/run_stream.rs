@@ -8,10 +8,11 @@ use axum::response::Response;
 use futures_util::stream;
 use tokio::sync::watch;
 use toolcrib_app::core::{CancellationToken, RunStatus, StoredRun};
+use toolcrib_ops::runs::RunSnapshot;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
 use crate::problem::Problem;
-use crate::run_supervisor::{self, ActiveRun, ReadResult, RunEvent, RunSnapshot, RunSubscriber};
+use crate::run_supervisor::{self, ActiveRun, ReadResult, RunEvent, RunSubscriber};
 use crate::state::DaemonState;
 
 /// Time between two reads of a run that another process drives: the store does not notify.

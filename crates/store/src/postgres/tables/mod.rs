@@ -11,10 +11,12 @@ mod grants;
 mod history;
 mod key_values;
 mod members;
+mod memories;
 mod recovery;
 mod runs;
 mod settle;
 mod switches;
+mod tasks;
 mod tokens;
 mod usage;
 

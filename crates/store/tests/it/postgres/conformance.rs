@@ -16,6 +16,8 @@ fn as_every_store() {
         let other = open(&server.url("shared")).await;
         conformance::approvals(&*store).await;
         conformance::grants(&*store).await;
+        conformance::memories(&*store).await;
+        conformance::tasks(&*store).await;
         conformance::conversations(&*store).await;
         conformance::runs(&*store).await;
         conformance::checkpoints(&*store).await;

@@ -1,0 +1,48 @@
+//! The assistant: memories, and tasks that run later.
+//!
+//! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
+//! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
+//! does with them. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! which ones and when.
+//!
+//! Invariants
+//! - A text that came from outside keeps its label `untrusted`: such a memory is never part of a
+//!   system prompt, and a run that recalls it is untrusted.
+//! - No known secret is stored as a memory or in a task.
+//! - Every change of a memory can be taken back for a while.
+//! - [`time`] is pure: it reads no clock.
+//!
+//! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
+
+pub mod memory;
+pub mod task;
+pub mod time;
+mod tool;
+
+pub use tool::{AssistantTools, SOURCE, specs};
+
+use std::sync::Arc;
+
+use toolcrib_core::{CallCtx, Labels, RunId};
+
+/// Looks up the taint labels of a run that is open in this process.
+pub type LabelsOfRuns = Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync>;
+
+/// Whether a text contains a known secret.
+pub type SecretCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Channel of agents outside, whose reading is not known here.
+const EXTERNAL_AGENT: &str = "external-agent";
+
+/// What makes a text that this call passes untrusted; `None` = its run has read nothing from
+/// outside. A run that is not open, and an agent outside, may have read anything.
+fn untrusted_source(labels: &LabelsOfRuns, ctx: &CallCtx) -> Option<String> {
+    match ctx.run.map(|run| labels(run)) {
+        Some(Some(labels)) => labels.untrusted.as_ref().map(ToString::to_string),
+        Some(None) => Some("a run whose reading is not known".to_owned()),
+        None if ctx.context.channel == EXTERNAL_AGENT => {
+            Some("an agent outside, whose reading is not known".to_owned())
+        }
+        None => None,
+    }
+}

@@ -1,0 +1,17 @@
+//! Memories: storing, changing, finding them, and their part of the system prompt.
+
+mod error;
+mod export;
+mod memories;
+mod prompt_section;
+mod recall_index;
+mod secret_shapes;
+
+pub use error::MemoryError;
+pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
+pub use memories::{
+    IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories, NewMemory,
+    PROMOTION_HITS,
+};
+pub use prompt_section::{GUIDANCE, ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};
+pub use recall_index::Recalled;

@@ -1,0 +1,174 @@
+//! What a scheduler does with a due task: pure steps from one state of its row to the next.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use toolcrib_core::{RunId, TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};
+
+use crate::time::{
+    Cron, LocalTime, Recurrence, Schedule, Slots, TimeError, format_instant, parse_zone,
+    slots_until,
+};
+
+/// How long a claim holds without being renewed, in milliseconds.
+pub const LEASE_MS: i64 = 60_000;
+/// A run that starts later than this, in milliseconds, is told how late it is.
+pub const LATE_MS: i64 = 60_000;
+/// Attempts at a task with a single time.
+pub const MAX_ATTEMPTS: u32 = 8;
+/// First wait after a failure and the longest one, in milliseconds.
+const RETRY_MS: i64 = 60_000;
+const MAX_RETRY_MS: i64 = 3_600_000;
+/// Characters of a result that are kept.
+const RESULT_CHARS: usize = 500;
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The answer, or why there is none.
+    pub result: String,
+    /// The run, if one started.
+    pub run: Option<RunId>,
+}
+
+/// The schedule of a task with its zone.
+///
+/// # Errors
+/// [`TimeError`] if the row cannot be read, such as that of a zone that was removed.
+pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
+    let zone = parse_zone(Some(&task.zone))?;
+    let time =
+        |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| TimeError::Time(ms.to_string()));
+    let schedule = match &task.trigger {
+        TaskTrigger::Time { at } => {
+            let instant = time(*at)?;
+            Schedule::Once(LocalTime { civil: zone.to_datetime(instant), instant })
+        }
+        TaskTrigger::Cron { cron } => Schedule::Cron(Box::new(Cron::parse(cron)?)),
+        TaskTrigger::Recurrence { recurrence, first, local } => {
+            let civil = local.parse().map_err(|_| TimeError::Time(local.clone()))?;
+            let first = LocalTime { civil, instant: time(*first)? };
+            Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first })
+        }
+    };
+    Ok((schedule, zone))
+}
+
+/// The task as claimed at `now`: due, or under a claim that has ended. `None` if it is neither.
+#[must_use]
+pub fn claim(task: &Task, now: i64) -> Option<Task> {
+    if task.wake_at().is_none_or(|wake| wake > now) {
+        return None;
+    }
+    let until = now + LEASE_MS;
+    let lease = match &task.lease {
+        // A scheduler died: the same execution goes on.
+        Some(lease) if task.status == TaskStatus::Running => TaskLease { until, ..lease.clone() },
+        _ => TaskLease { run: None, due_at: task.due_at?, claimed_at: now, until },
+    };
+    Some(Task { status: TaskStatus::Running, lease: Some(lease), updated_at: now, ..task.clone() })
+}
+
+/// The task with its claim renewed, and with its run once that is known.
+#[must_use]
+pub fn renew(task: &Task, run: RunId, now: i64) -> Task {
+    let lease = task.lease.clone().map(|lease| TaskLease {
+        run: Some(run),
+        until: now + LEASE_MS,
+        ..lease
+    });
+    Task { lease, ..task.clone() }
+}
+
+/// The task without its claim, due again after `wait_ms`: nothing has started.
+#[must_use]
+pub fn release(task: &Task, now: i64, wait_ms: i64) -> Task {
+    let due_at = task.lease.as_ref().map(|lease| lease.due_at);
+    // The time that it is for stays; only the next look comes later.
+    let lease = task.lease.clone().map(|lease| TaskLease { until: now + wait_ms, ..lease });
+    Task { due_at: due_at.or(task.due_at), lease, ..task.clone() }
+}
+
+/// The task after an execution that ended at `now`. A schedule goes on with its next time that lies
+/// ahead; times that passed meanwhile are counted and not run. A single time is tried again after a
+/// failure.
+///
+/// # Errors
+/// [`TimeError`] if its schedule cannot be read.
+pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
+    let (due_at, started_at) = match &task.lease {
+        Some(lease) => (lease.due_at, lease.claimed_at),
+        None => (task.due_at.unwrap_or(now), now),
+    };
+    let failures = if ended.ok { 0 } else { task.consecutive_failures.saturating_add(1) };
+    let instant =
+        |ms: i64| Timestamp::from_millisecond(ms).map_err(|_| TimeError::Time(ms.to_string()));
+    let (schedule, zone) = schedule_of(task)?;
+    let Slots { missed, next } = slots_until(&schedule, &zone, instant(due_at)?, instant(now)?);
+    let is_once = matches!(task.trigger, TaskTrigger::Time { .. });
+    let next = match next {
+        None if is_once && !ended.ok && failures < MAX_ATTEMPTS => Some(now + retry_ms(failures)),
+        next => next.map(Timestamp::as_millisecond),
+    };
+    let status = if next.is_some() { TaskStatus::Pending } else { TaskStatus::Completed };
+    let result: String = ended.result.chars().take(RESULT_CHARS).collect();
+    let execution = TaskExecution {
+        due_at,
+        started_at,
+        ended_at: now,
+        ok: ended.ok,
+        result: result.clone(),
+        run: ended.run,
+        missed,
+    };
+    let history =
+        std::iter::once(execution).chain(task.history.iter().cloned()).take(TASK_HISTORY).collect();
+    Ok(Task {
+        status,
+        due_at: next,
+        lease: None,
+        consecutive_failures: failures,
+        last_result: Some(result),
+        history,
+        updated_at: now,
+        ..task.clone()
+    })
+}
+
+/// 60 s × 2^failures, at most an hour.
+fn retry_ms(failures: u32) -> i64 {
+    RETRY_MS
+        .saturating_mul(1_i64.checked_shl(failures.min(16)).unwrap_or(i64::MAX))
+        .min(MAX_RETRY_MS)
+}
+
+/// What the run of an execution is told.
+#[must_use]
+pub fn run_message(task: &Task, now: i64) -> String {
+    let mut text = format!("**{}**\n\n", task.description);
+    if let Some(lease) = &task.lease {
+        let late = now.saturating_sub(lease.due_at);
+        let due = Timestamp::from_millisecond(lease.due_at).ok();
+        let zone = parse_zone(Some(&task.zone)).ok();
+        if let (true, Some(due), Some(zone)) = (late > LATE_MS, due, zone) {
+            text += &format!(
+                "This task was due at {}; it runs {} late, because nothing could run it then.\n\n",
+                format_instant(due, &zone),
+                duration(late)
+            );
+        }
+    }
+    text + &task.prompt
+}
+
+/// "3 min", "2 h 5 min", "4 d 1 h".
+fn duration(ms: i64) -> String {
+    let minutes = ms / 60_000;
+    let (days, hours, rest) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);
+    match (days, hours) {
+        (0, 0) => format!("{rest} min"),
+        (0, hours) => format!("{hours} h {rest} min"),
+        (days, hours) => format!("{days} d {hours} h"),
+    }
+}

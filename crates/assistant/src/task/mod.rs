@@ -1,0 +1,15 @@
+//! Tasks: making, changing and finding them, and what a scheduler does with a due one.
+
+mod error;
+mod lifecycle;
+mod new_task;
+mod tasks;
+#[cfg(test)]
+mod tests;
+
+pub use error::TaskError;
+pub use lifecycle::{
+    Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, claim, release, renew, run_message, schedule_of, settle,
+};
+pub use new_task::{NewTask, When};
+pub use tasks::{MAX_DEPTH, MAX_MODEL_TASKS, MAX_TASKS, Tasks};

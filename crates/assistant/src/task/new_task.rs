@@ -1,0 +1,121 @@
+//! What a new task is made from, and its checks.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use toolcrib_core::{Author, TaskTrigger};
+
+use super::error::TaskError;
+use crate::time::{
+    Cron, Recurrence, RecurrenceWord, Schedule, TimeError, format_instant, parse_local_time,
+};
+
+/// Characters of a description.
+pub(super) const MAX_DESCRIPTION_CHARS: usize = 200;
+/// Characters of a prompt.
+pub(super) const MAX_PROMPT_CHARS: usize = 4_000;
+/// A time that passed less than this ago, in milliseconds, is taken for now.
+const PAST_MS: i64 = 60_000;
+
+/// When a task is due: either `execute_at` or `cron`, or a recurrence with `execute_at` as its
+/// first time; an empty text counts as absent.
+#[derive(Debug, Clone, Default)]
+pub struct When {
+    /// A time in ISO 8601.
+    pub execute_at: Option<String>,
+    /// A cron expression.
+    pub cron: Option<String>,
+    /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
+    pub recurrence: Option<String>,
+}
+
+/// A task to make.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    /// Owner.
+    pub owner: String,
+    /// What it is for.
+    pub description: String,
+    /// What its runs are told.
+    pub prompt: String,
+    /// When it is due.
+    pub when: When,
+    /// IANA name of a zone; `None` = that of this machine.
+    pub zone: Option<String>,
+    /// The agent of its runs; empty = the configured one.
+    pub agent: String,
+    /// Who or what makes it.
+    pub author: Author,
+    /// The conversation in which a model makes it; empty for a person.
+    pub conversation: String,
+    /// What its text comes from if that is outside text.
+    pub untrusted: Option<String>,
+}
+
+impl NewTask {
+    pub(super) fn check_texts(&self) -> Result<(), TaskError> {
+        let fits =
+            |text: &str, most: usize| !text.trim().is_empty() && text.chars().count() <= most;
+        let is_line = !self.description.chars().any(char::is_control);
+        let is_good = fits(&self.description, MAX_DESCRIPTION_CHARS)
+            && is_line
+            && fits(&self.prompt, MAX_PROMPT_CHARS);
+        if is_good { Ok(()) } else { Err(TaskError::BadText) }
+    }
+}
+
+impl When {
+    /// The trigger, and the first time.
+    pub(super) fn trigger(
+        &self,
+        zone: &TimeZone,
+        now: Timestamp,
+    ) -> Result<(TaskTrigger, Option<Timestamp>), TimeError> {
+        let (at, cron) = (given(self.execute_at.as_deref()), given(self.cron.as_deref()));
+        match (at, cron, given(self.recurrence.as_deref())) {
+            (Some(at), None, None) => {
+                let time = parse_local_time(at, zone)?;
+                refuse_past(time.instant, zone, now)?;
+                let trigger = TaskTrigger::Time { at: time.instant.as_millisecond() };
+                Ok((trigger, Some(time.instant)))
+            }
+            (None, Some(text), None) => {
+                let cron = Cron::parse(text)?;
+                let first = cron.next_after(now, zone);
+                let first = first.ok_or_else(|| TimeError::Never(text.to_owned()))?;
+                Ok((TaskTrigger::Cron { cron: cron.as_str().to_owned() }, Some(first)))
+            }
+            (Some(at), None, Some(word)) => {
+                let word: RecurrenceWord = word.parse()?;
+                let first = parse_local_time(at, zone)?;
+                refuse_past(first.instant, zone, now)?;
+                let schedule = Schedule::Recurrence(Recurrence { word, first });
+                let before = Timestamp::from_nanosecond(first.instant.as_nanosecond() - 1);
+                let due = before.ok().and_then(|before| schedule.next_after(before, zone));
+                let trigger = TaskTrigger::Recurrence {
+                    recurrence: word.to_string(),
+                    first: first.instant.as_millisecond(),
+                    local: first.civil.to_string(),
+                };
+                Ok((trigger, due))
+            }
+            _ => Err(TimeError::When(
+                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time."
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+fn refuse_past(time: Timestamp, zone: &TimeZone, now: Timestamp) -> Result<(), TimeError> {
+    if time.as_millisecond() < now.as_millisecond() - PAST_MS {
+        return Err(TimeError::Past {
+            given: format_instant(time, zone),
+            now: format_instant(now, zone),
+        });
+    }
+    Ok(())
+}
+
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,214 @@
+//! The tasks of all owners.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use toolcrib_core::{Clock, StoreError, SystemClock, Task, TaskId, TaskStatus, TaskStore};
+
+use super::error::TaskError;
+use super::lifecycle;
+use super::new_task::NewTask;
+use crate::SecretCheck;
+use crate::time::{TimeError, parse_zone};
+
+/// Open tasks of one owner: as many as the scheduler is measured with.
+pub const MAX_TASKS: usize = 10_000;
+/// Open tasks of one owner that models have made.
+pub const MAX_MODEL_TASKS: usize = 200;
+/// How many tasks may make one another: a task of a person makes a task, and that one another.
+pub const MAX_DEPTH: u32 = 2;
+/// Attempts at a change while other processes change the same task.
+const ATTEMPTS: usize = 8;
+
+/// The tasks of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Tasks {
+    store: Arc<dyn TaskStore>,
+    clock: Arc<dyn Clock>,
+    is_secret: SecretCheck,
+}
+
+impl Tasks {
+    /// Tasks in this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn TaskStore>, is_secret: SecretCheck) -> Self {
+        Self { store, clock: Arc::new(SystemClock), is_secret }
+    }
+
+    /// With another clock.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Makes a task. One whose text comes from outside is paused: a person lets it run.
+    ///
+    /// # Errors
+    /// [`TaskError`] if it cannot be made.
+    pub async fn add(&self, new: NewTask) -> Result<Task, TaskError> {
+        new.check_texts()?;
+        if (self.is_secret)(&new.prompt) || (self.is_secret)(&new.description) {
+            return Err(TaskError::Secret);
+        }
+        let zone = parse_zone(new.zone.as_deref())?;
+        let now_ms = self.clock.now_ms();
+        let now = instant(now_ms)?;
+        let (trigger, due) = new.when.trigger(&zone, now)?;
+        let depth = self.check_room(&new).await?;
+        let status = match new.untrusted {
+            Some(_) => TaskStatus::Paused,
+            None => TaskStatus::Pending,
+        };
+        let task = Task {
+            id: TaskId::fresh(),
+            owner: new.owner,
+            description: new.description.trim().to_owned(),
+            prompt: new.prompt.trim().to_owned(),
+            trigger,
+            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+            agent: new.agent,
+            status,
+            due_at: due.map(Timestamp::as_millisecond),
+            lease: None,
+            conversation: None,
+            consecutive_failures: 0,
+            last_result: None,
+            history: Vec::new(),
+            depth,
+            untrusted: new.untrusted,
+            author: new.author,
+            created_at: now_ms,
+            updated_at: now_ms,
+            revision: 1,
+        };
+        self.store.add_task(task.clone()).await?;
+        Ok(task)
+    }
+
+    /// Checks that there is room for a task; returns its depth.
+    async fn check_room(&self, new: &NewTask) -> Result<u32, TaskError> {
+        let all = self.store.tasks(&new.owner).await?;
+        let open = || all.iter().filter(|task| task.is_open());
+        if open().count() >= MAX_TASKS {
+            return Err(TaskError::Full);
+        }
+        if new.author.call.is_none() {
+            return Ok(0);
+        }
+        if open().filter(|task| task.author.call.is_some()).count() >= MAX_MODEL_TASKS {
+            return Err(TaskError::ModelsFull);
+        }
+        let is_parent =
+            |task: &&Task| task.conversation.is_some_and(|id| id.to_string() == new.conversation);
+        let depth = all.iter().find(is_parent).map_or(0, |parent| parent.depth + 1);
+        if depth > MAX_DEPTH { Err(TaskError::TooDeep) } else { Ok(depth) }
+    }
+
+    /// All tasks of an owner, oldest first; only those with a status if it is given.
+    ///
+    /// # Errors
+    /// [`TaskError::Store`].
+    pub async fn list(
+        &self,
+        owner: &str,
+        status: Option<TaskStatus>,
+    ) -> Result<Vec<Task>, TaskError> {
+        let all = self.store.tasks(owner).await?;
+        Ok(all.into_iter().filter(|task| status.is_none_or(|one| task.status == one)).collect())
+    }
+
+    /// One task of an owner.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::Store`].
+    pub async fn get(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        let found = self.store.task(id).await?.filter(|task| task.owner == owner);
+        found.ok_or_else(|| TaskError::Unknown(id.to_string()))
+    }
+
+    /// Cancels a task: it does not run again. A run that has started goes on.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, [`TaskError::Store`].
+    pub async fn cancel(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        self.change(owner, id, |task| {
+            if !task.is_open() {
+                return Err(TaskError::State(format!("The task {id} is over already.")));
+            }
+            Ok(Task { status: TaskStatus::Cancelled, lease: None, ..task })
+        })
+        .await
+    }
+
+    /// Pauses a task until it is resumed. A run that has started goes on.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, [`TaskError::Store`].
+    pub async fn pause(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        self.change(owner, id, |task| {
+            if !task.is_open() {
+                return Err(TaskError::State(format!("The task {id} is over.")));
+            }
+            Ok(Task { status: TaskStatus::Paused, lease: None, ..task })
+        })
+        .await
+    }
+
+    /// Lets a paused task run at its next time that lies ahead; a single time that has passed is
+    /// run at once. Who resumes a task answers for its text.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it is not paused, [`TaskError::Store`].
+    pub async fn resume(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        let now = instant(self.clock.now_ms())?;
+        self.change(owner, id, |task| {
+            if task.status != TaskStatus::Paused {
+                return Err(TaskError::State(format!("The task {id} is not paused.")));
+            }
+            let (schedule, zone) = lifecycle::schedule_of(&task)?;
+            let due_at = Some(schedule.next_after(now, &zone).unwrap_or(now).as_millisecond());
+            Ok(Task { status: TaskStatus::Pending, untrusted: None, due_at, ..task })
+        })
+        .await
+    }
+
+    /// Makes a task due now, also one that is over.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it runs, [`TaskError::Store`].
+    pub async fn run_now(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        let now = self.clock.now_ms();
+        self.change(owner, id, |task| {
+            if task.status == TaskStatus::Running {
+                return Err(TaskError::State(format!("The task {id} runs already.")));
+            }
+            Ok(Task { status: TaskStatus::Pending, untrusted: None, due_at: Some(now), ..task })
+        })
+        .await
+    }
+
+    async fn change(
+        &self,
+        owner: &str,
+        id: TaskId,
+        next: impl Fn(Task) -> Result<Task, TaskError>,
+    ) -> Result<Task, TaskError> {
+        for _ in 0..ATTEMPTS {
+            let changed = next(self.get(owner, id).await?)?;
+            let changed = Task { updated_at: self.clock.now_ms(), ..changed };
+            match self.store.put_task(changed.clone()).await {
+                Ok(revision) => return Ok(Task { revision, ..changed }),
+                Err(StoreError::Conflict(_)) => {}
+                Err(StoreError::Missing(id)) => return Err(TaskError::Unknown(id)),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(TaskError::State(format!("The task {id} is being changed. Try again.")))
+    }
+}
+
+fn instant(ms: i64) -> Result<Timestamp, TimeError> {
+    Timestamp::from_millisecond(ms)
+        .map_err(|_| TimeError::When("The clock of this machine is wrong.".to_owned()))
+}

@@ -1,0 +1,24 @@
+//! When a task is due: pure functions of a schedule, a time zone and an instant.
+//!
+//! A time without a zone is in the person's zone. A fixed time that the clock skips is the first
+//! instant after the gap, and one that the clock shows twice is the first of both. Schedules that
+//! count hours or minutes follow real time: they have no times in a gap, and all of both passes of
+//! an overlap.
+
+mod cron;
+mod error;
+mod instant;
+mod next_lines;
+mod recurrence;
+mod schedule;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use cron::Cron;
+pub use error::TimeError;
+pub use instant::{LocalTime, format_instant, parse_local_time, parse_zone, resolve};
+pub use next_lines::next_line;
+pub use recurrence::{MAX_INTERVAL_MINUTES, Recurrence, RecurrenceWord};
+pub use schedule::{Schedule, Slots, slots_until};
+pub use words::{describe, describe_next};

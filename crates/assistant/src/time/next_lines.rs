@@ -1,0 +1,82 @@
+//! The next times of schedules, line by line: nothing is stored.
+
+use jiff::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::cron::Cron;
+use super::error::TimeError;
+use super::instant::{format_instant, parse_local_time, parse_zone};
+use super::recurrence::Recurrence;
+use super::schedule::Schedule;
+
+/// Times of one line.
+const DEFAULT_COUNT: usize = 3;
+const MAX_COUNT: usize = 1_000;
+
+/// One line: exactly one of `cron` and `execute_at`, or `recurrence` with `execute_at` as its first
+/// time.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: Value,
+    cron: Option<String>,
+    execute_at: Option<String>,
+    recurrence: Option<String>,
+    zone: Option<String>,
+    after: Option<String>,
+    count: Option<usize>,
+}
+
+/// Answers one line of JSON with `{id, next: [RFC 3339 with offset, …]}` or `{id, error}`. `now`
+/// counts where the line has no `after`.
+#[must_use]
+pub fn next_line(text: &str, now: Timestamp) -> Value {
+    let line: Line = match serde_json::from_str(text) {
+        Ok(line) => line,
+        Err(error) => {
+            let id =
+                serde_json::from_str::<Value>(text).ok().and_then(|line| line.get("id").cloned());
+            return json!({ "id": id, "error": format!("The line cannot be read: {error}") });
+        }
+    };
+    let id = line.id.clone();
+    match next(&line, now) {
+        Ok(times) => json!({ "id": id, "next": times }),
+        Err(error) => json!({ "id": id, "error": error.to_string() }),
+    }
+}
+
+fn next(line: &Line, now: Timestamp) -> Result<Vec<String>, TimeError> {
+    let zone = parse_zone(line.zone.as_deref())?;
+    let count = line.count.unwrap_or(DEFAULT_COUNT);
+    if !(1..=MAX_COUNT).contains(&count) {
+        return Err(TimeError::When(format!("count must be from 1 to {MAX_COUNT}.")));
+    }
+    let after = match given(line.after.as_deref()) {
+        Some(text) => parse_local_time(text, &zone)?.instant,
+        None => now,
+    };
+    let (cron, at) = (given(line.cron.as_deref()), given(line.execute_at.as_deref()));
+    let schedule = match (cron, at, given(line.recurrence.as_deref())) {
+        (Some(cron), None, None) => Schedule::Cron(Box::new(Cron::parse(cron)?)),
+        (None, Some(at), None) => Schedule::Once(parse_local_time(at, &zone)?),
+        (None, Some(at), Some(word)) => Schedule::Recurrence(Recurrence {
+            word: word.parse()?,
+            first: parse_local_time(at, &zone)?,
+        }),
+        _ => {
+            return Err(TimeError::When(
+                "Give exactly one of cron and execute_at, or recurrence with execute_at as its first time."
+                    .to_owned(),
+            ));
+        }
+    };
+    let times = schedule.next(after, &zone, count);
+    Ok(times.into_iter().map(|time| format_instant(time, &zone)).collect())
+}
+
+/// A parameter with a value: blank text counts as absent.
+fn given(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}

@@ -1,0 +1,33 @@
+//! What the tools of the assistant work on.
+
+use toolcrib_core::{Author, CallCtx};
+
+use crate::memory::Memories;
+use crate::task::Tasks;
+use crate::{LabelsOfRuns, untrusted_source};
+
+/// What the tools work on.
+#[derive(Clone)]
+pub struct AssistantTools {
+    /// The memories.
+    pub memories: Memories,
+    /// The tasks.
+    pub tasks: Tasks,
+    /// Taint labels of open runs.
+    pub labels: LabelsOfRuns,
+}
+
+impl AssistantTools {
+    /// What makes a text of this call untrusted.
+    pub(super) fn untrusted(&self, ctx: &CallCtx) -> Option<String> {
+        untrusted_source(&self.labels, ctx)
+    }
+}
+
+/// The author of what a call writes: its agent, or the client that made it.
+pub(super) fn author(ctx: &CallCtx) -> Author {
+    let context = &ctx.context;
+    let names = [&context.agent, &context.device, &context.channel];
+    let by = names.into_iter().find(|name| !name.is_empty()).cloned();
+    Author { by: by.unwrap_or_else(|| "call".to_owned()), run: ctx.run, call: Some(ctx.call) }
+}

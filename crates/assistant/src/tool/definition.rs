@@ -1,0 +1,40 @@
+//! What the definitions of these tools share.
+
+use schemars::JsonSchema;
+use serde_json::Value;
+use toolcrib_core::{
+    Effect, Example, Risk, ToolName, ToolSpec, Trust, defaults, remote_name, schema,
+};
+
+/// Id of the source of these tools.
+pub const SOURCE: &str = "assistant";
+/// Feature switch and group of the memory tools.
+pub(super) const MEMORY: &str = "memory";
+/// Feature switch and group of the tools for tasks.
+pub(super) const SCHEDULING: &str = "scheduling";
+
+/// The base definition of a tool of the assistant: it works on the person's own rows, with a
+/// feature switch instead of one of its own.
+pub(super) fn base_spec<A: JsonSchema>(
+    name: &str,
+    title: &str,
+    description: &str,
+    feature: &str,
+) -> ToolSpec {
+    // The names passed in are valid (tested); the other arm only avoids a panic.
+    let name = ToolName::local(name).unwrap_or_else(|_| remote_name(SOURCE, name));
+    let mut spec = ToolSpec::new(name, description, schema::for_type::<A>());
+    title.clone_into(&mut spec.title);
+    spec.risk = Risk::Safe;
+    spec.effect = Effect::SideEffect;
+    spec.trust = Trust::Tool;
+    spec.timeout = defaults::TIMEOUT_FILE;
+    spec.group = Some(feature.to_owned());
+    spec.controlled_by = Some(feature.to_owned());
+    spec
+}
+
+/// Example calls.
+pub(super) fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
+    samples.into_iter().map(|(need, args)| Example { need: need.to_owned(), args }).collect()
+}

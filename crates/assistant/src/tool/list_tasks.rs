@@ -1,0 +1,97 @@
+//! `list_tasks`: the tasks of the person.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{
+    CallCtx, Effect, Task, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec, Trust,
+};
+
+use super::assistant_tools::AssistantTools;
+use super::definition::{SCHEDULING, base_spec, examples};
+use crate::task::schedule_of;
+use crate::time::{describe, format_instant};
+
+/// Tasks in a result.
+const MOST: usize = 100;
+
+/// Handler of `list_tasks`.
+pub(super) struct ListTasks(pub(super) AssistantTools);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// PENDING: those that will run. COMPLETED: those that are over. Default: all.
+    status: Option<Status>,
+}
+
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "UPPERCASE")]
+enum Status {
+    Pending,
+    Completed,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = base_spec::<Args>(
+        "list_tasks",
+        "List tasks",
+        "List scheduled tasks with their ids, schedules, next times and last results.",
+        SCHEDULING,
+    );
+    spec.effect = Effect::Read;
+    spec.reach.private_read = true;
+    spec.examples = examples([("What is scheduled?", json!({ "status": "PENDING" }))]);
+    spec
+}
+
+impl Tool for ListTasks {
+    type Args = Args;
+
+    const ASSESSES: bool = false;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let all = self.0.tasks.list(&ctx.context.owner, None).await?;
+        let fits = |task: &&Task| match args.status {
+            None => true,
+            Some(Status::Pending) => task.is_open(),
+            Some(Status::Completed) => task.status == TaskStatus::Completed,
+        };
+        let found: Vec<&Task> = all.iter().filter(fits).collect();
+        if found.is_empty() {
+            return Ok(ToolOutput::text("There are no such tasks."));
+        }
+        let rows: Vec<Value> = found.iter().take(MOST).map(|task| row(task)).collect();
+        let mut answer = json!({ "tasks": rows });
+        if found.len() > MOST {
+            answer["left_out"] = json!(found.len() - MOST);
+        }
+        let output = ToolOutput::structured(answer);
+        // Results of runs may repeat what these have read.
+        let outside = found.iter().find_map(|task| task.untrusted.clone());
+        Ok(match outside {
+            Some(source) => output.with_origin(Trust::External, source),
+            None => output,
+        })
+    }
+}
+
+fn row(task: &Task) -> Value {
+    let mut row = json!({
+        "task_id": task.id, "description": task.description, "status": task.status,
+    });
+    if let Ok((schedule, zone)) = schedule_of(task) {
+        row["schedule"] = json!(describe(&schedule, &zone));
+        let due = task.due_at.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
+        if let Some(due) = due {
+            row["next_run"] = json!(format_instant(due, &zone));
+        }
+    }
+    if let Some(last) = task.history.first() {
+        row["last_run_ok"] = json!(last.ok);
+    }
+    row
+}

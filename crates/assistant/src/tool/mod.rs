@@ -1,0 +1,24 @@
+//! Tools of the assistant, one file per tool, and what they share.
+//!
+//! - `definition`: the base of their definitions.
+//! - `assistant_tools`: what they work on.
+//! - `source`: all of them as a source for the registry.
+
+mod assistant_tools;
+mod cancel_task;
+mod definition;
+mod list_tasks;
+mod memory_forget;
+mod memory_learn;
+mod memory_recall;
+mod memory_reinforce;
+mod memory_store;
+mod schedule_task;
+mod source;
+
+pub use assistant_tools::AssistantTools;
+pub use definition::SOURCE;
+pub use source::specs;
+
+#[cfg(test)]
+mod tests;

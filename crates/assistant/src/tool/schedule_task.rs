@@ -1,0 +1,103 @@
+//! `schedule_task`: makes a task.
+
+use jiff::Timestamp;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+use toolcrib_core::{Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec};
+
+use super::assistant_tools::{AssistantTools, author};
+use super::definition::{SCHEDULING, base_spec, examples};
+use crate::task::{NewTask, When, schedule_of};
+use crate::time::{describe, describe_next};
+
+/// Times that are shown when a task is made.
+const SHOWN: usize = 3;
+
+/// Handler of `schedule_task`.
+pub(super) struct ScheduleTask(pub(super) AssistantTools);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// What the task is for, in a few words.
+    description: String,
+    /// What to do when it is due, as a request that can be understood on its own.
+    prompt: String,
+    /// A time in ISO 8601, such as 2026-11-30T09:00. Without an offset it is in the user's time
+    /// zone.
+    execute_at: Option<String>,
+    /// Five fields: minute, hour, day of month, month, day of week (0 = Sunday). Day of month and
+    /// day of week must both match.
+    cron: Option<String>,
+    /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), with execute_at as the
+    /// first time.
+    recurrence: Option<String>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = base_spec::<Args>(
+        "schedule_task",
+        "Schedule a task",
+        "Schedule a task that runs later without the user. Give either execute_at or cron; execute_at can have a recurrence.",
+        SCHEDULING,
+    );
+    spec.examples = examples([
+        (
+            "Every weekday at nine, tell me what changed in the project",
+            json!({"description": "Daily project news", "prompt": "Summarize what changed in the project since yesterday.", "cron": "0 9 * * MON-FRI"}),
+        ),
+        (
+            "Remind me tomorrow at 5 pm to call Mia",
+            json!({"description": "Call Mia", "prompt": "Remind the user to call Mia.", "execute_at": "2026-11-27T17:00"}),
+        ),
+    ]);
+    spec.needs = ["remind me", "do something later", "every morning"].map(str::to_owned).to_vec();
+    spec
+}
+
+impl Tool for ScheduleTask {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        Ok(Assessment::from_spec(spec).with_summary(format!("schedule: {}", args.description)))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let new = NewTask {
+            owner: ctx.context.owner.clone(),
+            description: args.description,
+            prompt: args.prompt,
+            when: When {
+                execute_at: args.execute_at,
+                cron: args.cron,
+                recurrence: args.recurrence,
+            },
+            zone: None,
+            agent: ctx.context.agent.clone(),
+            author: author(ctx),
+            conversation: ctx.context.conversation.clone(),
+            untrusted: self.0.untrusted(ctx),
+        };
+        let task = self.0.tasks.add(new).await?;
+        let mut answer = json!({ "task_id": task.id, "status": task.status });
+        let (schedule, zone) = schedule_of(&task).map_err(crate::task::TaskError::from)?;
+        if let Some(due) = task.due_at {
+            let first = Timestamp::from_millisecond(due).ok();
+            let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
+            let times: Vec<Timestamp> = times.take(SHOWN).collect();
+            answer["schedule"] = json!(describe(&schedule, &zone));
+            answer["next_runs"] = json!(describe_next(&times, &zone));
+        }
+        if task.status == TaskStatus::Paused {
+            answer["note"] = json!(format!(
+                "This run has read text from outside, so the task is paused until the person lets it run: `toolcrib task resume {}`. Tell the person.",
+                task.id
+            ));
+        }
+        Ok(ToolOutput::structured(answer))
+    }
+}

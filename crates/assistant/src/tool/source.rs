@@ -1,0 +1,52 @@
+//! The tools of the assistant as a source for the registry.
+
+use std::sync::Arc;
+
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
+
+use super::assistant_tools::AssistantTools;
+use super::definition::SOURCE;
+use super::{
+    cancel_task, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
+    memory_store, schedule_task,
+};
+
+impl AssistantTools {
+    /// The tools in declaration order.
+    #[must_use]
+    pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
+        let tools = || self.clone();
+        vec![
+            TypedHandler::handler(memory_store::MemoryStore(tools())),
+            TypedHandler::handler(memory_forget::MemoryForget(tools())),
+            TypedHandler::handler(memory_learn::MemoryLearn(tools())),
+            TypedHandler::handler(memory_reinforce::MemoryReinforce(tools())),
+            TypedHandler::handler(memory_recall::MemoryRecall(tools())),
+            TypedHandler::handler(schedule_task::ScheduleTask(tools())),
+            TypedHandler::handler(list_tasks::ListTasks(tools())),
+            TypedHandler::handler(cancel_task::CancelTask(tools())),
+        ]
+    }
+
+    /// The tools as a source for the registry.
+    #[must_use]
+    pub fn source(&self) -> FixedSource {
+        FixedSource::new(SOURCE, self.handlers().into_iter().map(Entry::Local).collect())
+    }
+}
+
+/// The definitions of all tools in order, for documentation.
+#[must_use]
+pub fn specs() -> Vec<ToolSpec> {
+    vec![
+        memory_store::spec(),
+        memory_forget::spec(),
+        memory_learn::spec(),
+        memory_reinforce::spec(),
+        memory_recall::spec(),
+        schedule_task::spec(),
+        list_tasks::spec(),
+        cancel_task::spec(),
+    ]
+}

@@ -1,0 +1,89 @@
+//! `toolcrib task`.
+
+use clap::{Args, Subcommand};
+
+pub(super) const TASK_HELP: &str = "\
+Examples:
+  toolcrib task add \"Project news\" \"Summarize what changed since yesterday.\" --cron \"0 9 * * MON-FRI\"
+  toolcrib task add \"Call Mia\" \"Remind me to call Mia.\" --at 2026-12-24T17:00
+  toolcrib task list
+  echo '{\"id\": 1, \"cron\": \"0 9 * * *\", \"zone\": \"Europe/Berlin\"}' | toolcrib task next --lines
+
+A daemon (`toolcrib serve`) runs what is due, in the channel background: a call that needs a person is denied and left in the inbox. \
+`toolcrib tool disable --feature scheduling` switches all of that off.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Task {
+    /// Make a task.
+    Add(AddTask),
+    /// List the tasks, the oldest first.
+    List {
+        /// Also those that are over.
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one task with its next times.
+    Show {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Let the daemon run a task now.
+    Run {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Pause a task until it is resumed.
+    Pause {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Let a paused task run again, also one that a model made from text from outside.
+    Resume {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Cancel a task: it does not run again.
+    Cancel {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Show the last executions of a task, the newest first.
+    History {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
+    /// Compute when schedules are due next; nothing is stored.
+    #[command(
+        after_help = "Each line of standard input is {id, cron | execute_at | recurrence with execute_at as its first time, zone, after, count}; each line of standard output is {id, next: [times with offsets]} or {id, error}. Without zone, times are in the zone of this machine; without after, from now on; count is 3 unless given, at most 1000.\n\nExit codes: 0 every line was answered, errors of single lines too; 2 standard input cannot be read."
+    )]
+    Next {
+        /// Read schedules as lines of JSON from standard input.
+        #[arg(long, required = true)]
+        lines: bool,
+    },
+}
+
+/// A task to make.
+#[derive(Debug, Args)]
+pub(crate) struct AddTask {
+    /// What it is for, in a few words.
+    pub(crate) description: String,
+    /// What its runs are told.
+    pub(crate) prompt: String,
+    /// A time such as 2026-11-30T09:00, in the zone of the task unless it has an offset.
+    #[arg(long, value_name = "TIME")]
+    pub(crate) at: Option<String>,
+    /// Five fields: minute, hour, day of month, month, day of week. Day of month and day of week
+    /// must both match.
+    #[arg(long, value_name = "FIELDS")]
+    pub(crate) cron: Option<String>,
+    /// daily, weekly, monthly, weekdays, hourly or interval:MINUTES, with --at as the first time.
+    #[arg(long, value_name = "RECURRENCE")]
+    pub(crate) every: Option<String>,
+    /// Time zone such as Europe/Berlin. Default: that of this machine.
+    #[arg(long, value_name = "ZONE")]
+    pub(crate) zone: Option<String>,
+    /// The agent of its runs. Default: the configured one.
+    #[arg(long, value_name = "AGENT")]
+    pub(crate) agent: Option<String>,
+}

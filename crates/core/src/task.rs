@@ -1,0 +1,179 @@
+//! Tasks: what an assistant does later or repeatedly, without a person who asks.
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::{ConversationId, RunId, TaskId};
+use crate::memory::Author;
+
+/// Executions that are kept with a task.
+pub const TASK_HISTORY: usize = 10;
+
+/// What makes a task due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "trigger", rename_all = "snake_case")]
+pub enum TaskTrigger {
+    /// Once, at this time.
+    Time {
+        /// Unix time in milliseconds.
+        at: i64,
+    },
+    /// At the times of a cron expression.
+    Cron {
+        /// Five fields.
+        cron: String,
+    },
+    /// Repeatedly from a first time on.
+    Recurrence {
+        /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
+        recurrence: String,
+        /// The first time, Unix time in milliseconds.
+        first: i64,
+        /// The same as the clock of the task's zone shows it, such as `2026-03-29T02:30:00`. They
+        /// differ where the clock skips this time on the first day.
+        local: String,
+    },
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum TaskStatus {
+    /// It waits for its time.
+    Pending,
+    /// It runs now.
+    Running,
+    /// A person has paused it.
+    Paused,
+    /// It has run for the last time.
+    Completed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl TaskStatus {
+    /// Name in tools and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => "PENDING",
+            Self::Running => "RUNNING",
+            Self::Paused => "PAUSED",
+            Self::Completed => "COMPLETED",
+            Self::Cancelled => "CANCELLED",
+        }
+    }
+}
+
+/// An execution that a scheduler has claimed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskLease {
+    /// The run, once it has started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The time that the execution is for, Unix time in milliseconds.
+    pub due_at: i64,
+    /// When it was claimed, Unix time in milliseconds.
+    pub claimed_at: i64,
+    /// Until when the claim holds if it is not renewed, Unix time in milliseconds.
+    pub until: i64,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskExecution {
+    /// The time that it was for, Unix time in milliseconds.
+    pub due_at: i64,
+    /// When it started, Unix time in milliseconds.
+    pub started_at: i64,
+    /// When it ended, Unix time in milliseconds.
+    pub ended_at: i64,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The answer, or why there is none, shortened.
+    pub result: String,
+    /// The run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// Earlier times that passed without an execution.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub missed: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Task {
+    /// Id.
+    pub id: TaskId,
+    /// Owner.
+    pub owner: String,
+    /// What it is for, in a few words.
+    pub description: String,
+    /// The prompt of its runs, or the text of the alarm.
+    pub prompt: String,
+    /// What makes it due.
+    #[serde(flatten)]
+    pub trigger: TaskTrigger,
+    /// IANA name of the time zone that its times are in.
+    pub zone: String,
+    /// The agent of its runs; empty = the configured one.
+    #[serde(default)]
+    pub agent: String,
+    /// Where it stands.
+    pub status: TaskStatus,
+    /// When it is due next, Unix time in milliseconds; `None` = no time makes it due.
+    #[serde(default)]
+    pub due_at: Option<i64>,
+    /// The present execution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<TaskLease>,
+    /// The conversation of its runs, once there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    /// Failed executions since the last success.
+    #[serde(default)]
+    pub consecutive_failures: u32,
+    /// The last answer, shortened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_result: Option<String>,
+    /// The last executions, newest first.
+    #[serde(default)]
+    pub history: Vec<TaskExecution>,
+    /// How many tasks made one another until this one: 0 for a task of a person.
+    #[serde(default)]
+    pub depth: u32,
+    /// What its text comes from if that is outside text: its runs are untrusted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// Who or what made it.
+    pub author: Author,
+    /// Creation time, Unix time in milliseconds.
+    pub created_at: i64,
+    /// Time of the last change, Unix time in milliseconds.
+    pub updated_at: i64,
+    /// Number of its changes; the store assigns it.
+    #[serde(skip)]
+    pub revision: i64,
+}
+
+impl Task {
+    /// When a scheduler has to look at the task, Unix time in milliseconds: it is due, or a claim
+    /// on it has ended.
+    #[must_use]
+    pub fn wake_at(&self) -> Option<i64> {
+        match self.status {
+            TaskStatus::Pending => self.due_at,
+            TaskStatus::Running => self.lease.as_ref().map(|lease| lease.until),
+            TaskStatus::Paused | TaskStatus::Completed | TaskStatus::Cancelled => None,
+        }
+    }
+
+    /// Whether the task may run again.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        !matches!(self.status, TaskStatus::Completed | TaskStatus::Cancelled)
+    }
+}

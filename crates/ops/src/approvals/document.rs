@@ -1,0 +1,137 @@
+//! A question to a person, as replies have it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::core::display_text::escape_to_line;
+use toolcrib_app::core::{
+    ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json, effective_channel,
+};
+
+/// A question with what became of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct Approval {
+    /// Its id.
+    pub approval: String,
+    /// `pending`, `decided` or `expired`.
+    pub state: String,
+    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what
+    /// its approver saw.
+    pub nonce: String,
+    /// The call in question.
+    pub call: String,
+    /// The run that it belongs to.
+    pub run: Option<String>,
+    /// The agent that asks.
+    pub agent: String,
+    /// The conversation.
+    pub conversation: String,
+    /// What that is about.
+    pub topic: String,
+    /// The workspace.
+    pub workspace: String,
+    /// Who asks: `model`, `rest`, `mcp`, …
+    pub origin: String,
+    /// The channel.
+    pub channel: String,
+    /// Who asked for the call, where it came over this API.
+    pub by: String,
+    /// The tool.
+    pub tool: String,
+    /// The operation that policy names.
+    pub operation: String,
+    /// `safe`, `high` or `critical`.
+    pub risk: String,
+    /// What it may change.
+    pub effect: String,
+    /// How far it reaches.
+    pub reach: Value,
+    /// Why a person is asked: by a rule, the risk, or what the run has read.
+    pub reasons: Value,
+    /// One line that says what will happen; empty for those who only look.
+    pub summary: String,
+    /// The arguments, secrets masked; `null` for those who only look.
+    pub args: Value,
+    /// The model's question with its options, when it asks one itself; answered with `answer` or
+    /// `skip`.
+    pub question: Option<Value>,
+    /// Milliseconds since 1970.
+    pub requested_at: i64,
+    /// Milliseconds since 1970; `null` = it waits as long as it takes.
+    pub expires_at: Option<i64>,
+    /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
+    /// and when (`decided_at`).
+    pub decision: Option<Value>,
+}
+
+impl Approval {
+    /// The question; arguments, and texts that may repeat them, only if `shows_payloads`.
+    #[must_use]
+    pub fn new(
+        request: &ApprovalRequest,
+        decided: Option<&DecisionRecord>,
+        shows_payloads: bool,
+    ) -> Self {
+        let sees = shows_payloads;
+        let state = match decided {
+            Some(record) if record.is_expiry() => "expired",
+            Some(_) => "decided",
+            None if request.is_expired(SystemClock.now_ms()) => "expired",
+            None => "pending",
+        };
+        let context = &request.context;
+        let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
+        Self {
+            approval: request.id.to_string(),
+            state: state.to_owned(),
+            nonce: nonce(request),
+            call: request.call.to_string(),
+            run: request.run.map(|run| run.to_string()),
+            agent: context.agent.clone(),
+            conversation: context.conversation.clone(),
+            topic: if sees { escape_to_line(&context.topic) } else { String::new() },
+            workspace: context.workspace.clone(),
+            origin: word(json!(request.origin)),
+            channel: effective_channel(context, request.origin).to_owned(),
+            by: context.device.clone(),
+            tool: request.tool.to_string(),
+            operation: request.operation.clone(),
+            risk: word(json!(request.risk)),
+            effect: word(json!(request.effect)),
+            reach: json!(request.reach),
+            reasons: reasons(request, sees),
+            // A question that an earlier version stored is not escaped yet.
+            summary: if sees { escape_to_line(&request.summary) } else { String::new() },
+            args: if sees { request.args.clone() } else { Value::Null },
+            question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
+            requested_at: request.requested_at,
+            expires_at: request.expires_at,
+            decision: decided.map(|record| decision(record, shows_payloads)),
+        }
+    }
+}
+
+/// The hash of everything that is shown of a question: it never changes while the question waits.
+#[must_use]
+pub fn nonce(request: &ApprovalRequest) -> String {
+    canonical_json::sha256(&serde_json::to_value(request).unwrap_or_default())
+}
+
+/// Why a person is asked. The text may repeat arguments: a viewer sees the kinds only.
+fn reasons(request: &ApprovalRequest, sees: bool) -> Value {
+    let kinds = || request.reasons.iter().map(|reason| json!({"kind": reason.kind}));
+    if sees { json!(request.reasons) } else { kinds().collect() }
+}
+
+/// What was decided; without its words and arguments unless `shows_payloads`.
+#[must_use]
+pub fn decision(record: &DecisionRecord, shows_payloads: bool) -> Value {
+    const OPEN: [&str; 3] = ["decision", "scope", "taint"];
+    let mut value = json!(record.decision);
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|name, _| shows_payloads || OPEN.contains(&name.as_str()));
+        members.insert("decided_by".to_owned(), json!(record.decided_by));
+        members.insert("decided_at".to_owned(), json!(record.decided_at));
+    }
+    value
+}

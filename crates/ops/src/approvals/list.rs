@@ -1,0 +1,47 @@
+//! Lists questions to people.
+
+use toolcrib_app::core::ApprovalId;
+
+use super::entry::ApprovalEntry;
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Which questions.
+#[derive(Debug, Clone, Copy)]
+pub enum ListApprovalsRequest {
+    /// Those that wait, oldest first. There are few of them, so that all are listed.
+    Pending,
+    /// Those that wait and those that were decided, newest first.
+    All {
+        /// Older than this question: the next page.
+        before: Option<ApprovalId>,
+        /// At most this many.
+        limit: usize,
+    },
+}
+
+/// Lists questions.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn list(
+    ctx: &StoreContext<'_>,
+    request: ListApprovalsRequest,
+) -> Result<Vec<ApprovalEntry>, OpError> {
+    let store = &ctx.stores.approvals;
+    let found = match request {
+        ListApprovalsRequest::Pending => {
+            let open = store.pending().await?;
+            let own = open.into_iter().filter(|request| request.context.owner == ctx.owner);
+            return Ok(own.map(|request| ApprovalEntry::new(ctx, request, None)).collect());
+        }
+        ListApprovalsRequest::All { before: None, limit } => store.list(ctx.owner, limit).await?,
+        ListApprovalsRequest::All { before: Some(before), limit } => {
+            store.list_before(ctx.owner, before, limit).await?
+        }
+    };
+    let entry = |(waiting, decided): toolcrib_app::core::store::ApprovalWithDecision| {
+        ApprovalEntry::new(ctx, waiting.request, decided)
+    };
+    Ok(found.into_iter().map(entry).collect())
+}

@@ -1,0 +1,36 @@
+//! What an operation on the kill switch runs on.
+
+use std::sync::Arc;
+
+use toolcrib_app::core::SwitchStore;
+use toolcrib_app::{KillSwitchFile, Toolcrib};
+
+use crate::error::OpError;
+
+/// Whose switches there are: the only owner's.
+pub(super) const OWNER: &str = "";
+
+/// The kill switch, and who acts on it.
+///
+/// It needs no [`OpContext`](crate::OpContext): the file must work where nothing else does.
+#[derive(Clone, Copy)]
+pub struct KillSwitchContext<'a> {
+    /// The file in the state folder.
+    pub file: &'a KillSwitchFile,
+    /// Opens the store of the row. Engaging opens it after the file is written, so that a store
+    /// that cannot be opened delays nothing.
+    pub open_store: &'a (dyn Fn() -> Result<Arc<dyn SwitchStore>, OpError> + Sync),
+    /// Name of the acting person or token.
+    pub actor: &'a str,
+    /// The tools of this process; `None` if it runs none.
+    pub process: Option<ToolProcess<'a>>,
+}
+
+/// A process that runs tools.
+#[derive(Clone, Copy)]
+pub struct ToolProcess<'a> {
+    /// Its tools and active calls.
+    pub toolcrib: &'a Toolcrib,
+    /// Whether daemons of other machines read the same store.
+    pub store_is_shared: bool,
+}

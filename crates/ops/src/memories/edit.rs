@@ -1,0 +1,36 @@
+//! Writes a memory.
+
+use toolcrib_app::assistant::memory::NewMemory;
+use toolcrib_app::core::MemoryCategory;
+
+use super::row::{MemoryReply, author};
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// A text under a key.
+#[derive(Debug, Clone)]
+pub struct EditMemoryRequest {
+    /// The key; a new one adds a memory.
+    pub key: String,
+    /// The text.
+    pub content: String,
+    /// The group; `None` keeps that of the present memory, a new one is general.
+    pub category: Option<MemoryCategory>,
+}
+
+/// Writes a memory. The text is the caller's from then on, so it is not untrusted any more.
+///
+/// # Errors
+/// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].
+pub async fn edit(ctx: &OpContext<'_>, request: EditMemoryRequest) -> Result<MemoryReply, OpError> {
+    let new = NewMemory {
+        owner: ctx.store.owner,
+        key: &request.key,
+        content: request.content.trim(),
+        category: request.category,
+        author: author(&ctx.store),
+        untrusted: None,
+    };
+    let (_, after) = ctx.toolcrib.memories().store(new).await?;
+    Ok(MemoryReply::new(&ctx.store, after))
+}

@@ -1,0 +1,43 @@
+//! Makes a task.
+
+use toolcrib_app::assistant::task::{NewTask, When};
+use toolcrib_app::core::Author;
+
+use super::row::TaskReply;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// A task to make.
+#[derive(Debug, Clone)]
+pub struct AddTaskRequest {
+    /// What it is for.
+    pub description: String,
+    /// What its runs are told.
+    pub prompt: String,
+    /// When it is due.
+    pub when: When,
+    /// IANA name of a zone; `None` = that of this machine.
+    pub zone: Option<String>,
+    /// The agent; `None` = the configured one.
+    pub agent: Option<String>,
+}
+
+/// Makes a task.
+///
+/// # Errors
+/// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].
+pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskReply, OpError> {
+    let new = NewTask {
+        owner: ctx.store.owner.to_owned(),
+        description: request.description,
+        prompt: request.prompt,
+        when: request.when,
+        zone: request.zone,
+        agent: request.agent.unwrap_or_default(),
+        author: Author::person(ctx.store.actor),
+        conversation: String::new(),
+        untrusted: None,
+    };
+    let task = ctx.toolcrib.tasks().add(new).await?;
+    Ok(TaskReply::new(&ctx.store, task))
+}

@@ -1,0 +1,45 @@
+//! Changes where a task stands.
+
+use toolcrib_app::core::TaskId;
+
+use super::row::TaskReply;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskChange {
+    /// It does not run again.
+    Cancel,
+    /// It does not run until it is resumed.
+    Pause,
+    /// It runs again.
+    Resume,
+    /// It is due now.
+    Run,
+}
+
+/// Which task.
+#[derive(Debug, Clone, Copy)]
+pub struct ChangeTaskRequest {
+    /// Its id.
+    pub id: TaskId,
+    /// The change.
+    pub change: TaskChange,
+}
+
+/// Cancels, pauses or resumes a task, or makes it due now. A daemon runs what is due.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Conflict`] if its state does not allow that,
+/// [`OpError::Store`].
+pub async fn change(ctx: &OpContext<'_>, request: ChangeTaskRequest) -> Result<TaskReply, OpError> {
+    let (tasks, owner) = (ctx.toolcrib.tasks(), ctx.store.owner);
+    let task = match request.change {
+        TaskChange::Cancel => tasks.cancel(owner, request.id).await?,
+        TaskChange::Pause => tasks.pause(owner, request.id).await?,
+        TaskChange::Resume => tasks.resume(owner, request.id).await?,
+        TaskChange::Run => tasks.run_now(owner, request.id).await?,
+    };
+    Ok(TaskReply::new(&ctx.store, task))
+}

@@ -1,0 +1,13 @@
+//! Operations on tasks of the scheduler.
+
+mod add;
+mod change;
+mod list;
+mod row;
+mod show;
+
+pub use add::{AddTaskRequest, add};
+pub use change::{ChangeTaskRequest, TaskChange, change};
+pub use list::{ListTasksRequest, list};
+pub use row::{TaskExecutionReply, TaskReply};
+pub use show::{ShowTaskRequest, show};

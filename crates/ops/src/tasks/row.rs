@@ -1,0 +1,141 @@
+//! A task as callers see it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::assistant::task::{TaskError, schedule_of};
+use toolcrib_app::assistant::time::{describe, format_instant};
+use toolcrib_app::core::{Task, TaskExecution};
+
+use crate::context::StoreContext;
+use crate::error::{OpError, Resource};
+
+/// Times that lie ahead in a reply.
+const NEXT: usize = 3;
+
+/// A task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Task")]
+pub struct TaskReply {
+    /// Its id.
+    pub task: String,
+    /// What it is for.
+    pub description: String,
+    /// What its runs are told; only for callers that may see payloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`.
+    pub status: String,
+    /// When it runs, in words.
+    pub schedule: String,
+    /// IANA name of the time zone of its schedule.
+    pub zone: String,
+    /// Its next times, RFC 3339 with offset.
+    pub next: Vec<String>,
+    /// The agent of its runs; absent = the configured one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The conversation of its runs, once there was one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// Failed executions since the last success.
+    pub consecutive_failures: u32,
+    /// What its text comes from, if that is outside text: it is paused until a person resumes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// The person, token or agent that made it.
+    pub by: String,
+    /// The run that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_by_run: Option<String>,
+    /// Milliseconds since 1970.
+    pub created_at: i64,
+    /// The last executions, newest first.
+    pub history: Vec<TaskExecutionReply>,
+}
+
+/// An execution of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TaskExecution")]
+pub struct TaskExecutionReply {
+    /// The time that it was for, milliseconds since 1970.
+    pub due_at: i64,
+    /// Milliseconds since 1970.
+    pub started_at: i64,
+    /// Milliseconds since 1970.
+    pub ended_at: i64,
+    /// Whether it succeeded.
+    pub ok: bool,
+    /// The answer, shortened; only for callers that may see payloads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
+    /// Its run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
+    /// Later times that passed until it ended, and that were not run.
+    pub missed: u64,
+}
+
+impl TaskReply {
+    pub(super) fn new(ctx: &StoreContext<'_>, task: Task) -> Self {
+        let (schedule, next) = schedule(&task);
+        let shows = ctx.shows_payloads;
+        Self {
+            task: task.id.to_string(),
+            description: task.description,
+            prompt: shows.then_some(task.prompt),
+            status: task.status.as_str().to_owned(),
+            schedule,
+            zone: task.zone,
+            next,
+            agent: Some(task.agent).filter(|agent| !agent.is_empty()),
+            conversation: task.conversation.map(|id| id.to_string()),
+            consecutive_failures: task.consecutive_failures,
+            untrusted: task.untrusted,
+            by: task.author.by,
+            made_by_run: task.author.run.map(|run| run.to_string()),
+            created_at: task.created_at,
+            history: task.history.into_iter().map(|one| execution(one, shows)).collect(),
+        }
+    }
+}
+
+/// The schedule in words, and the next times.
+fn schedule(task: &Task) -> (String, Vec<String>) {
+    match schedule_of(task) {
+        Ok((schedule, zone)) => {
+            let due = task.due_at.filter(|_| task.is_open());
+            let first = due.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
+            let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
+            let next = times.take(NEXT).map(|time| format_instant(time, &zone)).collect();
+            (describe(&schedule, &zone), next)
+        }
+        Err(error) => (error.to_string(), Vec::new()),
+    }
+}
+
+fn execution(one: TaskExecution, shows: bool) -> TaskExecutionReply {
+    TaskExecutionReply {
+        due_at: one.due_at,
+        started_at: one.started_at,
+        ended_at: one.ended_at,
+        ok: one.ok,
+        result: shows.then_some(one.result),
+        run: one.run.map(|run| run.to_string()),
+        missed: one.missed,
+    }
+}
+
+impl From<TaskError> for OpError {
+    fn from(error: TaskError) -> Self {
+        match error {
+            TaskError::Store(error) => Self::Store(error),
+            TaskError::Unknown(id) => Self::not_found(Resource::Task, id),
+            TaskError::State(_) | TaskError::Full | TaskError::ModelsFull | TaskError::TooDeep => {
+                Self::Conflict(error.to_string())
+            }
+            TaskError::Time(_) | TaskError::BadText | TaskError::Secret => {
+                Self::Invalid(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Memories and tasks over HTTP, and the scheduler that runs what is due.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::{Client, Plan, TestDaemon};
+
+/// A daemon whose model answers each run with one sentence.
+async fn daemon() -> TestDaemon {
+    let script = "turns:\n  - say: The plants are fine.\n".to_owned();
+    TestDaemon::with(Plan { script, ..Plan::default() }).await
+}
+
+/// The task once it has run `times` times.
+async fn after(client: &Client, task: &str, times: usize) -> Value {
+    let started = Instant::now();
+    loop {
+        let row = client.get(&format!("/api/v1/tasks/{task}")).await.expect(200);
+        if row["history"].as_array().is_some_and(|history| history.len() >= times) {
+            return row;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "it never ran: {row}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_due_task_runs_once_in_a_conversation_of_its_own() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let at = jiff::Timestamp::now() + Duration::from_millis(300);
+    let new = json!({"description": "Plants", "prompt": "How are the plants?", "execute_at": at.to_string()});
+    let made = client.post("/api/v1/tasks", &new).await.expect(200);
+    assert_eq!(made["status"], "PENDING");
+    let task = made["task"].as_str().unwrap();
+    let ran = after(&client, task, 1).await;
+    assert_eq!((&ran["status"], &ran["history"][0]["ok"]), (&json!("COMPLETED"), &json!(true)));
+    assert_eq!(ran["history"][0]["result"], "The plants are fine.");
+    // It starts within a second of its time.
+    let first = &ran["history"][0];
+    let late = first["started_at"].as_i64().unwrap() - first["due_at"].as_i64().unwrap();
+    assert!((0..1_000).contains(&late), "{late} ms late");
+    let conversation = ran["conversation"].as_str().unwrap();
+    let messages = client.get(&format!("/api/v1/conversations/{conversation}/messages")).await;
+    assert_eq!(messages.expect(200)["items"].as_array().unwrap().len(), 2);
+    // Run again by hand, it goes on in the same conversation.
+    client.post(&format!("/api/v1/tasks/{task}/run"), &json!({})).await.expect(200);
+    let again = after(&client, task, 2).await;
+    assert_eq!(again["conversation"], conversation);
+    assert_eq!(again["history"].as_array().unwrap().len(), 2);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn tasks_are_paused_cancelled_and_refused() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let new = json!({"description": "News", "prompt": "Tell the news.", "cron": "0 9 * * *", "zone": "UTC"});
+    let made = client.post("/api/v1/tasks", &new).await.expect(200);
+    assert_eq!(made["schedule"], "Daily at 9:00");
+    assert_eq!(made["next"].as_array().unwrap().len(), 3);
+    let path = format!("/api/v1/tasks/{}", made["task"].as_str().unwrap());
+    let pause = format!("{path}/pause");
+    assert_eq!(client.post(&pause, &json!({})).await.expect(200)["status"], "PAUSED");
+    let resume = format!("{path}/resume");
+    assert_eq!(client.post(&resume, &json!({})).await.expect(200)["status"], "PENDING");
+    assert_eq!(client.delete(&path).await.expect(200)["status"], "CANCELLED");
+    assert_eq!(client.delete(&path).await.problem(), "conflict");
+    assert_eq!(client.get("/api/v1/tasks?open=true").await.expect(200)["items"], json!([]));
+    let never = json!({"description": "x", "prompt": "y", "cron": "0 9 31 2 *"});
+    assert_eq!(client.post("/api/v1/tasks", &never).await.problem(), "invalid");
+    assert_eq!(client.get("/api/v1/tasks/none").await.problem(), "not_found");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_switch_holds_due_tasks_back() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let off = client.put("/api/v1/switches/feature:scheduling", &json!({"state": "off"})).await;
+    off.expect(200);
+    let at = jiff::Timestamp::now().to_string();
+    let new = json!({"description": "Plants", "prompt": "?", "execute_at": at});
+    let made = client.post("/api/v1/tasks", &new).await.expect(200);
+    let path = format!("/api/v1/tasks/{}", made["task"].as_str().unwrap());
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(client.get(&path).await.expect(200)["status"], "PENDING");
+    let on = client.put("/api/v1/switches/feature:scheduling", &json!({"state": "on"})).await;
+    on.expect(200);
+    after(&client, made["task"].as_str().unwrap(), 1).await;
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn memories_are_written_listed_and_taken_back() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let text = json!({"content": "The favorite color is blue.", "category": "PREFERENCE"});
+    let made = client.put("/api/v1/memories/color", &text).await.expect(200);
+    assert_eq!((&made["category"], &made["by"]), (&json!("PREFERENCE"), &json!("owner")));
+    let found = client.get("/api/v1/memories?query=what+color+is+liked").await.expect(200);
+    assert_eq!(found["items"][0]["key"], "color");
+    client.delete("/api/v1/memories/color").await.expect(200);
+    assert_eq!(client.get("/api/v1/memories/color").await.problem(), "not_found");
+    let undone = client.post("/api/v1/memory/undo", &json!({})).await.expect(200);
+    assert_eq!(undone["memory"]["content"], "The favorite color is blue.");
+    let file = client.get("/api/v1/memory/export").await.expect(200);
+    client.delete("/api/v1/memories/color").await.expect(200);
+    let import = json!({"file": file});
+    assert_eq!(client.post("/api/v1/memory/import", &import).await.expect(200)["added"], 1);
+    let secret = json!({"content": "AKIAABCDEFGHIJKLMNOP"});
+    assert_eq!(client.put("/api/v1/memories/key", &secret).await.problem(), "invalid");
+    daemon.stop().await;
+}
