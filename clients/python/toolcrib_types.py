@@ -193,6 +193,7 @@ class StartCall(TypedDict, closed=True):
     agent: NotRequired[str | None]
     conversation: NotRequired[str | None]
     topic: NotRequired[str | None]
+    max_tokens: NotRequired[int | None]
 
 
 class NewCall(TypedDict, closed=True):
@@ -998,6 +999,7 @@ class StartCalls(TypedDict, closed=True):
     agent: NotRequired[str | None]
     conversation: NotRequired[str | None]
     topic: NotRequired[str | None]
+    max_tokens: NotRequired[int | None]
 
 
 class CallSummaryPage(TypedDict):

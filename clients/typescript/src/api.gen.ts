@@ -2443,6 +2443,11 @@ export interface components {
             conversation?: string | null;
             /** @description What it is about, in at most 200 characters, for history and audit. */
             topic?: string | null;
+            /**
+             * Format: uint32
+             * @description Most tokens of its result in this answer, at least 64; the stored call has all of it.
+             */
+            max_tokens?: number | null;
         };
         /** @description What became of several calls. */
         CallsDocument: {
@@ -2464,6 +2469,11 @@ export interface components {
             conversation?: string | null;
             /** @description What they are about; as with one call. */
             topic?: string | null;
+            /**
+             * Format: uint32
+             * @description Most tokens of each result; as with one call.
+             */
+            max_tokens?: number | null;
         };
         /** @description One call. */
         NewCall: {
