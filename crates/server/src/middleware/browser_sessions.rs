@@ -22,8 +22,8 @@ use super::token_cache::Credential;
 use super::token_format::{self, RandomUnavailable};
 use crate::problem::{Code, Problem};
 
-/// Name of the cookie.
-pub(crate) const SESSION_COOKIE: &str = "toolcrib_session";
+/// Name of the cookie, before the port of its daemon.
+const SESSION_COOKIE: &str = "toolcrib_session";
 /// The header of the CSRF token; a page of another origin cannot send it.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-session");
 /// Sessions of one token; beyond that, the one of this token that ends first is removed. Sessions
@@ -124,20 +124,20 @@ impl BrowserSessions {
         }
         sessions.insert(SessionId::from_cookie(&cookie), session.clone());
         self.file.write(&sessions);
-        let cookie = set_cookie(&cookie, self.lifetime.as_secs(), origin.is_secure);
+        let cookie = set_cookie(&cookie, self.lifetime.as_secs(), origin);
         Ok(NewSession { session, csrf_token, cookie })
     }
 
     /// Ends the session of these headers; returns the value of the `Set-Cookie` that removes the
     /// cookie.
     pub(crate) fn end(&self, headers: &HeaderMap, origin: &RequestOrigin) -> String {
-        if let Some(cookie) = cookie(headers) {
+        if let Some(cookie) = cookie(headers, origin) {
             let mut sessions = self.lock();
             if sessions.remove(&SessionId::from_cookie(cookie)).is_some() {
                 self.file.write(&sessions);
             }
         }
-        set_cookie("", 0, origin.is_secure)
+        set_cookie("", 0, origin)
     }
 
     /// The session of these headers, to be shown to its own page.
@@ -146,7 +146,7 @@ impl BrowserSessions {
         headers: &HeaderMap,
         origin: &RequestOrigin,
     ) -> Option<BrowserSession> {
-        let found = self.get_valid(&SessionId::from_cookie(cookie(headers)?));
+        let found = self.get_valid(&SessionId::from_cookie(cookie(headers, origin)?));
         found.filter(|session| session.origin == origin.origin)
     }
 
@@ -170,7 +170,9 @@ impl BrowserSessions {
         headers: &HeaderMap,
         origin: &RequestOrigin,
     ) -> Result<Option<(SessionId, BrowserSession)>, Problem> {
-        let Some(id) = cookie(headers).map(SessionId::from_cookie) else { return Ok(None) };
+        let Some(id) = cookie(headers, origin).map(SessionId::from_cookie) else {
+            return Ok(None);
+        };
         let Some(session) = self.get_valid(&id) else { return Ok(None) };
         let by_its_page = session.origin == origin.origin && session.check_csrf(method, headers)?;
         if by_its_page {
@@ -201,19 +203,32 @@ impl BrowserSession {
     }
 }
 
-/// The value of the session cookie. Of several, it is the first: browsers send the most specific
-/// path first.
-fn cookie(headers: &HeaderMap) -> Option<&str> {
-    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
-    pairs.find(|(name, _)| name.trim() == SESSION_COOKIE).map(|(_, value)| value.trim())
+/// Name of the cookie of a daemon. Browsers send a cookie to every port of its host (RFC 6265
+/// section 8.5), so without the port in its name the page of a second daemon on one machine would
+/// replace the session of the first.
+fn cookie_name(origin: &RequestOrigin) -> String {
+    let (_, authority) = origin.origin.rsplit_once('/').unwrap_or(("", &origin.origin));
+    // The last colon of `[::1]` is not the one before a port.
+    let port = authority.rsplit_once(':').map(|(_, port)| port);
+    match port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
+        Some(port) => format!("{SESSION_COOKIE}_{port}"),
+        None => SESSION_COOKIE.to_owned(),
+    }
 }
 
-fn set_cookie(value: &str, seconds: u64, is_secure: bool) -> String {
-    let secure = if is_secure { "; Secure" } else { "" };
-    format!(
-        "{SESSION_COOKIE}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}"
-    )
+/// The value of the session cookie. Of several, it is the first: browsers send the most specific
+/// path first.
+fn cookie<'h>(headers: &'h HeaderMap, origin: &RequestOrigin) -> Option<&'h str> {
+    let wanted = cookie_name(origin);
+    let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let mut pairs = all.flat_map(|value| value.split(';')).filter_map(|pair| pair.split_once('='));
+    pairs.find(|(name, _)| name.trim() == wanted).map(|(_, value)| value.trim())
+}
+
+fn set_cookie(value: &str, seconds: u64, origin: &RequestOrigin) -> String {
+    let name = cookie_name(origin);
+    let secure = if origin.is_secure { "; Secure" } else { "" };
+    format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
 /// A `Set-Cookie` header; values of this file are always valid.

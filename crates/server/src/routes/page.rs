@@ -14,7 +14,7 @@ use crate::role::Role;
 /// templates of Svelte and the sanitized Markdown of models.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
     connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
-    require-trusted-types-for 'script'; trusted-types svelte-trusted-html toolcrib-markdown dompurify";
+    require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
 /// The name of such a file changes with its content.
 const FOREVER: &str = "public, max-age=31536000, immutable";
 /// The browser asks whether its copy is current.

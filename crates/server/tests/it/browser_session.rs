@@ -96,6 +96,25 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
     daemon.stop().await;
 }
 
+/// Browsers keep one cookie of a name per host, whatever its port: the page of a second daemon
+/// replaced the session of the first.
+#[tokio::test]
+async fn two_daemons_of_one_host_do_not_replace_each_others_session() {
+    let (first, second) = (TestDaemon::start().await, TestDaemon::start().await);
+    let one = Page::begin(&first, &first.token()).await;
+    let two = Page::begin(&second, &second.token()).await;
+    let name = |page: &Page| page.cookie.split('=').next().unwrap().to_owned();
+    assert_ne!(name(&one), name(&two));
+    // As a browser sends them: both, to both daemons.
+    let both = format!("{}; {}", one.cookie, two.cookie);
+    for daemon in [&first, &second] {
+        let browser = daemon.anybody().with("cookie", &both).with("sec-fetch-site", "same-origin");
+        assert_eq!(browser.get("/api/v1/session").await.expect(200)["name"], "owner");
+    }
+    second.stop().await;
+    first.stop().await;
+}
+
 #[tokio::test]
 async fn a_session_ends_by_logging_out_and_with_its_token() {
     let daemon = TestDaemon::start().await;
@@ -166,8 +185,8 @@ async fn only_a_token_begins_a_session() {
     let again = begin(page.own()).await;
     assert_eq!(again.problem(), "forbidden");
     assert!(again.text.contains("not of a session"), "{}", again.text);
-    let stale =
-        daemon.anybody().with("cookie", "toolcrib_session=x").with("sec-fetch-site", "none");
+    let stale = format!("toolcrib_session_{}=x", daemon.address.port());
+    let stale = daemon.anybody().with("cookie", &stale).with("sec-fetch-site", "none");
     assert_eq!(stale.get("/api/v1/session").await.problem(), "unauthorized");
     daemon.stop().await;
 }

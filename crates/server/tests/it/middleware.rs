@@ -289,7 +289,10 @@ async fn tokens_in_other_places_count_for_nothing() {
         (format!("GET /api/v1/tools?token={token}"), String::new()),
         (format!("GET /api/v1/tools?access_token={token}"), String::new()),
         ("GET /api/v1/tools".to_owned(), format!("Cookie: token={token}\r\n")),
-        ("GET /api/v1/tools".to_owned(), format!("Cookie: toolcrib_session={token}\r\n")),
+        (
+            "GET /api/v1/tools".to_owned(),
+            format!("Cookie: toolcrib_session_{}={token}\r\n", address.port()),
+        ),
         ("GET /api/v1/tools".to_owned(), format!("X-Api-Key: {token}\r\n")),
         ("GET /api/v1/tools".to_owned(), format!("Authorization: Basic {token}\r\n")),
         ("GET /api/v1/tools".to_owned(), format!("Authorization: {token}\r\n")),
