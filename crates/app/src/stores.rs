@@ -81,8 +81,8 @@ impl Stores {
         Ok(Self::from_store(Arc::new(store), artifacts))
     }
 
-    /// Connects to a Postgres database that several machines share. The audit key, its anchors and
-    /// the artifacts stay in this machine's state folder.
+    /// Connects to a Postgres database that several machines share. The audit key and its anchors
+    /// stay in this machine's state folder.
     ///
     /// # Errors
     /// [`StoresError`] when the database, the folder or the key cannot be used.
@@ -94,10 +94,12 @@ impl Stores {
     ) -> Result<Self, StoresError> {
         let options = StoreOptions { shared, ..signing_options(&state.join("audit"))? };
         let store = toolcrib_store::PostgresStore::connect(url, options).await?;
-        // Artifact rows stay on the machine that has the files.
-        let local = state.join("artifacts.db");
-        let artifacts = artifacts(SqliteStore::open(&local)?, &local);
-        Ok(Self::from_store(Arc::new(store), artifacts))
+        let artifacts = toolcrib_store::SharedArtifacts::new(
+            store.clone(),
+            state.join("artifacts.partial"),
+            ArtifactLimits::default(),
+        );
+        Ok(Self::from_store(Arc::new(store), Arc::new(artifacts)))
     }
 
     /// Opens a database without the audit key, for inspection: closing it signs nothing. A missing

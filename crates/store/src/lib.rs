@@ -67,7 +67,7 @@ pub use exclusive_lock::ExclusiveLock;
 pub use health::CommitCounts;
 pub use inspect::{Inspection, copy, schema_version};
 #[cfg(feature = "postgres")]
-pub use postgres::{ConnectError, PostgresStore};
+pub use postgres::{ConnectError, PostgresStore, SharedArtifacts};
 pub use schema_version::SchemaVersion;
 pub use shared_options::{Migrations, ProcessIdentity, SharedOptions};
 pub use sqlite::{SqliteStore, StoreOptions};

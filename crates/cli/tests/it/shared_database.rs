@@ -19,6 +19,7 @@ fn operators_migrate_a_shared_database_and_see_its_daemons() {
     let server = PostgresServer::start_with(FAST);
     migrations_are_a_step_of_their_own(&server);
     every_daemon_lists_all_daemons(&server);
+    a_result_stored_by_one_machine_is_read_by_another(&server);
 }
 
 fn migrations_are_a_step_of_their_own(server: &PostgresServer) {
@@ -85,4 +86,23 @@ fn every_daemon_lists_all_daemons(server: &PostgresServer) {
     }
     first.stop(&one);
     second.stop(&two);
+}
+
+/// Each environment has a state folder of its own, as machines have.
+fn a_result_stored_by_one_machine_is_read_by_another(server: &PostgresServer) {
+    let url = server.database("artifacts");
+    let (one, two) = (TestEnv::new(), TestEnv::new());
+    let long: String = (0..20_000).map(|n| format!("line {n}\n")).collect();
+    std::fs::write(one.root().join("long.txt"), long).unwrap();
+    let call = ["tool", "call", "read_file", "--args", r#"{"path": "long.txt"}"#];
+    run_on(&one, &url, "apply", &call).code(0);
+    let listed = run_on(&two, &url, "apply", &["artifact", "list", "--json"]).code(0).stdout;
+    let meta = parsed(&listed)[0].clone();
+    let name = meta["artifact"].as_str().unwrap();
+    let show = ["artifact", "show", name, "--content"];
+    let content = run_on(&two, &url, "apply", &show).code(0).stdout;
+    assert_eq!(meta["bytes"].as_u64(), Some(content.len() as u64));
+    assert!(content.contains("line 7\n") && content.contains("line 3000\n"), "{}", content.len());
+    run_on(&two, &url, "apply", &["artifact", "rm", name]).code(0);
+    run_on(&one, &url, "apply", &show).code(4);
 }

@@ -51,6 +51,22 @@ impl Default for ArtifactLimits {
     }
 }
 
+impl ArtifactLimits {
+    /// When an artifact of this time expires, in milliseconds since 1970.
+    pub(crate) fn expiry(&self, created_at: i64) -> i64 {
+        created_at.saturating_add(i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The refusal of an artifact that would exceed a quota.
+pub(crate) fn over_quota(holder: &str, used: u64, more: u64, limit: u64) -> Option<StoreError> {
+    (used.saturating_add(more) > limit).then(|| {
+        StoreError::Full(format!(
+            "{holder} has {used} bytes of stored results, and {more} more would be over the {limit} that are kept"
+        ))
+    })
+}
+
 /// An [`ArtifactStore`] with files in a folder and rows in a database. Several processes may use
 /// both at once. Clones are the same store.
 ///
@@ -176,21 +192,14 @@ impl Files {
         conn: &Connection,
         meta: &ArtifactMeta,
     ) -> Result<Option<StoreError>, Failure> {
-        let full = |used: u64, limit: u64, whose: &str| {
-            let words = format!(
-                "{whose} has {used} bytes of stored results, and {} more would be over the {limit} that are kept",
-                meta.bytes
-            );
-            (used.saturating_add(meta.bytes) > limit).then_some(StoreError::Full(words))
-        };
         if let Some(run) = meta.run {
             let used = rows::bytes_of_run(conn, run, &meta.artifact)?;
-            if let Some(full) = full(used, self.limits.run_bytes, "the run") {
+            if let Some(full) = over_quota("the run", used, meta.bytes, self.limits.run_bytes) {
                 return Ok(Some(full));
             }
         }
         let used = rows::bytes_of_owner(conn, &meta.owner, &meta.artifact)?;
-        Ok(full(used, self.limits.owner_bytes, "the owner"))
+        Ok(over_quota("the owner", used, meta.bytes, self.limits.owner_bytes))
     }
 }
 
@@ -259,7 +268,7 @@ fn random() -> u64 {
     RandomState::new().hash_one(std::time::SystemTime::now())
 }
 
-fn create_private_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn create_private_folder(folder: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
@@ -298,8 +307,7 @@ impl ArtifactWriter for FileWriter {
         let Self { spill, partial, artifacts } = *self;
         let now = artifacts.clock.now_ms();
         let (mut meta, file) = spill.finish(now);
-        let ttl = i64::try_from(artifacts.files.limits.ttl.as_millis()).unwrap_or(i64::MAX);
-        meta.expires_at = Some(now.saturating_add(ttl));
+        meta.expires_at = Some(artifacts.files.limits.expiry(now));
         // Also frees space when a quota is exhausted.
         artifacts.expire()?;
         let files = artifacts.files.clone();

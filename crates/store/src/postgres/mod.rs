@@ -16,8 +16,7 @@
 //! - A foreign database or one of a newer build is refused before anything in it is changed. No
 //!   error contains a password.
 //!
-//! Out of scope on purpose: artifacts (content belongs in files or an object store, not in rows of
-//! a shared database), deletion, and transaction poolers: prepared statements belong to one
+//! Out of scope on purpose: deletion, and transaction poolers: prepared statements belong to one
 //! session.
 
 mod audit_chain;
@@ -31,6 +30,7 @@ mod job;
 mod leases;
 mod read_pool;
 mod schema;
+mod shared_artifacts;
 mod tables;
 mod text_escape;
 mod tls;
@@ -57,9 +57,10 @@ use error::{message, stopped};
 use job::{Job, Reply, boxed};
 use leases::{LEASE, Leases};
 use read_pool::ReadPool;
+pub use shared_artifacts::SharedArtifacts;
 use writer::{Command, Writer, WriterContext};
 
-/// Every row type except artifacts, in one Postgres database. Clones are handles of the same store.
+/// Every row type, in one Postgres database; for artifacts see [`SharedArtifacts`]. Clones are handles of the same store.
 /// Dropping the last one writes everything that is queued, releases the claims and closes the
 /// connections; this blocks for some milliseconds, or for a few seconds if the server is
 /// unreachable.

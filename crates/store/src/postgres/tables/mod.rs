@@ -1,6 +1,7 @@
 //! Postgres implementations of the store traits of `core`, one file per table.
 
 mod approvals;
+pub(super) mod artifacts;
 pub(super) mod audit;
 mod batches;
 mod calls;

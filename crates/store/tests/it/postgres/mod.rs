@@ -1,6 +1,7 @@
 //! Integration tests of the Postgres store on a real server. Each test binary starts one server,
 //! which takes a second or two, and each test uses its own databases, which take some milliseconds.
 
+mod artifacts;
 mod conformance;
 mod connect;
 mod connection_loss;
