@@ -1,4 +1,4 @@
-//! Completion in shells. The script of `toolcrib completions` runs this program with
+//! Completion in shells. The script of `toolcrib util completions` runs this program with
 //! [`VARIABLE`] set; it answers with the commands, options and values that can follow.
 
 use std::process::{Command as Process, Stdio};

@@ -42,9 +42,9 @@ pub(crate) fn run(args: &[String]) -> Result<()> {
         fs::copy(tree::root().join(file), folder.join(file))
             .with_context(|| format!("copying {file}"))?;
     }
-    process::run(Command::new(&binary).args(["man", "--dir"]).arg(folder.join("man")))?;
+    process::run(Command::new(&binary).args(["util", "man", "--dir"]).arg(folder.join("man")))?;
     for shell in SHELLS {
-        let script = process::output(Command::new(&binary).args(["completions", shell]))?;
+        let script = process::output(Command::new(&binary).args(["util", "completions", shell]))?;
         fs::write(folder.join("completions").join(format!("toolcrib.{shell}")), script)?;
     }
     let archive = dist.join(format!("{name}.tar.gz"));

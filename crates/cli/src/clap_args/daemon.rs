@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
+use super::service::{SERVICE_HELP, ServiceCommand};
 use crate::config::duration_and_money;
 
 pub(crate) const STATUS_HELP: &str = "\
@@ -23,7 +24,7 @@ with TOOLCRIB_DAEMON those of TOOLCRIB_TOKEN.
 
 Exit codes: 0 done, 8 there is no daemon, or it listens on its socket only.";
 
-pub(crate) const HEALTH_HELP: &str = "\
+const HEALTH_HELP: &str = "\
 For containers and load balancers. Exit codes: 0 it takes calls, 8 it does not.";
 
 pub(crate) const TOKEN_HELP: &str = "\
@@ -36,6 +37,18 @@ Examples:
 
 A token is shown once, when it is made: only its hash is kept. Roles: viewer (looks), caller (runs what policy allows), approver (decides), \
 operator (tools, agents, rules, the kill switch), owner (everything). Every role looks too.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonCommand {
+    /// Make the daemon read its configuration again.
+    Reload,
+    /// Say whether the daemon takes calls.
+    #[command(after_help = HEALTH_HELP)]
+    Healthcheck,
+    /// Let the system start the daemon.
+    #[command(subcommand, after_help = SERVICE_HELP)]
+    Service(ServiceCommand),
+}
 
 #[derive(Debug, Args)]
 pub(crate) struct Open {

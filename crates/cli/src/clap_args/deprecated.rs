@@ -28,8 +28,17 @@ struct Moved {
 }
 
 /// Deprecated in 0.2, to be removed in 0.3.
-const MOVED: &[Moved] =
-    &[Moved { name: "find", parent: "tool" }, Moved { name: "spec", parent: "tool" }];
+const MOVED: &[Moved] = &[
+    Moved { name: "completions", parent: "util" },
+    Moved { name: "errors", parent: "util" },
+    Moved { name: "find", parent: "tool" },
+    Moved { name: "healthcheck", parent: "daemon" },
+    Moved { name: "man", parent: "util" },
+    Moved { name: "openapi", parent: "util" },
+    Moved { name: "reload", parent: "daemon" },
+    Moved { name: "service", parent: "daemon" },
+    Moved { name: "spec", parent: "tool" },
+];
 
 /// Replaces old names of commands and options in the arguments of the process (program name
 /// included) and returns one warning for each.

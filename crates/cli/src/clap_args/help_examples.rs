@@ -54,7 +54,7 @@ Examples:
   toolcrib tool call read_file --args '{\"path\": \"notes.md\"}'
   toolcrib tool call write_file --args - < arguments.json
 
-The exit code is that of the outcome; `toolcrib errors` lists them.";
+The exit code is that of the outcome; `toolcrib util errors` lists them.";
 
 pub(super) const AGENT_TOOLS_HELP: &str = "\
 Examples:

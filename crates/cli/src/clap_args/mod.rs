@@ -40,10 +40,10 @@ mod tool_search;
 mod tool_why;
 mod undo;
 mod userland;
+mod util;
 mod variable_error;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::{FromArgMatches as _, Parser, Subcommand};
 
@@ -61,7 +61,7 @@ pub(crate) use audit::{
 pub(crate) use backup::{Backup, Restore};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use conversation::Conversation;
-pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
+pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
@@ -95,6 +95,7 @@ pub(crate) use undo::{Redo, TakeChanges, Undo};
 pub(crate) use userland::{
     PackagesCommand, UserlandInstall, UserlandNetworkArgs, UserlandPackages, UserlandUninstall,
 };
+pub(crate) use util::Util;
 
 /// Gives AI agents their tools: finds, checks, runs, bounds and records every call.
 #[derive(Debug, Parser)]
@@ -170,16 +171,13 @@ pub(crate) enum Command {
     /// Let the daemon end.
     #[command(after_help = daemon::STOP_DAEMON_HELP)]
     Stop(StopDaemon),
-    /// Let the daemon read its configuration again.
-    Reload,
+    /// Make the daemon read its configuration again, ask whether it takes calls, let the system
+    /// start it.
+    #[command(subcommand)]
+    Daemon(DaemonCommand),
     /// Make tokens for programs that ask the daemon, and take them back.
     #[command(subcommand, after_help = daemon::TOKEN_HELP)]
     Token(Token),
-    /// Say whether the daemon takes calls.
-    #[command(after_help = daemon::HEALTH_HELP)]
-    Healthcheck,
-    /// Print the OpenAPI document of the daemon's interface; none needs to run.
-    Openapi,
     /// Go on with a run that waits for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
@@ -280,9 +278,6 @@ pub(crate) enum Command {
     /// Show the audit, export it, prove that it was not edited.
     #[command(subcommand)]
     Audit(Audit),
-    /// Let the system start the daemon.
-    #[command(subcommand, after_help = service::SERVICE_HELP)]
-    Service(ServiceCommand),
     /// Say what is wrong here, and what to do about it.
     #[command(after_help = doctor::DOCTOR_HELP)]
     Doctor(DoctorArgs),
@@ -301,21 +296,7 @@ pub(crate) enum Command {
     /// Put a backup back.
     #[command(after_help = backup::RESTORE_HELP)]
     Restore(Restore),
-    /// Print the table of errors: outcome, HTTP status, exit code.
-    Errors,
-    /// Print a completion script for a shell.
-    Completions {
-        /// The shell.
-        shell: clap_complete::Shell,
-    },
-    /// Print the manual page, or write one page per command into a folder.
-    #[command(after_help = "Examples:\n  toolcrib man\n  toolcrib man ./man")]
-    Man {
-        /// Folder for the pages. Default: print the page of `toolcrib` itself.
-        #[arg(value_name = "FOLDER", conflicts_with = "dir")]
-        folder: Option<PathBuf>,
-        /// The same as FOLDER.
-        #[arg(long, hide = true)]
-        dir: Option<PathBuf>,
-    },
+    /// Print completion scripts, manual pages, the table of errors, the OpenAPI document.
+    #[command(subcommand)]
+    Util(Util),
 }

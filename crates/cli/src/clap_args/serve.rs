@@ -16,9 +16,9 @@ Examples:
   toolcrib serve --no-tcp
   curl -H \"Authorization: Bearer $(toolcrib token show)\" http://127.0.0.1:8717/api/v1/tools
 
-It stays in the foreground; `toolcrib service install` lets the system start it. The first interrupt lets calls and runs come to a step where \
+It stays in the foreground; `toolcrib daemon service install` lets the system start it. The first interrupt lets calls and runs come to a step where \
 they can be taken up again, the second one leaves at once. A changed configuration is used without a restart, also on SIGHUP and with \
-`toolcrib reload` (docs/daemon.md).
+`toolcrib daemon reload` (docs/daemon.md).
 
 Exit codes: 0 it was stopped, 1 it could not listen, 3 the set-up is wrong.";
 

@@ -1,4 +1,4 @@
-//! `toolcrib service`.
+//! `toolcrib daemon service`.
 
 use std::path::PathBuf;
 
@@ -6,9 +6,9 @@ use clap::{Args, Subcommand};
 
 pub(crate) const SERVICE_HELP: &str = "\
 Examples:
-  toolcrib service install --workspace ~/projects/mine
-  toolcrib service install --print
-  toolcrib service logs --follow
+  toolcrib daemon service install --workspace ~/projects/mine
+  toolcrib daemon service install --print
+  toolcrib daemon service logs --follow
 
 The daemon is a service of your own user: systemd (`systemctl --user`) on Linux, launchd on macOS. For it to run while you are not logged in: \
 `loginctl enable-linger`.";

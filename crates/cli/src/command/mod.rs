@@ -8,7 +8,6 @@ mod artifact;
 mod audit;
 mod backup;
 mod chat;
-mod completions_and_man;
 pub(crate) mod config;
 mod conversation;
 mod daemon;
@@ -31,7 +30,6 @@ mod mcp;
 mod memory;
 mod metrics;
 mod net_check;
-mod openapi;
 mod policy_advice;
 mod prove;
 mod python;
@@ -44,7 +42,6 @@ mod sanitize;
 mod saved_chains;
 mod secret;
 mod serve;
-mod service;
 mod short_id;
 mod skill;
 mod spec;
@@ -59,12 +56,12 @@ mod trust;
 mod undo;
 mod usage;
 mod userland;
+mod util;
 
-use serde_json::Value;
 use toolcrib_app::core::SwitchState;
 
 use crate::clap_args::{Agent, Cli, Command, Kit, Net, Skill, Tool};
-use crate::output::{self, Failure};
+use crate::output::Failure;
 
 /// Runs the command; the result is the exit code.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
@@ -76,10 +73,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Status => daemon::status(json),
         Command::Open(command) => daemon::open(&command, json),
         Command::Stop(command) => daemon::stop(&command, json),
-        Command::Reload => daemon::reload(json),
+        Command::Daemon(command) => daemon::run(&command, json),
         Command::Token(command) => daemon::token(&command, json),
-        Command::Healthcheck => daemon::healthcheck(json),
-        Command::Openapi => openapi::run(json),
         Command::Chat(command) => chat::run(&command, json),
         Command::Resume(command) => resume::run(&command, json),
         Command::Exec(command) => exec::run(&command, json),
@@ -143,36 +138,11 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Usage(command) => usage::run(&command, json),
         Command::Artifact(command) => artifact::run(&command, json),
         Command::Audit(command) => audit::run(&command, json),
-        Command::Service(command) => service::run(&command, json),
         Command::Doctor(command) => doctor::run(&command, json),
         Command::Prove => prove::run(json),
         Command::Db(command) => db::run(&command, json),
         Command::Backup(command) => backup::take(&command, json),
         Command::Restore(command) => backup::restore(&command, json),
-        Command::Errors => errors(json),
-        Command::Completions { shell } => completions_and_man::completions(shell),
-        Command::Man { folder, dir } => completions_and_man::man(folder.or(dir).as_deref()),
+        Command::Util(command) => util::run(command, json),
     }
-}
-
-fn errors(json: bool) -> Result<u8, Failure> {
-    let table = output::error_table();
-    if json {
-        output::print_json(&Value::Array(table), true)?;
-        return Ok(0);
-    }
-    let mut text = format!("{:<20} {:<10} {:>5} {:>5}\n", "error type", "outcome", "HTTP", "exit");
-    for row in table {
-        let word = |key: &str| row.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = |key: &str| row.get(key).and_then(Value::as_u64).unwrap_or_default();
-        text += &format!(
-            "{:<20} {:<10} {:>5} {:>5}\n",
-            word("error_type"),
-            word("outcome"),
-            number("http_status"),
-            number("exit_code")
-        );
-    }
-    output::print_line(&text)?;
-    Ok(0)
 }

@@ -27,7 +27,7 @@ pub(super) fn run_checked(name: &str, args: &[&str]) -> Result<(), Failure> {
 fn missing(name: &str, error: &std::io::Error) -> Failure {
     if error.kind() == ErrorKind::NotFound {
         return Failure::run(format!(
-            "{name} is not here, so this system starts no services this way; `toolcrib serve` runs in the foreground, and `toolcrib service install --print` shows what to adapt"
+            "{name} is not here, so this system starts no services this way; `toolcrib serve` runs in the foreground, and `toolcrib daemon service install --print` shows what to adapt"
         ));
     }
     Failure::run(format!("{name} cannot be run: {error}"))

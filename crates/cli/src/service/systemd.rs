@@ -108,7 +108,7 @@ pub(super) fn check_reachable() -> Result<(), Failure> {
         let user = Env::from_process().path("USER");
         let user = user.map_or_else(|| "$USER".to_owned(), |user| user.display().to_string());
         Failure::run(format!(
-            "the systemd of your user cannot be reached, so nothing was written: {}\n  Log in as this user itself (not with su or sudo), or let it run without a session: sudo loginctl enable-linger {user}\n  `toolcrib serve` runs in the foreground, and `toolcrib service install --print` prints the unit.",
+            "the systemd of your user cannot be reached, so nothing was written: {}\n  Log in as this user itself (not with su or sudo), or let it run without a session: sudo loginctl enable-linger {user}\n  `toolcrib serve` runs in the foreground, and `toolcrib daemon service install --print` prints the unit.",
             failure.message
         ))
     })

@@ -27,7 +27,7 @@ fn it_starts_answers_and_stops() {
     assert_eq!(status["at"][0], daemon.url());
     let shown = env.run(&["status"]).code(0).stdout;
     assert!(shown.contains(&daemon.url()) && shown.contains("0 running"), "{shown}");
-    assert_eq!(env.run(&["healthcheck"]).code(0).stdout, "ready\n");
+    assert_eq!(env.run(&["daemon", "healthcheck"]).code(0).stdout, "ready\n");
 
     // Over TCP a token is needed, and that of the machine is its owner's.
     let get = "GET /api/v1/status HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n";
@@ -55,7 +55,7 @@ fn a_second_daemon_is_refused_and_names_the_first() {
     let second = env.run(&["serve", "--listen", "127.0.0.1:0"]).code(1);
     second.says(&[&pid, "stop that one first"]);
     // It has taken nothing away from the first.
-    env.run(&["healthcheck"]).code(0);
+    env.run(&["daemon", "healthcheck"]).code(0);
     daemon.kill();
     // What one that was killed left behind is in nobody's way.
     env.run(&["status"]).code(8).says(&["no daemon runs"]);
@@ -101,8 +101,8 @@ fn without_a_daemon_every_command_says_so() {
     let env = TestEnv::new();
     for args in [
         &["status"][..],
-        &["reload"],
-        &["healthcheck"],
+        &["daemon", "reload"],
+        &["daemon", "healthcheck"],
         &["stop"],
         &["token", "list"],
         &["token", "add", "x"],
@@ -158,8 +158,8 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
         let _lock = impostor(&env, answer);
         for args in [
             &["status"][..],
-            &["healthcheck"],
-            &["reload"],
+            &["daemon", "healthcheck"],
+            &["daemon", "reload"],
             &["token", "list"],
             &["token", "add", "x"],
             &["token", "revoke", "x"],
@@ -429,17 +429,17 @@ fn a_changed_configuration_is_used_and_a_broken_one_is_not() {
     let said = daemon.says("is not used");
     assert!(said.contains("config.toml:2"), "{said}");
     assert_ne!(call().code, 0, "all is as before");
-    env.run(&["reload"]).code(2).says(&["config.toml:2", "did you mean"]);
+    env.run(&["daemon", "reload"]).code(2).says(&["config.toml:2", "did you mean"]);
     fs::write(&file, "[server]\ndrain = \"1s\"\n").unwrap();
     daemon.says("a restart is needed for: server");
     call().code(0);
-    env.run(&["reload"]).code(0);
+    env.run(&["daemon", "reload"]).code(0);
     let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
     daemon.says_next("the configuration was read again");
     // A rule that is added while it works.
     env.run(&["rules", "add", "deny", "read_file"]).code(0);
-    env.run(&["reload"]).code(0);
+    env.run(&["daemon", "reload"]).code(0);
     assert_eq!(call().code, 5, "the rule holds");
     daemon.stop(&env).0.code(0);
 }

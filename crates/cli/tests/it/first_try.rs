@@ -84,7 +84,7 @@ fn the_help_begins_with_what_a_new_person_needs() {
 #[test]
 fn small_slips_are_understood() {
     let env = TestEnv::new();
-    env.run(&["man", "pages"]).code(0);
+    env.run(&["util", "man", "pages"]).code(0);
     assert!(env.root().join("pages/toolcrib-run.1").exists());
     let ended =
         env.run(&["mcp", "connect", "claude-code"]).code(0).says(&[".mcp.json", "claude mcp add"]);

@@ -38,7 +38,7 @@ const ERRORS: [(&str, &str, i64); 25] = [
 #[test]
 fn the_table_of_errors_is_complete() {
     let env = TestEnv::new();
-    let table = support::json(&env.run(&["errors", "--json"]).code(0).stdout);
+    let table = support::json(&env.run(&["util", "errors", "--json"]).code(0).stdout);
     let rows: Vec<(&str, &str, i64)> = table
         .as_array()
         .unwrap()
@@ -53,7 +53,7 @@ fn the_table_of_errors_is_complete() {
         })
         .collect();
     assert_eq!(rows, ERRORS);
-    let text = env.run(&["errors"]).code(0).stdout;
+    let text = env.run(&["util", "errors"]).code(0).stdout;
     assert_eq!(text.lines().count(), ERRORS.len() + 1);
     for ((name, outcome, code), line) in ERRORS.iter().zip(text.lines().skip(1)) {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -65,20 +65,20 @@ fn the_table_of_errors_is_complete() {
 fn completions_for_every_shell() {
     let env = TestEnv::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
-        let script = env.run(&["completions", shell]).code(0).stdout;
+        let script = env.run(&["util", "completions", shell]).code(0).stdout;
         for word in ["toolcrib", "TOOLCRIB_COMPLETE"] {
             assert!(script.contains(word), "{shell} lacks {word}");
         }
     }
-    env.run(&["completions", "cobol"]).code(2).says(&["bash"]);
+    env.run(&["util", "completions", "cobol"]).code(2).says(&["bash"]);
 }
 
 #[test]
 fn manual_pages() {
     let env = TestEnv::new();
-    let page = env.run(&["man"]).code(0).stdout;
+    let page = env.run(&["util", "man"]).code(0).stdout;
     assert!(page.contains(".TH toolcrib 1") && page.contains("Exit codes"), "{page}");
-    env.run(&["man", "--dir", "man"]).code(0);
+    env.run(&["util", "man", "--dir", "man"]).code(0);
     let pages: Vec<String> = fs::read_dir(env.root().join("man"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -132,13 +132,13 @@ fn every_command_takes_json() {
     }
 }
 
-/// What bash would insert after these words, by the script of `toolcrib completions bash`.
+/// What bash would insert after these words, by the script of `toolcrib util completions bash`.
 fn completed(env: &TestEnv, words: &[&str]) -> Vec<String> {
     let ours = env.command(&[]);
     let folder = std::path::Path::new(ours.get_program()).parent().unwrap();
     let list: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
     let script = format!(
-        "source <(toolcrib completions bash)\nCOMP_WORDS=(toolcrib {})\nCOMP_CWORD={}\nCOMP_TYPE=9\nset -- $(complete -p toolcrib)\nwhile [ \"$1\" != -F ]; do shift; done\n\"$2\" toolcrib \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
+        "source <(toolcrib util completions bash)\nCOMP_WORDS=(toolcrib {})\nCOMP_CWORD={}\nCOMP_TYPE=9\nset -- $(complete -p toolcrib)\nwhile [ \"$1\" != -F ]; do shift; done\n\"$2\" toolcrib \"${{COMP_WORDS[COMP_CWORD]}}\"\nprintf '%s\\n' \"${{COMPREPLY[@]}}\"",
         list.join(" "),
         words.len(),
     );

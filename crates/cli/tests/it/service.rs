@@ -1,4 +1,4 @@
-//! `toolcrib service`: the file that the system is given, and clear words where there is nobody to
+//! `toolcrib daemon service`: the file that the system is given, and clear words where there is nobody to
 //! give it to.
 
 use std::fs;
@@ -9,7 +9,7 @@ use crate::support::{TestEnv, end};
 #[test]
 fn the_unit_is_one_that_systemd_reads() {
     let env = TestEnv::new();
-    let unit = env.run(&["service", "install", "--print"]).code(0).stdout;
+    let unit = env.run(&["daemon", "service", "install", "--print"]).code(0).stdout;
     for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict", "WatchdogSec=60s"] {
         assert!(unit.lines().any(|own| own == line), "{line}: {unit}");
     }
@@ -42,7 +42,7 @@ fn without_a_user_bus_nothing_is_written_and_the_way_out_is_said() {
     )
     .unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let mut command = env.command(&["service", "install"]);
+    let mut command = env.command(&["daemon", "service", "install"]);
     command.env("PATH", env.outside()).env("USER", "ada");
     let words = ["nothing was written", "No medium found", "enable-linger ada", "toolcrib serve"];
     end(command, b"").code(1).says(&words);
@@ -58,23 +58,23 @@ fn where_nobody_starts_services_that_is_said() {
         end(command, b"")
     };
     for args in [
-        &["service", "status"][..],
-        &["service", "start"],
-        &["service", "stop"],
-        &["service", "logs"],
+        &["daemon", "service", "status"][..],
+        &["daemon", "service", "start"],
+        &["daemon", "service", "stop"],
+        &["daemon", "service", "logs"],
     ] {
         run(args).code(1).says(&["is not here", "toolcrib serve"]);
     }
-    run(&["service", "uninstall"]).code(4).says(&["not installed"]);
-    run(&["service", "install"]).code(1).says(&["is not here"]);
+    run(&["daemon", "service", "uninstall"]).code(4).says(&["not installed"]);
+    run(&["daemon", "service", "install"]).code(1).says(&["is not here"]);
     // Without anything that would start it no file is left, and none is written over.
     let unit = env.outside().join("nobody/.config/systemd/user/toolcrib.service");
     assert!(!unit.exists());
     fs::create_dir_all(unit.parent().unwrap()).unwrap();
     fs::write(&unit, "mine").unwrap();
-    run(&["service", "install"]).code(2).says(&["--force"]);
-    run(&["service", "install", "--workspace", "/"]).code(2);
+    run(&["daemon", "service", "install"]).code(2).says(&["--force"]);
+    run(&["daemon", "service", "install", "--workspace", "/"]).code(2);
     assert_eq!(fs::read_to_string(&unit).unwrap(), "mine");
-    let json = run(&["service", "install", "--print", "--json"]).code(0).stdout;
+    let json = run(&["daemon", "service", "install", "--print", "--json"]).code(0).stdout;
     assert!(json.starts_with("[Unit]"));
 }

@@ -1,4 +1,4 @@
-//! `docs/errors.md`: the closed table of failures, from `toolcrib errors --json`.
+//! `docs/errors.md`: the closed table of failures, from `toolcrib util errors --json`.
 
 use anyhow::{Context, Result};
 use serde_json::Value;
@@ -23,12 +23,12 @@ A call that fails answers the model with `{\"status\":\"error\",\"error_type\":â
 ";
 
 pub(super) fn page(binary: &Binary) -> Result<String> {
-    table(&binary.json(&["errors", "--json"])?)
+    table(&binary.json(&["util", "errors", "--json"])?)
 }
 
 fn table(errors: &Value) -> Result<String> {
-    let rows = errors.as_array().context("`toolcrib errors --json` prints no list")?;
-    let mut page = notice("`toolcrib errors`") + ABOUT;
+    let rows = errors.as_array().context("`toolcrib util errors --json` prints no list")?;
+    let mut page = notice("`toolcrib util errors`") + ABOUT;
     page.push_str(&format!(
         "| {} |\n|{}\n",
         COLUMNS.map(|(heading, _)| heading).join(" | "),

@@ -1,4 +1,4 @@
-//! `docs/openapi.json` and `docs/rest-routes.md`: the daemon's interface, from `toolcrib openapi`.
+//! `docs/openapi.json` and `docs/rest-routes.md`: the daemon's interface, from `toolcrib util openapi`.
 
 use std::collections::BTreeMap;
 
@@ -19,11 +19,11 @@ the same at `/docs`). A token has one role or several; `viewer` is part of all, 
 ";
 
 pub(super) fn document(binary: &Binary) -> Result<String> {
-    Ok(format!("{:#}\n", binary.json(&["openapi", "--json"])?))
+    Ok(format!("{:#}\n", binary.json(&["util", "openapi", "--json"])?))
 }
 
 pub(super) fn page(binary: &Binary) -> Result<String> {
-    table(&binary.json(&["openapi", "--json"])?)
+    table(&binary.json(&["util", "openapi", "--json"])?)
 }
 
 fn table(document: &Value) -> Result<String> {
@@ -44,7 +44,7 @@ fn table(document: &Value) -> Result<String> {
             groups.entry(tag).or_default().push(row);
         }
     }
-    let mut page = notice("`toolcrib openapi`") + ABOUT;
+    let mut page = notice("`toolcrib util openapi`") + ABOUT;
     for (tag, rows) in groups {
         page += &format!("## {tag}\n\n| route | role | |\n|---|---|---|\n{}\n", rows.concat());
     }

@@ -1,4 +1,4 @@
-//! `toolcrib healthcheck`: does it take calls?
+//! `toolcrib daemon healthcheck`: does it take calls?
 
 use serde_json::json;
 

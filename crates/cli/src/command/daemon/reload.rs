@@ -1,4 +1,4 @@
-//! `toolcrib reload`: the daemon reads its configuration again.
+//! `toolcrib daemon reload`: the daemon reads its configuration again.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `toolcrib service`: the daemon, started by the system.
+//! `toolcrib daemon service`: the daemon, started by the system.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! `toolcrib completions` and `toolcrib man`.
+//! `toolcrib util completions` and `toolcrib util man`.
 
 use std::io;
 use std::path::Path;
