@@ -15,6 +15,7 @@ mod durable_calls;
 mod fake_provider;
 mod first_model_request;
 mod mcp;
+mod memory_recall;
 mod parallel_calls;
 mod pipeline_call;
 mod python_tool;
@@ -66,6 +67,7 @@ fn main() {
         ("sandbox", sandbox::run_all),
         ("search", code_search::run),
         ("find", tool_search::run),
+        ("memory", memory_recall::run),
         ("python", python_tool::run),
         ("chain", code_mode::run),
         ("shell", shell_session::run),

@@ -8,7 +8,8 @@ use toolcrib_agent::library::{Agent, instructions};
 use toolcrib_agent::machine::ActiveSkill;
 use toolcrib_agent::prompt::{self, Parts, PromptContext};
 use toolcrib_agent::tool_selection::SelectedTools;
-use toolcrib_core::{Context, Memory, RunUsage, StoredRun, ViewRequest};
+use toolcrib_assistant::memory::PromptMemories;
+use toolcrib_core::{Context, RunUsage, StoredRun, ViewRequest};
 use toolcrib_providers::model::ModelInfo;
 
 use super::{Runner, StartRequest, memory_prompt};
@@ -19,7 +20,7 @@ impl Runner {
         start: &StartRequest,
         used: RunUsage,
         taken: Option<&StoredRun>,
-        memories: Vec<Memory>,
+        memories: Arc<PromptMemories>,
     ) -> RunJob {
         let agent = &start.agent;
         let context = match taken {
@@ -54,7 +55,7 @@ impl Runner {
 
     /// The system prompt of an agent. It stays the same until skills, tools or the model change, so
     /// that providers can cache it.
-    fn prompt_writer(&self, agent: &Agent, memories: Vec<Memory>) -> PromptWriter {
+    fn prompt_writer(&self, agent: &Agent, memories: Arc<PromptMemories>) -> PromptWriter {
         let library = self.library();
         let soul = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();

@@ -10,6 +10,7 @@ use toolcrib_core::{
 
 use super::error::MemoryError;
 use super::export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
+use super::prompt_memories::{PromptCache, PromptMemories};
 use super::recall_index::{RecallIndexes, Recalled};
 use super::secret_shapes;
 use crate::SecretCheck;
@@ -34,6 +35,7 @@ pub struct Memories {
     clock: Arc<dyn Clock>,
     is_secret: SecretCheck,
     indexes: Arc<RecallIndexes>,
+    prompts: Arc<PromptCache>,
 }
 
 /// A text to keep.
@@ -70,7 +72,13 @@ impl Memories {
     /// Memories in this store.
     #[must_use]
     pub fn new(store: Arc<dyn MemoryStore>, is_secret: SecretCheck) -> Self {
-        Self { store, clock: Arc::new(SystemClock), is_secret, indexes: Arc::default() }
+        Self {
+            store,
+            clock: Arc::new(SystemClock),
+            is_secret,
+            indexes: Arc::default(),
+            prompts: Arc::default(),
+        }
     }
 
     /// With another clock.
@@ -224,6 +232,14 @@ impl Memories {
         limit: usize,
     ) -> Result<Vec<Recalled>, MemoryError> {
         self.indexes.recall(&*self.store, owner, query, limit).await
+    }
+
+    /// The memories of an owner as prompts have them.
+    ///
+    /// # Errors
+    /// [`MemoryError::Store`].
+    pub async fn for_prompt(&self, owner: &str) -> Result<Arc<PromptMemories>, MemoryError> {
+        self.prompts.get(&*self.store, owner).await
     }
 
     /// All memories of an owner, for a file.

@@ -3,6 +3,7 @@
 mod error;
 mod export;
 mod memories;
+mod prompt_memories;
 mod prompt_section;
 mod recall_index;
 mod secret_shapes;
@@ -13,5 +14,6 @@ pub use memories::{
     IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories, NewMemory,
     PROMOTION_HITS,
 };
+pub use prompt_memories::PromptMemories;
 pub use prompt_section::{GUIDANCE, ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};
 pub use recall_index::Recalled;
