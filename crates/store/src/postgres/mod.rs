@@ -60,10 +60,10 @@ use read_pool::ReadPool;
 pub use shared_artifacts::SharedArtifacts;
 use writer::{Command, Writer, WriterContext};
 
-/// Every row type, in one Postgres database; for artifacts see [`SharedArtifacts`]. Clones are handles of the same store.
-/// Dropping the last one writes everything that is queued, releases the claims and closes the
-/// connections; this blocks for some milliseconds, or for a few seconds if the server is
-/// unreachable.
+/// Every row type, in one Postgres database; for artifacts see [`SharedArtifacts`]. Clones are
+/// handles of the same store. Dropping the last one writes everything that is queued, releases the
+/// claims and closes the connections; this blocks for some milliseconds, or for a few seconds if
+/// the server is unreachable.
 ///
 /// Writes are queued in call order when a method is called, whether or not its future is awaited;
 /// the future waits for the commit. Reads see committed data. Futures may be awaited on any

@@ -1,4 +1,5 @@
-//! `docs/openapi.json` and `docs/rest-routes.md`: the daemon's interface, from `toolcrib util openapi`.
+//! `docs/openapi.json` and `docs/rest-routes.md`: the daemon's interface, from `toolcrib util
+//! openapi`.
 
 use std::collections::BTreeMap;
 

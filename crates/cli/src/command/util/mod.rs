@@ -1,17 +1,8 @@
 //! `toolcrib util`: documents about the program itself.
 
 mod completions_and_man;
+mod dispatch;
 mod errors;
 mod openapi;
 
-use crate::clap_args::Util;
-use crate::output::Failure;
-
-pub(super) fn run(command: Util, json: bool) -> Result<u8, Failure> {
-    match command {
-        Util::Openapi => openapi::run(json),
-        Util::Errors => errors::run(json),
-        Util::Completions { shell } => completions_and_man::completions(shell),
-        Util::Man { folder, dir } => completions_and_man::man(folder.or(dir).as_deref()),
-    }
-}
+pub(super) use dispatch::run;

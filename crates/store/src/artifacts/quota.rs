@@ -1,0 +1,43 @@
+//! Quotas and lifetime of artifacts.
+
+use std::time::Duration;
+
+use toolcrib_core::{StoreError, defaults};
+
+/// Quotas and lifetime of artifacts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ArtifactLimits {
+    /// Bytes per owner.
+    pub owner_bytes: u64,
+    /// Bytes made by one run.
+    pub run_bytes: u64,
+    /// How long an artifact is kept after it was made; longer while a run that made it goes on or
+    /// waits.
+    pub ttl: Duration,
+}
+
+impl Default for ArtifactLimits {
+    fn default() -> Self {
+        Self {
+            owner_bytes: defaults::ARTIFACT_OWNER_BYTES,
+            run_bytes: defaults::ARTIFACT_RUN_BYTES,
+            ttl: defaults::ARTIFACT_TTL,
+        }
+    }
+}
+
+impl ArtifactLimits {
+    /// When an artifact of this time expires, in milliseconds since 1970.
+    pub(crate) fn expiry(&self, created_at: i64) -> i64 {
+        created_at.saturating_add(i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX))
+    }
+}
+
+/// The refusal of an artifact that would exceed a quota.
+pub(crate) fn over_quota(holder: &str, used: u64, more: u64, limit: u64) -> Option<StoreError> {
+    (used.saturating_add(more) > limit).then(|| {
+        StoreError::Full(format!(
+            "{holder} has {used} bytes of stored results, and {more} more would be over the {limit} that are kept"
+        ))
+    })
+}
