@@ -1,5 +1,5 @@
-//! `toolcrib daemon service`: the file that the system is given, and clear words where there is nobody
-//! to give it to.
+//! `toolcrib daemon service`: the file that the system is given, and clear words where there is no
+//! system to give it to.
 
 use std::fs;
 use std::process::Command;
