@@ -19,6 +19,9 @@ pub enum OpError {
         /// Names or ids that may be meant, the nearest first.
         near: Vec<String>,
     },
+    /// What was asked for is not there; the text says what is.
+    #[error("{0}")]
+    Absent(String),
     /// The beginning of an id fits several.
     #[error("{prefix} is the beginning of {} ids", ids.len())]
     Ambiguous {
@@ -150,7 +153,7 @@ impl OpError {
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
-            Self::NotFound { .. } | Self::Overtaken(_) => ErrorClass::NotFound,
+            Self::NotFound { .. } | Self::Absent(_) | Self::Overtaken(_) => ErrorClass::NotFound,
             Self::Ambiguous { .. } | Self::Invalid(_) => ErrorClass::Invalid,
             Self::Denied(_) => ErrorClass::Denied,
             Self::Conflict(_)
@@ -204,4 +207,6 @@ resources! {
     Memory = "memory";
     /// A feature switch.
     Switch = "switch";
+    /// A token of the REST API.
+    Token = "token";
 }

@@ -7,6 +7,7 @@
 mod approvals;
 mod artifacts;
 mod audit_bundle;
+mod audit_records;
 mod audit_verify;
 mod changes;
 mod conversations;
@@ -15,5 +16,6 @@ mod grants;
 mod history_and_explain;
 mod kill_switch;
 mod switches;
+mod tokens;
 mod tools;
 mod usage;
