@@ -49,6 +49,8 @@ fn list_command(what: Resource) -> &'static str {
     match what {
         Resource::Tool => "tool list",
         Resource::Agent => "agent list",
+        Resource::Skill => "skill list",
+        Resource::Kit => "kit list",
         Resource::Call => "history",
         Resource::Run => "history --json",
         Resource::Conversation => "conversation list",

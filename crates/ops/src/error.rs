@@ -38,6 +38,12 @@ pub enum OpError {
     /// The request is readable and makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// A file of the owner cannot be used as it is.
+    #[error("{0}")]
+    Unusable(String),
+    /// A change of something that exists has to name the version that it changes.
+    #[error("{0}")]
+    NeedsVersion(String),
     /// The tool has no switch: the switch of a feature controls it.
     #[error("{tool} has no switch of its own")]
     NoOwnSwitch {
@@ -125,6 +131,8 @@ classes! {
     Conflict: "conflict", 409, 5;
     /// Changed since the caller read it.
     Stale: "stale", 412, 5;
+    /// The version that is changed was not named.
+    NeedsVersion: "needs_match", 428, 5;
     /// Expired or ended.
     Gone: "gone", 410, 6;
     /// A store does not answer.
@@ -140,11 +148,13 @@ impl OpError {
         Self::NotFound { what, name: name.to_string(), near: Vec::new() }
     }
 
-    /// The exit code: that of the class, or of the error type where the engine refused.
+    /// The exit code: that of the class, except where the engine or a file is the reason.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
+            // Files that cannot be used are a configuration to correct.
+            Self::Unusable(_) => 3,
             error => error.class().exit_code(),
         }
     }
@@ -154,7 +164,8 @@ impl OpError {
     pub fn class(&self) -> ErrorClass {
         match self {
             Self::NotFound { .. } | Self::Absent(_) | Self::Overtaken(_) => ErrorClass::NotFound,
-            Self::Ambiguous { .. } | Self::Invalid(_) => ErrorClass::Invalid,
+            Self::Ambiguous { .. } | Self::Invalid(_) | Self::Unusable(_) => ErrorClass::Invalid,
+            Self::NeedsVersion(_) => ErrorClass::NeedsVersion,
             Self::Denied(_) => ErrorClass::Denied,
             Self::Conflict(_)
             | Self::NoOwnSwitch { .. }
@@ -189,6 +200,10 @@ resources! {
     Tool = "tool";
     /// An agent.
     Agent = "agent";
+    /// A skill.
+    Skill = "skill";
+    /// A kit.
+    Kit = "kit";
     /// A call.
     Call = "call";
     /// A run.

@@ -3,6 +3,7 @@
 use toolcrib_app::agent::library::Library;
 use toolcrib_app::core::CallId;
 use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::library::LibraryContext;
 use toolcrib_ops::tokens::{CallerRights, TokenContext};
 use toolcrib_ops::{AcceptedCall, ActiveCalls, OpContext, StoreContext};
 
@@ -29,6 +30,15 @@ impl DaemonState {
         library: Option<&'a Library>,
     ) -> OpContext<'a> {
         OpContext { toolcrib: self.toolcrib(), library, store: self.store_context(principal) }
+    }
+
+    /// The context of operations on the library.
+    pub(crate) fn library_context(&self) -> LibraryContext<'_> {
+        LibraryContext {
+            toolcrib: self.toolcrib(),
+            library: self.runner().library(),
+            folders: self.runner().folders(),
+        }
     }
 
     /// Records the actions of this principal in the audit.

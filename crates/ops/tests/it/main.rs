@@ -4,6 +4,7 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod agents;
 mod approvals;
 mod artifacts;
 mod audit_bundle;
@@ -15,6 +16,7 @@ mod fixture;
 mod grants;
 mod history_and_explain;
 mod kill_switch;
+mod library;
 mod switches;
 mod tokens;
 mod tools;

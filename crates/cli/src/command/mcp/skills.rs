@@ -130,7 +130,7 @@ async fn check_name_free(
     let own = server_skills_folder(server)?;
     let looked = tokio::task::spawn_blocking(move || LibrarySnapshot::load(&places, true)).await;
     let shelf = looked.map_err(|error| Failure::run(error.to_string()))??;
-    match shelf.library.skill(skill) {
+    match shelf.library().skill(skill) {
         Ok(Skill { location: place, .. })
             if place.path().is_none_or(|path| !path.starts_with(&own)) =>
         {
