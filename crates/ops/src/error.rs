@@ -79,6 +79,9 @@ pub enum OpError {
     /// A file or a store that the operation needs cannot be written or read.
     #[error("{0}")]
     Unavailable(String),
+    /// The vault cannot be used.
+    #[error("{0}")]
+    Vault(String),
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -153,8 +156,8 @@ impl OpError {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
-            // Files that cannot be used are a configuration to correct.
-            Self::Unusable(_) => 3,
+            // Files and vaults that cannot be used are a configuration to correct.
+            Self::Unusable(_) | Self::Vault(_) => 3,
             error => error.class().exit_code(),
         }
     }
@@ -173,7 +176,9 @@ impl OpError {
             | Self::Refused(_) => ErrorClass::Conflict,
             Self::Stale(_) => ErrorClass::Stale,
             Self::Gone(_) => ErrorClass::Gone,
-            Self::Store(_) | Self::Unrecorded(_) | Self::Unavailable(_) => ErrorClass::Unavailable,
+            Self::Store(_) | Self::Vault(_) | Self::Unrecorded(_) | Self::Unavailable(_) => {
+                ErrorClass::Unavailable
+            }
             Self::Internal(_) => ErrorClass::Internal,
         }
     }
@@ -222,6 +227,8 @@ resources! {
     Memory = "memory";
     /// A feature switch.
     Switch = "switch";
+    /// A secret of the vault.
+    Secret = "secret";
     /// A token of the REST API.
     Token = "token";
 }

@@ -2,7 +2,7 @@
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use toolcrib_app::core::TokenId;
+pub use toolcrib_ops::person::Person;
 pub use toolcrib_ops::role::{Role, Roles};
 
 use crate::problem::{Code, Problem};
@@ -26,34 +26,7 @@ pub struct Principal {
     pub expires_at: Option<i64>,
 }
 
-/// The person behind a name in records. Four eyes are those of two persons, on whatever surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Person<'a> {
-    /// The owner of the daemon: on the socket, with the token of this machine, on the page, at the
-    /// command line, and through an MCP client that the owner started.
-    Owner,
-    /// The holder of a token, by its name in records.
-    Token(&'a str),
-}
-
-impl<'a> Person<'a> {
-    /// The person of a name in records.
-    #[must_use]
-    pub fn of_record(name: &'a str) -> Self {
-        if name.starts_with(TOKEN_PREFIX) { Self::Token(name) } else { Self::Owner }
-    }
-}
-
-/// Begins the names of tokens in records.
-const TOKEN_PREFIX: &str = "token ";
-
 impl Principal {
-    /// The name in records of a token with this name and id. The id ends it, so that a name that a
-    /// person chose cannot stand for another token.
-    pub(crate) fn token_name(name: &str, id: TokenId) -> String {
-        format!("{TOKEN_PREFIX}{name} ({id})")
-    }
-
     /// Whether the person behind it is the one behind this name in records.
     #[must_use]
     pub fn is_same_person(&self, by: &str) -> bool {
@@ -143,12 +116,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_app::core::TokenId;
+
     use super::*;
 
     #[test]
     fn one_owner_on_two_surfaces_is_one_person_and_each_token_is_another() {
         let (first, second) = (TokenId::fresh(), TokenId::fresh());
-        let [first, second] = [first, second].map(|id| Principal::token_name("ci", id));
+        let [first, second] = [first, second].map(|id| Person::token_name("ci", id));
         let person = |name: &str| {
             let name = name.to_owned();
             Principal {

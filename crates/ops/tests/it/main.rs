@@ -17,6 +17,8 @@ mod grants;
 mod history_and_explain;
 mod kill_switch;
 mod library;
+mod secrets;
+mod settings;
 mod switches;
 mod tokens;
 mod tools;

@@ -13,7 +13,7 @@ use toolcrib_ops::OpError;
 use toolcrib_ops::tokens::TokenTable;
 
 use super::token_format;
-use crate::role::{Principal, Role, Roles};
+use crate::role::{Person, Principal, Role, Roles};
 
 /// How long a row is used without reading it again.
 const CACHE_TTL: Duration = Duration::from_millis(500);
@@ -203,7 +203,7 @@ fn principal(row: &ApiToken) -> Principal {
     // A role of a newer version is ignored.
     let roles: Vec<Role> = row.roles.iter().filter_map(|role| role.parse().ok()).collect();
     Principal {
-        name: Principal::token_name(&row.name, row.id),
+        name: Person::token_name(&row.name, row.id),
         owner: row.owner.clone(),
         roles: Roles::from_roles(&roles),
         client: row.id.to_string(),
