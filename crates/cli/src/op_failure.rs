@@ -72,6 +72,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Task => "task list",
         Resource::Memory => "memory list",
         Resource::Switch => "tool list",
+        Resource::McpServer => "mcp list",
         Resource::Secret => "secret list",
         Resource::Token => "token list",
     }

@@ -227,6 +227,8 @@ resources! {
     Memory = "memory";
     /// A feature switch.
     Switch = "switch";
+    /// An MCP server.
+    McpServer = "server";
     /// A secret of the vault.
     Secret = "secret";
     /// A token of the REST API.

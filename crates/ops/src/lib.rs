@@ -28,6 +28,7 @@ pub mod id_prefix;
 pub mod kill_switch;
 pub mod kits;
 pub mod library;
+pub mod mcp_servers;
 pub mod memories;
 pub mod person;
 pub mod role;

@@ -67,7 +67,9 @@ async fn agents_are_listed_and_shown_with_what_their_tools_come_to() {
 async fn an_agent_is_added_from_a_template_or_as_a_copy() {
     let (fixture, own) = (Fixture::new().await, OwnLibrary::new());
     let changes = AtomicUsize::new(0);
-    let changed = || drop(changes.fetch_add(1, Ordering::Relaxed));
+    let changed = || {
+        changes.fetch_add(1, Ordering::Relaxed);
+    };
     let secrets = Secrets::default();
     let ctx = AgentFiles {
         recorder: Recorder::Audit { store: fixture.store(), secrets: &secrets },
@@ -135,7 +137,7 @@ async fn a_file_is_written_whole_and_only_over_the_version_that_was_read() {
         expected: ExpectedVersion::Unnamed,
     };
     let built_in = agents::remove(&ctx, request).await.unwrap_err();
-    assert_eq!(built_in.class(), ErrorClass::Conflict);
+    assert_eq!(built_in.class(), ErrorClass::Invalid, "its name is not the user's");
 }
 
 #[tokio::test]

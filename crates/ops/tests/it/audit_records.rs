@@ -1,9 +1,10 @@
 //! Listing, showing, following and exporting records of the audit.
 
 use serde_json::{Value, json};
-use toolcrib_app::Secrets;
+use tempfile::TempDir;
 use toolcrib_app::audit::ExportFrom;
-use toolcrib_app::core::CallId;
+use toolcrib_app::core::{CallId, Risk};
+use toolcrib_app::{Secrets, Stores};
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{
     self, ExportRequest, ListRecordsRequest, RecordFilter, RecordReply, ShowRecordsRequest,
@@ -12,6 +13,13 @@ use toolcrib_ops::audit::{
 use toolcrib_ops::{ErrorClass, StoreContext};
 
 use crate::fixture::Fixture;
+
+/// With stores on disk: those in memory record no calls.
+async fn recording(risk: Risk) -> (TempDir, Fixture) {
+    let folder = tempfile::tempdir().unwrap();
+    let stores = Stores::open(Some(&folder.path().join("toolcrib.db"))).unwrap();
+    (folder, Fixture::build(risk, |builder| builder.stores(stores)).await)
+}
 
 async fn list(ctx: &StoreContext<'_>, filter: RecordFilter) -> Vec<RecordReply> {
     let request = ListRecordsRequest { filter, before: None, limit: 500 };
@@ -24,7 +32,7 @@ fn numbers(records: &[RecordReply]) -> Vec<u64> {
 
 #[tokio::test]
 async fn records_are_listed_backwards_page_by_page() {
-    let fixture = Fixture::new().await;
+    let (_folder, fixture) = recording(Risk::Safe).await;
     for _ in 0..4 {
         fixture.call("greet", json!({})).await;
     }
@@ -48,7 +56,7 @@ async fn records_are_listed_backwards_page_by_page() {
 
 #[tokio::test]
 async fn records_are_filtered() {
-    let fixture = Fixture::new().await;
+    let (_folder, fixture) = recording(Risk::Safe).await;
     let first = fixture.call("greet", json!({})).await;
     fixture.call("greet", json!({})).await;
     let ctx = fixture.store();
@@ -69,7 +77,7 @@ async fn records_are_filtered() {
 
 #[tokio::test]
 async fn a_viewer_sees_no_words_of_a_record() {
-    let fixture = Fixture::asking().await;
+    let (_folder, fixture) = recording(Risk::High).await;
     fixture.call("greet", json!({})).await;
     let has = |records: &[RecordReply], member: &str| {
         records.iter().any(|record| record.record.get(member).is_some())
@@ -83,7 +91,7 @@ async fn a_viewer_sees_no_words_of_a_record() {
 
 #[tokio::test]
 async fn records_of_a_call_and_single_records_are_shown() {
-    let fixture = Fixture::new().await;
+    let (_folder, fixture) = recording(Risk::Safe).await;
     let call = fixture.call("greet", json!({})).await;
     let ctx = fixture.store();
     let shown = audit::show(&ctx, ShowRecordsRequest::Call(call)).await.unwrap();
@@ -107,7 +115,7 @@ async fn records_of_a_call_and_single_records_are_shown() {
 
 #[tokio::test]
 async fn the_newest_records_are_followed_by_those_written_later() {
-    let fixture = Fixture::new().await;
+    let (_folder, fixture) = recording(Risk::Safe).await;
     fixture.call("greet", json!({})).await;
     let ctx = fixture.store();
     let all = numbers(&list(&ctx, RecordFilter::default()).await);
@@ -122,7 +130,7 @@ async fn the_newest_records_are_followed_by_those_written_later() {
 
 #[tokio::test]
 async fn an_export_has_every_record_and_is_recorded_where_a_daemon_makes_it() {
-    let fixture = Fixture::new().await;
+    let (_folder, fixture) = recording(Risk::Safe).await;
     fixture.call("greet", json!({})).await;
     let ctx = fixture.store();
     let before = list(&ctx, RecordFilter::default()).await.len();

@@ -17,6 +17,7 @@ mod grants;
 mod history_and_explain;
 mod kill_switch;
 mod library;
+mod mcp_servers;
 mod secrets;
 mod settings;
 mod switches;
