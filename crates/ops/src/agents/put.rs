@@ -49,8 +49,9 @@ pub struct PutAgentReply {
 /// Writes the file of an agent, all of it or nothing.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a bad name, [`OpError::Unusable`] if no agent can be read from the text,
-/// [`OpError::NeedsVersion`], [`OpError::Conflict`] and [`OpError::Stale`] for another version,
+/// [`OpError::Invalid`] for a bad name; [`OpError::Unusable`] if no agent can be read from the
+/// text; [`OpError::NeedsVersion`], [`OpError::Conflict`] and [`OpError::Stale`] for another
+/// version;
 /// [`OpError::Internal`], [`OpError::Unrecorded`].
 pub async fn put(
     ctx: &AgentFiles<'_>,

@@ -2,13 +2,12 @@
 
 mod configuration;
 mod list;
+mod mask;
 mod reload;
 mod set;
 
 pub use configuration::{Configuration, Reloaded, SettingRow};
 pub use list::list;
+pub use mask::SECRET_MASK;
 pub use reload::reload;
 pub use set::{ChangeSettingRequest, SettingChanged, change};
-
-/// The mask of a secret. Written back, it keeps the stored value.
-pub const SECRET_MASK: &str = "***";

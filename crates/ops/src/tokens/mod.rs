@@ -1,4 +1,4 @@
-//! Operations on tokens. A daemon alone runs them, because it caches the tokens that it accepts; the
+//! Operations on tokens. Only a daemon runs them, because it caches the tokens that it accepts; the
 //! commands go through it.
 
 mod context;
