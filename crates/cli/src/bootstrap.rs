@@ -8,12 +8,13 @@ use std::sync::Arc;
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::bench::ProgramPolicy;
-use toolcrib_app::mcp::client::{ServerConfig, servers_file};
+use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
 use toolcrib_app::{
     Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
 };
+use toolcrib_ops::mcp_servers::McpServersFile;
 
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::{self, Config, Env, OnAsk};
@@ -380,19 +381,13 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
 }
 
 /// The file of MCP servers; `None` = there is no configuration folder.
-pub(crate) fn mcp_file() -> Option<PathBuf> {
-    Some(config_folder()?.join("mcp.toml"))
+pub(crate) fn mcp_file() -> Option<McpServersFile> {
+    Some(McpServersFile { path: config_folder()?.join("mcp.toml") })
 }
 
 /// The MCP servers of this person, those that are off too.
 pub(crate) fn mcp_servers() -> Result<Vec<ServerConfig>, Failure> {
-    let Some(path) = mcp_file() else { return Ok(Vec::new()) };
-    let wrong = |words: String| Failure::configuration(format!("{}: {words}", path.display()));
-    match std::fs::read_to_string(&path) {
-        Ok(text) => servers_file::parse(&text).map_err(wrong),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(wrong(error.to_string())),
-    }
+    mcp_file().map_or_else(|| Ok(Vec::new()), |file| Ok(file.read()?))
 }
 
 /// What programs of tools may touch. Our configuration is not for their eyes.

@@ -21,6 +21,18 @@ impl From<OpError> for Failure {
     }
 }
 
+/// The reason of a step that this program carries out for an operation.
+impl From<Failure> for OpError {
+    fn from(failure: Failure) -> Self {
+        match failure.code {
+            2 => Self::Invalid(failure.message),
+            3 => Self::Unusable(failure.message),
+            4 => Self::Absent(failure.message),
+            _ => Self::Internal(failure.message),
+        }
+    }
+}
+
 /// The failure, with `list` as the command that lists what there is.
 pub(crate) fn from_op_error(error: OpError, list: &str) -> Failure {
     let code = error.exit_code();
@@ -49,6 +61,8 @@ fn list_command(what: Resource) -> &'static str {
     match what {
         Resource::Tool => "tool list",
         Resource::Agent => "agent list",
+        Resource::Skill => "skill list",
+        Resource::Kit => "kit list",
         Resource::Call => "history",
         Resource::Run => "history --json",
         Resource::Conversation => "conversation list",
@@ -58,6 +72,9 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Task => "task list",
         Resource::Memory => "memory list",
         Resource::Switch => "tool list",
+        Resource::McpServer => "mcp list",
+        Resource::Secret => "secret list",
+        Resource::Token => "token list",
     }
 }
 

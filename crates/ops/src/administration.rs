@@ -30,12 +30,41 @@ impl Act {
     }
 }
 
+/// Where operations on the owner's files and on the vault record what they did.
+#[derive(Clone, Copy)]
+pub enum Recorder<'a> {
+    /// In the audit of a daemon: its callers are not the owner of the files.
+    Audit {
+        /// The caller and the stores.
+        store: StoreContext<'a>,
+        /// What is masked in records.
+        secrets: &'a Secrets,
+    },
+    /// Nowhere: a local command changes the files of the person who runs it, as an editor does, and
+    /// must work without a database.
+    None,
+}
+
+impl Recorder<'_> {
+    /// Records an action as [`record`] does.
+    ///
+    /// # Errors
+    /// [`OpError::Unrecorded`].
+    pub async fn record(&self, act: Act) -> Result<(), OpError> {
+        match self {
+            Self::Audit { store, secrets } => record(store, secrets, act).await,
+            Self::None => Ok(()),
+        }
+    }
+}
+
 /// Records an action, to be called when it is done and before it is reported as done.
 ///
 /// # Errors
 /// [`OpError::Unrecorded`] if the record cannot be written: an action that is not in the audit log
 /// is not reported as a success.
 pub async fn record(ctx: &StoreContext<'_>, secrets: &Secrets, act: Act) -> Result<(), OpError> {
+    tracing::info!(by = %ctx.actor, act = act.name, "administration");
     let about: String = secrets.mask(act.about).chars().take(ABOUT_CHARS).collect();
     let now = SystemClock.now_ms();
     let event = AuditEvent {

@@ -19,6 +19,9 @@ pub enum OpError {
         /// Names or ids that may be meant, the nearest first.
         near: Vec<String>,
     },
+    /// What was asked for is not there; the text says what is.
+    #[error("{0}")]
+    Absent(String),
     /// The beginning of an id fits several.
     #[error("{prefix} is the beginning of {} ids", ids.len())]
     Ambiguous {
@@ -35,6 +38,12 @@ pub enum OpError {
     /// The request is readable and makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// A file of the owner cannot be used as it is.
+    #[error("{0}")]
+    Unusable(String),
+    /// A change of something that exists has to name the version that it changes.
+    #[error("{0}")]
+    NeedsVersion(String),
     /// The tool has no switch: the switch of a feature controls it.
     #[error("{tool} has no switch of its own")]
     NoOwnSwitch {
@@ -70,6 +79,9 @@ pub enum OpError {
     /// A file or a store that the operation needs cannot be written or read.
     #[error("{0}")]
     Unavailable(String),
+    /// The vault cannot be used.
+    #[error("{0}")]
+    Vault(String),
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -122,6 +134,8 @@ classes! {
     Conflict: "conflict", 409, 5;
     /// Changed since the caller read it.
     Stale: "stale", 412, 5;
+    /// The version that is changed was not named.
+    NeedsVersion: "needs_match", 428, 5;
     /// Expired or ended.
     Gone: "gone", 410, 6;
     /// A store does not answer.
@@ -137,11 +151,13 @@ impl OpError {
         Self::NotFound { what, name: name.to_string(), near: Vec::new() }
     }
 
-    /// The exit code: that of the class, or of the error type where the engine refused.
+    /// The exit code: that of the class, except where the engine or a file is the reason.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
+            // Files and vaults that cannot be used are a configuration to correct.
+            Self::Unusable(_) | Self::Vault(_) => 3,
             error => error.class().exit_code(),
         }
     }
@@ -150,8 +166,9 @@ impl OpError {
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
-            Self::NotFound { .. } | Self::Overtaken(_) => ErrorClass::NotFound,
-            Self::Ambiguous { .. } | Self::Invalid(_) => ErrorClass::Invalid,
+            Self::NotFound { .. } | Self::Absent(_) | Self::Overtaken(_) => ErrorClass::NotFound,
+            Self::Ambiguous { .. } | Self::Invalid(_) | Self::Unusable(_) => ErrorClass::Invalid,
+            Self::NeedsVersion(_) => ErrorClass::NeedsVersion,
             Self::Denied(_) => ErrorClass::Denied,
             Self::Conflict(_)
             | Self::NoOwnSwitch { .. }
@@ -159,7 +176,9 @@ impl OpError {
             | Self::Refused(_) => ErrorClass::Conflict,
             Self::Stale(_) => ErrorClass::Stale,
             Self::Gone(_) => ErrorClass::Gone,
-            Self::Store(_) | Self::Unrecorded(_) | Self::Unavailable(_) => ErrorClass::Unavailable,
+            Self::Store(_) | Self::Vault(_) | Self::Unrecorded(_) | Self::Unavailable(_) => {
+                ErrorClass::Unavailable
+            }
             Self::Internal(_) => ErrorClass::Internal,
         }
     }
@@ -186,6 +205,10 @@ resources! {
     Tool = "tool";
     /// An agent.
     Agent = "agent";
+    /// A skill.
+    Skill = "skill";
+    /// A kit.
+    Kit = "kit";
     /// A call.
     Call = "call";
     /// A run.
@@ -204,4 +227,10 @@ resources! {
     Memory = "memory";
     /// A feature switch.
     Switch = "switch";
+    /// An MCP server.
+    McpServer = "server";
+    /// A secret of the vault.
+    Secret = "secret";
+    /// A token of the REST API.
+    Token = "token";
 }

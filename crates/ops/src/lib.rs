@@ -14,6 +14,7 @@
 //! errors.
 
 pub mod administration;
+pub mod agents;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
@@ -25,9 +26,17 @@ mod error;
 pub mod grants;
 pub mod id_prefix;
 pub mod kill_switch;
+pub mod kits;
+pub mod library;
+pub mod mcp_servers;
 pub mod memories;
+pub mod person;
+pub mod role;
 pub mod rules;
 pub mod runs;
+pub mod secrets;
+pub mod settings;
+pub mod skills;
 pub mod status;
 pub mod switches;
 pub mod tasks;

@@ -31,7 +31,6 @@ impl<'a> AdminAudit<'a> {
         act: &'static str,
         about: impl Into<String> + Send,
     ) -> Result<(), Problem> {
-        tracing::info!(by = %principal.name, act, "administration");
         let secrets = &self.daemon.toolcrib().engine().sealing().secrets;
         let ctx = self.daemon.store_context(principal);
         Ok(administration::record(&ctx, secrets, Act::new(act, about)).await?)

@@ -1,10 +1,12 @@
 //! What a daemon needs from the program around it: the configuration, and the models and agents
 //! that the configuration names.
 
-use serde_json::Value;
 use toolcrib_app::agent::library::Agent;
 use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
+use toolcrib_ops::OpError;
+use toolcrib_ops::secrets::SecretConsumer;
+use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
 
 /// A request to start a run.
 #[derive(Debug, Clone, Default)]
@@ -45,30 +47,6 @@ pub enum HostError {
     Failed(String),
 }
 
-/// One key of the configuration.
-#[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-pub struct SettingRow {
-    /// The key, such as `tools.fetch_url.timeout`.
-    pub key: String,
-    /// Its current value; secrets are `***`.
-    pub value: Value,
-    /// The layer that sets it, with file and line if there are any.
-    pub origin: String,
-    /// Whether a change takes effect without a restart.
-    pub live: bool,
-}
-
-/// The result of reloading the configuration.
-#[derive(
-    Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
-)]
-pub struct Reloaded {
-    /// Settings that changed and take effect only after a restart.
-    pub needs_restart: Vec<String>,
-    /// Remarks on the configuration, for people.
-    pub remarks: Vec<String>,
-}
-
 /// The program around the daemon.
 pub trait DaemonHost: Send + Sync {
     /// Prepares a new run.
@@ -101,8 +79,8 @@ pub trait DaemonHost: Send + Sync {
     /// where.
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>>;
 
-    /// Secrets that the configuration names, each with its user, such as `provider openai`.
-    fn secret_users(&self) -> Vec<(String, String)> {
+    /// Names of secrets in the configuration, each with what uses it.
+    fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         Vec::new()
     }
 
@@ -111,4 +89,32 @@ pub trait DaemonHost: Send + Sync {
 
     /// The folder that added agents are written to: the user's own.
     fn agents_folder(&self) -> std::path::PathBuf;
+}
+
+/// The configuration of a host, as the operations see it.
+pub(crate) struct HostConfiguration<'a>(pub(crate) &'a dyn DaemonHost);
+
+impl Configuration for HostConfiguration<'_> {
+    fn settings(&self) -> Result<Vec<SettingRow>, OpError> {
+        Ok(self.0.settings()?)
+    }
+
+    fn write(&self, key: &str, value: Option<&str>) -> Result<(), OpError> {
+        Ok(self.0.set_setting(key, value)?)
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, OpError>> {
+        Box::pin(async { Ok(self.0.reload().await?) })
+    }
+}
+
+impl From<HostError> for OpError {
+    fn from(error: HostError) -> Self {
+        match error {
+            HostError::Invalid(what) => Self::Invalid(what),
+            HostError::NotFound(what) => Self::Absent(what),
+            HostError::Stale(what) => Self::Stale(what),
+            HostError::Failed(what) => Self::Internal(what),
+        }
+    }
 }

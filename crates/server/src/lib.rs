@@ -39,7 +39,7 @@ mod telemetry;
 
 pub use api::{Access, BASE, Operation, ToolLimit, document};
 pub use daemon::Daemon;
-pub use daemon_host::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
+pub use daemon_host::{DaemonHost, HostError, RunRequest};
 pub use listen::{DaemonAddress, SOCKET_PATH_BYTES};
 pub use problem::{Code, Problem};
 pub use role::{Person, Principal, Role, Roles};
@@ -50,3 +50,4 @@ pub use start_error::StartError;
 pub use telemetry::{Attribute, FinishedSpan, SpanContext, SpanKind, SpanSink, Telemetry};
 #[cfg(feature = "otlp")]
 pub use telemetry::{Otlp, OtlpError, OtlpSettings};
+pub use toolcrib_ops::settings::{Reloaded, SettingRow};

@@ -2,6 +2,9 @@
 
 use toolcrib_app::agent::library::Library;
 use toolcrib_app::core::CallId;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::library::LibraryContext;
+use toolcrib_ops::tokens::{CallerRights, TokenContext};
 use toolcrib_ops::{AcceptedCall, ActiveCalls, OpContext, StoreContext};
 
 use crate::active_requests::ActiveCallTable;
@@ -27,6 +30,35 @@ impl DaemonState {
         library: Option<&'a Library>,
     ) -> OpContext<'a> {
         OpContext { toolcrib: self.toolcrib(), library, store: self.store_context(principal) }
+    }
+
+    /// The context of operations on the library.
+    pub(crate) fn library_context(&self) -> LibraryContext<'_> {
+        LibraryContext {
+            toolcrib: self.toolcrib(),
+            library: self.runner().library(),
+            folders: self.runner().folders(),
+        }
+    }
+
+    /// Records the actions of this principal in the audit.
+    pub(crate) fn recorder<'a>(&'a self, principal: &'a Principal) -> Recorder<'a> {
+        let secrets = &self.toolcrib().engine().sealing().secrets;
+        Recorder::Audit { store: self.store_context(principal), secrets }
+    }
+
+    /// The context of operations on tokens.
+    pub(crate) fn token_context<'a>(&'a self, principal: &'a Principal) -> TokenContext<'a> {
+        TokenContext {
+            store: self.store_context(principal),
+            secrets: &self.toolcrib().engine().sealing().secrets,
+            tokens: &self.middleware().tokens,
+            rights: CallerRights {
+                roles: principal.roles,
+                tools: principal.tools.as_deref(),
+                expires_at: principal.expires_at,
+            },
+        }
     }
 }
 

@@ -252,6 +252,7 @@ impl From<OpError> for Problem {
 fn missing_detail(what: Resource, name: String, near: Vec<String>) -> String {
     match what {
         Resource::Agent => UnknownName { kind: "agent", name, near }.to_string(),
+        Resource::Skill => UnknownName { kind: "skill", name, near }.to_string(),
         Resource::Tool | Resource::Switch => {
             let next = match near.as_slice() {
                 [] if what == Resource::Tool => "GET /tools lists them".to_owned(),

@@ -1,102 +1,11 @@
-//! Roles, the sets of them that tokens hold, and the principal of a request.
-
-use std::fmt;
-use std::str::FromStr;
+//! The principal of a request.
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use toolcrib_app::core::TokenId;
+pub use toolcrib_ops::person::Person;
+pub use toolcrib_ops::role::{Role, Roles};
 
 use crate::problem::{Code, Problem};
-
-/// What a principal may do.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Reads lists, states and histories, without arguments and results of calls.
-    Viewer,
-    /// Calls tools as policy allows, and reads its calls.
-    Caller,
-    /// Decides approvals and answers questions.
-    Approver,
-    /// Changes tools, agents, rules, feature switches and the kill switch.
-    Operator,
-    /// Everything, including tokens and secrets.
-    Owner,
-}
-
-impl Role {
-    /// All roles, the weakest first.
-    pub const ALL: [Self; 5] =
-        [Self::Viewer, Self::Caller, Self::Approver, Self::Operator, Self::Owner];
-
-    /// The roles that see arguments and results.
-    const SEE_PAYLOADS: [Self; 4] = [Self::Caller, Self::Approver, Self::Operator, Self::Owner];
-
-    /// The name in the API.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Viewer => "viewer",
-            Self::Caller => "caller",
-            Self::Approver => "approver",
-            Self::Operator => "operator",
-            Self::Owner => "owner",
-        }
-    }
-}
-
-impl fmt::Display for Role {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Role {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|role| role.as_str() == text);
-        found.ok_or_else(|| {
-            format!("there is no role \"{text}\"; viewer, caller, approver, operator, owner")
-        })
-    }
-}
-
-/// The roles of one token. Every role includes viewer, and owner includes all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Roles(u8);
-
-impl Roles {
-    /// This set.
-    #[must_use]
-    pub fn from_roles(roles: &[Role]) -> Self {
-        Self(roles.iter().fold(0, |all, role| all | 1 << *role as u8))
-    }
-
-    /// Whether the set includes this role.
-    #[must_use]
-    pub fn allows(self, role: Role) -> bool {
-        let has = |role: Role| self.0 & (1 << role as u8) != 0;
-        has(role) || has(Role::Owner) || (role == Role::Viewer && self.0 != 0)
-    }
-
-    /// The roles as they were given, the weakest first.
-    #[must_use]
-    pub fn list(self) -> Vec<Role> {
-        Role::ALL.into_iter().filter(|role| self.0 & (1 << *role as u8) != 0).collect()
-    }
-
-    /// Whether `other` includes all of them.
-    #[must_use]
-    pub fn is_subset_of(self, other: Self) -> bool {
-        self.list().into_iter().all(|role| other.allows(role))
-    }
-}
 
 /// The principal of a request, in the extensions of every authenticated request. As an argument of
 /// a handler, it is always there.
@@ -117,34 +26,7 @@ pub struct Principal {
     pub expires_at: Option<i64>,
 }
 
-/// The person behind a name in records. Four eyes are those of two persons, on whatever surface.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Person<'a> {
-    /// The owner of the daemon: on the socket, with the token of this machine, on the page, at the
-    /// command line, and through an MCP client that the owner started.
-    Owner,
-    /// The holder of a token, by its name in records.
-    Token(&'a str),
-}
-
-impl<'a> Person<'a> {
-    /// The person of a name in records.
-    #[must_use]
-    pub fn of_record(name: &'a str) -> Self {
-        if name.starts_with(TOKEN_PREFIX) { Self::Token(name) } else { Self::Owner }
-    }
-}
-
-/// Begins the names of tokens in records.
-const TOKEN_PREFIX: &str = "token ";
-
 impl Principal {
-    /// The name in records of a token with this name and id. The id ends it, so that a name that a
-    /// person chose cannot stand for another token.
-    pub(crate) fn token_name(name: &str, id: TokenId) -> String {
-        format!("{TOKEN_PREFIX}{name} ({id})")
-    }
-
     /// Whether the person behind it is the one behind this name in records.
     #[must_use]
     pub fn is_same_person(&self, by: &str) -> bool {
@@ -234,12 +116,14 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 
 #[cfg(test)]
 mod tests {
+    use toolcrib_app::core::TokenId;
+
     use super::*;
 
     #[test]
     fn one_owner_on_two_surfaces_is_one_person_and_each_token_is_another() {
         let (first, second) = (TokenId::fresh(), TokenId::fresh());
-        let [first, second] = [first, second].map(|id| Principal::token_name("ci", id));
+        let [first, second] = [first, second].map(|id| Person::token_name("ci", id));
         let person = |name: &str| {
             let name = name.to_owned();
             Principal {
@@ -256,22 +140,5 @@ mod tests {
             assert!(!person(&first).is_same_person(surface), "{surface}");
         }
         assert!(person(&first).is_same_person(&first) && !person(&first).is_same_person(&second));
-    }
-
-    #[test]
-    fn every_role_includes_viewer_and_owner_includes_all() {
-        for given in Role::ALL {
-            for wanted in Role::ALL {
-                let may = given == wanted || given == Role::Owner || wanted == Role::Viewer;
-                assert_eq!(Roles::from_roles(&[given]).allows(wanted), may, "{given} {wanted}");
-            }
-        }
-        assert!(!Roles::default().allows(Role::Viewer));
-        assert!(Roles::from_roles(&[Role::Caller]).is_subset_of(Roles::from_roles(&[Role::Owner])));
-        assert!(
-            !Roles::from_roles(&[Role::Owner]).is_subset_of(Roles::from_roles(&[Role::Operator]))
-        );
-        assert_eq!("operator".parse(), Ok(Role::Operator));
-        assert!("root".parse::<Role>().is_err());
     }
 }

@@ -12,7 +12,8 @@ use toolcrib_core::{Entry, ToolInfo};
 use crate::toolcrib::Toolcrib;
 
 /// Reads the folders; the argument decoder checks guides and kits like calls.
-pub(super) fn load_library(toolcrib: &Toolcrib, folders: &Folders) -> Library {
+#[must_use]
+pub fn load_library(toolcrib: &Toolcrib, folders: &Folders) -> Library {
     let names = tool_names(toolcrib);
     let schemas: RefCell<HashMap<String, Schema>> = RefCell::default();
     let check = |tool: &str, args: &Value| {
@@ -40,7 +41,8 @@ pub(super) fn load_library(toolcrib: &Toolcrib, folders: &Folders) -> Library {
     Library::load(folders, &KnownTools { names: &names, check: &check })
 }
 
-/// The names of all registered tools, enabled or not.
+/// The names of all registered tools, enabled or not, for checking tool lists.
+#[must_use]
 pub fn tool_names(toolcrib: &Toolcrib) -> Vec<ToolNames> {
     // Names in the view are looked up directly; only others need a search.
     let view = toolcrib.catalog().view(&Arc::default());

@@ -19,7 +19,7 @@ use toolcrib_agent::driver::{
     ToolRefresh,
 };
 use toolcrib_agent::events::EventSink;
-use toolcrib_agent::library::{Agent, Folder, Folders, Library, LibraryHandle, Problem, ToolNames};
+use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem, ToolNames};
 use toolcrib_agent::machine::{ActiveSkill, Machine, RunEnd};
 use toolcrib_core::{
     Clock, Context, Conversation, ConversationAndRunStore, ConversationId, Labels, RunId,
@@ -34,7 +34,7 @@ use crate::toolcrib::Toolcrib;
 use conversation_summaries::Summaries;
 use refresh_both::RefreshBoth;
 
-pub use library_loader::tool_names;
+pub use library_loader::{load_library, tool_names};
 pub use restored_labels::run_labels as labels_of_run;
 pub use run_limits::{LimitError, RunnerLimits};
 pub use wait_for_decision::{DeferApproval, WaitForDecision};
@@ -231,11 +231,10 @@ impl Runner {
         problems
     }
 
-    /// The library with the agents of another folder; does not change the present one.
+    /// The folders that the library is read from.
     #[must_use]
-    pub fn library_with(&self, agents: Folder) -> Library {
-        let folders = Folders { agents: vec![agents], ..self.settings.folders.clone() };
-        library_loader::load_library(&self.toolcrib, &folders)
+    pub fn folders(&self) -> &Folders {
+        &self.settings.folders
     }
 
     /// The names of all tools, enabled or not, for checking tool lists.

@@ -52,7 +52,7 @@ use help_examples::{ARGS_HELP, CHAT_HELP, EXEC_HELP, RESUME_HELP, RUN_HELP};
 
 pub(crate) use agent::{Agent, AgentNew, AgentTools, Kit, Skill};
 pub(crate) use approve::{
-    ApprovalArgs, Approve, ApproveAlwaysArgs, ApproveAnswerArgs, ApproveEditArgs, GrantScopeArg,
+    ApprovalArgs, Approve, ApproveAlwaysArgs, ApproveAnswerArgs, ApproveEditArgs,
 };
 pub(crate) use artifact::Artifact;
 pub(crate) use audit::{

@@ -1,76 +1,97 @@
 //! `toolcrib agent list|show|new`: agents as files.
 
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
-use toolcrib_app::agent::library::{
-    Agent, AgentPreset, DEFAULT_ROLE, Expansion, Folder, Rounds, Scope, agent_template,
-    expand_tool_list,
-};
+use serde_json::{Value, json};
+use toolcrib_app::agent::library::{Expansion, Folder, Scope};
 use toolcrib_app::core::Exclusion;
-use toolcrib_ops::tools;
+use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::agents::{
+    self, AddAgentRequest, AgentDetails, AgentFiles, AgentReply, ShowAgentRequest,
+};
 
 use super::library_snapshot::{self, LibrarySnapshot};
 use crate::clap_args::{AgentNew, LibraryArgs};
 use crate::output::{self, Failure};
-use crate::terminal;
+use crate::{bootstrap, terminal};
 
 /// What the list of tools comes to when there is none.
 const ALL_TOOLS: &str = "all";
 
+/// The context of operations on agents; `new_agents` = the folder that new ones are written to.
+fn context(snapshot: &LibrarySnapshot, new_agents: Folder) -> AgentFiles<'_> {
+    AgentFiles {
+        library: snapshot.context(),
+        folder: new_agents,
+        recorder: Recorder::None,
+        changed: &|| (),
+    }
+}
+
+/// The context of operations on agents that there are.
+pub(super) fn context_of_existing(snapshot: &LibrarySnapshot) -> AgentFiles<'_> {
+    context(snapshot, Folder { scope: Scope::User, path: PathBuf::new() })
+}
+
 pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let shelf = LibrarySnapshot::load(places, json)?;
-    library_snapshot::print_problems(&shelf.problems("agents", &shelf.folders.agents), json);
-    let agents = &shelf.library.agents;
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    let reply = agents::list(&context_of_existing(&snapshot));
+    library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&agents.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&reply.agents.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
     let mut rows =
         vec![["AGENT", "FROM", "TOOLS", "MODEL", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
-    rows.extend(agents.iter().map(|agent| {
-        let tools = agent.tools.as_ref().map_or_else(
-            || ALL_TOOLS.to_owned(),
-            |list| expand_tool_list(Some(list), &shelf.tool_names).tools.len().to_string(),
-        );
-        let model = agent.model.as_ref().map_or_else(|| "-".to_owned(), ToString::to_string);
-        let from = library_snapshot::origin_word(&agent.location).to_owned();
-        vec![agent.name.clone(), from, tools, model, agent.description.clone()]
+    rows.extend(reply.agents.into_iter().zip(reply.tool_counts).map(|(agent, count)| {
+        let tools = count.map_or_else(|| ALL_TOOLS.to_owned(), |count| count.to_string());
+        let model = agent.model.unwrap_or_else(|| "-".to_owned());
+        vec![agent.name, agent.source.word().to_owned(), tools, model, agent.description]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
 pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let shelf = LibrarySnapshot::load(places, json)?;
-    let agent = find_agent(&shelf, name)?;
-    let expansion = expand_tool_list(agent.tools.as_deref(), &shelf.tool_names);
-    // A broken file of the same name in another scope is easily taken for the one that is shown.
-    library_snapshot::print_problems(&problems_of(&shelf, name), json);
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    let ctx = context_of_existing(&snapshot);
+    let request = ShowAgentRequest { name: name.to_owned() };
+    let details = agents::show(&ctx, &request).map_err(|error| failure(&ctx, name, error))?;
+    library_snapshot::print_problems(&details.problems, json);
     if json {
-        let mut whole = to_json(agent);
-        if let Value::Object(map) = &mut whole {
-            map.insert("prompt".to_owned(), json!(agent.prompt));
-            map.insert("expansion".to_owned(), expansion_json(&expansion));
-            let excluded = tools::exclusions(&shelf.toolcrib, &tools::view_of_agent(agent));
-            let excluded = excluded.iter().map(|(tool, reason)| {
-                json!({"tool": tool, "excluded": reason, "reason": reason.to_string()})
-            });
-            map.insert("excluded".to_owned(), excluded.collect());
-        }
-        output::print_json(&whole, true)?;
+        output::print_json(&details_json(&details), true)?;
     } else {
-        output::print_line(&to_text(agent, &expansion, &excluded_tools_text(&shelf, agent)))?;
+        output::print_line(&to_text(&details))?;
     }
     Ok(0)
 }
 
+/// A broken file of this name is a configuration to correct.
+pub(super) fn failure(ctx: &AgentFiles<'_>, name: &str, error: OpError) -> Failure {
+    let problems = match &error {
+        OpError::NotFound { .. } => agents::problems_of_agent(ctx, name),
+        _ => Vec::new(),
+    };
+    if problems.is_empty() {
+        return error.into();
+    }
+    let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+    Failure::configuration(problems.join("\n"))
+}
+
+/// Refuses a name that is no agent's, with what is wrong with a file of this name.
+pub(super) fn require(snapshot: &LibrarySnapshot, name: &str) -> Result<(), Failure> {
+    let ctx = context_of_existing(snapshot);
+    let request = ShowAgentRequest { name: name.to_owned() };
+    agents::show(&ctx, &request).map(drop).map_err(|error| failure(&ctx, name, error))
+}
+
 /// Tools that its list has and that it is not offered all the same, with the reason.
-fn excluded_tools_text(shelf: &LibrarySnapshot, agent: &Agent) -> String {
-    let reasons = tools::exclusions(&shelf.toolcrib, &tools::view_of_agent(agent));
-    let rows: Vec<Vec<String>> = reasons
-        .iter()
+fn excluded_tools_text(details: &AgentDetails) -> String {
+    let exclusions = details.tools.exclusions.iter();
+    let rows: Vec<Vec<String>> = exclusions
         .filter(|(_, reason)| !matches!(reason, Exclusion::Agent | Exclusion::Provider))
         .map(|(tool, reason)| {
             vec![format!("  {tool}"), terminal::escape_to_line(&reason.to_string())]
@@ -83,56 +104,27 @@ fn excluded_tools_text(shelf: &LibrarySnapshot, agent: &Agent) -> String {
     }
 }
 
-/// The agent; a broken file of this name is a configuration to mend.
-pub(super) fn find_agent<'s>(shelf: &'s LibrarySnapshot, name: &str) -> Result<&'s Agent, Failure> {
-    shelf.library.agent(name).map_err(|error| match problems_of(shelf, name).as_slice() {
-        [] => Failure::not_found(format!("{error}; `toolcrib agent list` shows them")),
-        problems => Failure::configuration(
-            problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
-        ),
-    })
-}
-
-fn problems_of<'s>(
-    shelf: &'s LibrarySnapshot,
-    name: &str,
-) -> Vec<&'s toolcrib_app::agent::library::Problem> {
-    let mut problems = shelf.problems("agents", &shelf.folders.agents);
-    problems.retain(|problem| problem.path.file_stem().is_some_and(|stem| stem == name));
-    problems
-}
-
 /// An agent for machines, without its prompt.
-fn to_json(agent: &Agent) -> Value {
-    let limits = &agent.limits;
-    let rounds = limits.rounds.map(|rounds| match rounds {
-        Rounds::AtMost(rounds) => json!(rounds),
-        Rounds::Unlimited => json!("unlimited"),
-    });
-    let members = [
-        ("name", json!(agent.name)),
-        ("title", json!(agent.title)),
-        ("description", json!(agent.description)),
-        ("model", json!(agent.model.as_ref().map(ToString::to_string))),
-        ("tools", json!(agent.tools)),
-        ("skills", json!(agent.skills)),
-        ("role", json!(agent.role)),
-        ("mode", json!(agent.preset.map(AgentPreset::as_str))),
-        ("temperature", json!(agent.temperature)),
-        ("max_output", json!(agent.max_output)),
-        (
-            "limits",
-            json!({
-                "rounds": rounds,
-                "calls": limits.calls,
-                "tokens": limits.tokens,
-                "time": limits.time.map(|time| time.as_secs()),
-                "cost": limits.cost,
-            }),
-        ),
-    ];
-    let all = members.into_iter().chain(library_snapshot::origin_fields(&agent.location));
-    Value::Object(all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+fn to_json(agent: &AgentReply) -> Value {
+    let mut row = json!(agent);
+    if let Value::Object(row) = &mut row {
+        // Members of the REST document only.
+        row.remove("writable");
+        row.remove("place");
+        library_snapshot::insert_source(row, &agent.source);
+    }
+    row
+}
+
+fn details_json(details: &AgentDetails) -> Value {
+    let mut row = to_json(&details.agent);
+    let excluded = details.tools.exclusions.iter().map(
+        |(tool, reason)| json!({"tool": tool, "excluded": reason, "reason": reason.to_string()}),
+    );
+    row["prompt"] = json!(details.prompt);
+    row["expansion"] = expansion_json(&details.tools.expansion);
+    row["excluded"] = excluded.collect();
+    row
 }
 
 fn expansion_json(expansion: &Expansion) -> Value {
@@ -145,39 +137,46 @@ fn expansion_json(expansion: &Expansion) -> Value {
     })
 }
 
-fn to_text(agent: &Agent, expansion: &Expansion, kept_away: &str) -> String {
+fn to_text(details: &AgentDetails) -> String {
+    let AgentDetails { agent, prompt, tools, .. } = details;
     let mut text = format!("{} - {}\n", agent.name, agent.title);
     if !agent.description.is_empty() {
         text += &format!("\n{}\n", agent.description);
     }
-    let limits = &agent.limits;
+    let limit = |name: &str| match &agent.limits[name] {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        number => Some(number.to_string()),
+    };
     let facts = [
-        ("from", agent.location.to_string()),
-        ("model", agent.model.as_ref().map(ToString::to_string).unwrap_or_default()),
+        ("from", agent.place.clone()),
+        ("model", agent.model.clone().unwrap_or_default()),
         ("role", agent.role.clone()),
-        ("mode", agent.preset.map(AgentPreset::as_str).unwrap_or_default().to_owned()),
+        ("mode", agent.mode.clone().unwrap_or_default()),
         ("skills", agent.skills.join(", ")),
-        (
-            "rounds",
-            limits.rounds.map_or_else(String::new, |rounds| match rounds {
-                Rounds::AtMost(rounds) => rounds.to_string(),
-                Rounds::Unlimited => "unlimited".to_owned(),
-            }),
-        ),
-        ("calls", limits.calls.map(|n| n.to_string()).unwrap_or_default()),
-        ("tokens", limits.tokens.map(|n| n.to_string()).unwrap_or_default()),
-        ("time", limits.time.map(|time| format!("{} s", time.as_secs())).unwrap_or_default()),
-        ("cost", limits.cost.map(|usd| format!("${usd}")).unwrap_or_default()),
+        ("rounds", limit("rounds").unwrap_or_default()),
+        ("calls", limit("calls").unwrap_or_default()),
+        ("tokens", limit("tokens").unwrap_or_default()),
+        ("time", limit("time").map(|seconds| format!("{seconds} s")).unwrap_or_default()),
+        ("cost", agent.limits["cost"].as_f64().map(|usd| format!("${usd}")).unwrap_or_default()),
     ];
     text.push('\n');
     for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
         let _ = writeln!(text, "{name:<8} {value}");
     }
+    text += &tools_text(agent, &tools.expansion);
+    text += &excluded_tools_text(details);
+    let _ = write!(text, "\nprompt\n{}", indented(prompt));
+    text
+}
+
+/// What the list of tools comes to.
+fn tools_text(agent: &AgentReply, expansion: &Expansion) -> String {
     let count = expansion.tools.len();
-    match &agent.tools {
-        None => text += &format!("tools    all, which are {count}\n"),
-        Some(_) => text += &format!("tools    {count}\n"),
-    }
+    let mut text = match &agent.tools {
+        None => format!("tools    all, which are {count}\n"),
+        Some(_) => format!("tools    {count}\n"),
+    };
     for entry in &expansion.entries {
         if entry.tools.first() == Some(&entry.entry) && entry.tools.len() == 1 {
             let _ = writeln!(text, "  {}", entry.entry);
@@ -188,8 +187,6 @@ fn to_text(agent: &Agent, expansion: &Expansion, kept_away: &str) -> String {
     if agent.tools.is_none() {
         let _ = writeln!(text, "  {}", expansion.tools.join(", "));
     }
-    text += kept_away;
-    let _ = write!(text, "\nprompt\n{}", indented(&agent.prompt));
     text
 }
 
@@ -198,103 +195,26 @@ fn indented(text: &str) -> String {
 }
 
 pub(super) fn new(command: &AgentNew, json: bool) -> Result<u8, Failure> {
-    let shelf = LibrarySnapshot::load(&command.library_args, json)?;
-    let name = &command.name;
-    let begin = agent_template(name).map_err(Failure::usage)?;
-    let text = match &command.from {
-        None => begin,
-        Some(from) => to_markdown(find_agent(&shelf, from)?),
-    };
-    let folder = shelf.folder_for_new("agents", command.project)?;
-    for ending in ["md", "toml"] {
-        let path = folder.join(format!("{name}.{ending}"));
-        if path.symlink_metadata().is_ok() {
-            return Err(Failure::usage(format!(
-                "there is an agent {name} already: {}",
-                path.display()
-            )));
-        }
-    }
-    let path = folder.join(format!("{name}.md"));
+    let snapshot = LibrarySnapshot::load(&command.library_args, json)?;
     let scope = if command.project { Scope::Project } else { Scope::User };
-    write_checked(&shelf, Folder { scope, path: folder }, &path, &text, |_| true)?;
+    let path = snapshot.folder_for_new("agents", command.project)?;
+    let ctx = context(&snapshot, Folder { scope, path });
+    let name = &command.name;
+    let request = AddAgentRequest { name: name.clone(), from: command.from.clone() };
+    let added = bootstrap::block_on(async { Ok(agents::add(&ctx, request).await) })?;
+    let agent = added.map_err(|error| match error {
+        OpError::Conflict(taken) => Failure::usage(taken),
+        error => failure(&ctx, command.from.as_deref().unwrap_or_default(), error),
+    })?;
+    let path = agent.agent.source.path;
     if json {
         output::print_json(&json!({"agent": name, "path": path}), true)?;
     } else {
-        output::print_line(&path.display().to_string())?;
+        output::print_line(&path.unwrap_or_default().display().to_string())?;
         output::eprint_line(&format!(
             "toolcrib: change the file to what you need, then: toolcrib run --agent {name} \"…\"\n\
              toolcrib: its tools: toolcrib agent tools {name}"
         ));
     }
     Ok(0)
-}
-
-/// An agent as the text of a Markdown file. Every value is JSON, which is YAML too, so that nothing
-/// in it can be read as something else.
-fn to_markdown(agent: &Agent) -> String {
-    let mut text = "---\n".to_owned();
-    let mut put = |key: &str, value: Value| {
-        if !value.is_null() {
-            let _ = writeln!(text, "{key}: {value}");
-        }
-    };
-    let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-    put("description", json!(some(&agent.description)));
-    put("model", json!(agent.model.as_ref().map(ToString::to_string)));
-    put("tools", json!(agent.tools));
-    put("skills", json!(Some(&agent.skills).filter(|skills| !skills.is_empty())));
-    put("role", json!(Some(&agent.role).filter(|role| *role != DEFAULT_ROLE)));
-    put("mode", json!(agent.preset.map(AgentPreset::as_str)));
-    put("temperature", json!(agent.temperature));
-    put("max_output", json!(agent.max_output));
-    if let Value::Object(mut limits) = to_json(agent)["limits"].take() {
-        limits.retain(|_, value| !value.is_null());
-        put(
-            "limits",
-            Some(limits).filter(|limits| !limits.is_empty()).map_or(Value::Null, Value::Object),
-        );
-    }
-    text + "---\n\n" + agent.prompt.trim() + "\n"
-}
-
-/// Puts a file into a folder of agents, all of it or nothing: it is read from a hidden folder
-/// beside it first, as a run would, and moved into its place only when it is a good agent and
-/// `is_right` says so.
-pub(super) fn write_checked(
-    shelf: &LibrarySnapshot,
-    folder: Folder,
-    path: &Path,
-    text: &str,
-    is_right: impl FnOnce(&Agent) -> bool,
-) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default();
-    std::fs::create_dir_all(&folder.path)?;
-    let staging = folder.path.join(format!(".new-{}", std::process::id()));
-    std::fs::create_dir_all(&staging)?;
-    let done = (|| {
-        let staged = staging.join(name);
-        std::fs::write(&staged, text)?;
-        if let Ok(meta) = std::fs::metadata(path) {
-            std::fs::set_permissions(&staged, meta.permissions())?;
-        }
-        let mut folders = shelf.folders.clone();
-        folders.agents = vec![Folder { scope: folder.scope, path: staging.clone() }];
-        let library = shelf.reload_library(folders)?;
-        if let Some(problem) = library.problems.iter().find(|problem| problem.path == staged) {
-            return Err(Failure::configuration(format!("{}: {}", path.display(), problem.message)));
-        }
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-        if !library.agent(&stem).is_ok_and(is_right) {
-            return Err(Failure::configuration(format!(
-                "{} is written in a way that cannot be changed safely; edit it by hand",
-                path.display()
-            )));
-        }
-        std::fs::rename(&staged, path)?;
-        Ok(())
-    })();
-    // The remainder is of no use.
-    let _ = std::fs::remove_dir_all(&staging);
-    done
 }

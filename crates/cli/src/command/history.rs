@@ -18,7 +18,7 @@ pub(crate) fn run(command: &History, json: bool) -> Result<u8, Failure> {
         .as_ref()
         .map(|_| LibrarySnapshot::load(&LibraryArgs::default(), json))
         .transpose()?;
-    let agents = agents.iter().flat_map(|snapshot| &snapshot.library.agents);
+    let agents = agents.iter().flat_map(|snapshot| &snapshot.library().agents);
     let agents: Vec<String> = agents.map(|agent| agent.name.clone()).collect();
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;

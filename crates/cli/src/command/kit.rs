@@ -1,59 +1,44 @@
 //! `toolcrib kit list|show`: known good ways to use several tools for one goal.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
-use serde_json::{Map, Value, json};
-use toolcrib_app::agent::library::Kit;
+use serde_json::{Value, json};
+use toolcrib_ops::OpError;
+use toolcrib_ops::kits::{self, KitReply, ShowKitRequest};
+use toolcrib_ops::library::LibraryContext;
 
 use super::library_snapshot::{self, LibrarySnapshot};
 use crate::clap_args::LibraryArgs;
 use crate::output::{self, Failure};
 
 pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let shelf = LibrarySnapshot::load(places, json)?;
-    library_snapshot::print_problems(&shelf.problems("kits", &shelf.folders.kits), json);
-    let kits = &shelf.library.kits;
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    let reply = kits::list(&snapshot.context());
+    library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&kits.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&reply.kits.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
     let mut rows = vec![["KIT", "FROM", "TOOLS", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
-    rows.extend(kits.iter().map(|kit| {
-        let from = library_snapshot::origin_word(&kit.location).to_owned();
-        vec![kit.name.clone(), from, tools(kit).join(", "), kit.description.clone()]
+    rows.extend(reply.kits.iter().map(|kit| {
+        let tools = kit.distinct_tools().join(", ");
+        vec![kit.name.clone(), kit.source.word().to_owned(), tools, kit.description.clone()]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
-/// Its tools, each once.
-fn tools(kit: &Kit) -> Vec<&str> {
-    let mut tools: Vec<&str> = Vec::new();
-    for tool in kit.tools() {
-        if !tools.contains(&tool) {
-            tools.push(tool);
-        }
-    }
-    tools
-}
-
 pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let shelf = LibrarySnapshot::load(places, json)?;
-    let Some(kit) = shelf.library.kits.iter().find(|kit| kit.name == name) else {
-        let mut problems = shelf.problems("kits", &shelf.folders.kits);
-        problems.retain(|problem| problem.path.file_stem().is_some_and(|stem| stem == name));
-        return Err(match problems.first() {
-            Some(problem) => Failure::configuration(problem.to_string()),
-            None => Failure::not_found(format!(
-                "there is no kit \"{name}\"; `toolcrib kit list` shows what there is"
-            )),
-        });
-    };
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    let ctx = snapshot.context();
+    let kit = kits::show(&ctx, &ShowKitRequest { name: name.to_owned() })
+        .map_err(|error| missing(&ctx, name, error))?;
     if json {
-        output::print_json(&to_json(kit), true)?;
+        output::print_json(&to_json(&kit), true)?;
         return Ok(0);
     }
-    let mut text = format!("{}\n\n{}\n\nfrom {}\n", kit.name, kit.description, kit.location);
+    let mut text = format!("{}\n\n{}\n\nfrom {}\n", kit.name, kit.description, kit.place);
     for (number, step) in (1..).zip(&kit.steps) {
         let _ = writeln!(text, "\n{number}. {} {}", step.tool, step.params);
         if !step.note.is_empty() {
@@ -64,17 +49,25 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     Ok(0)
 }
 
-fn to_json(kit: &Kit) -> Value {
-    let steps = kit
-        .steps
-        .iter()
-        .map(|step| json!({"tool": step.tool, "params": step.params, "note": step.note}));
-    let members = [
-        ("name", json!(kit.name)),
-        ("description", json!(kit.description)),
-        ("tools", json!(tools(kit))),
-        ("steps", steps.collect::<Value>()),
-    ];
-    let all = members.into_iter().chain(library_snapshot::origin_fields(&kit.location));
-    Value::Object(all.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>())
+/// A broken file of this name is a configuration to correct.
+fn missing(ctx: &LibraryContext<'_>, name: &str, error: OpError) -> Failure {
+    let problems = kits::list(ctx).problems;
+    let is_named = |path: &str| Path::new(path).file_stem().is_some_and(|stem| stem == name);
+    match problems.iter().find(|problem| is_named(&problem.path)) {
+        Some(problem) => Failure::configuration(problem.to_string()),
+        None => error.into(),
+    }
+}
+
+fn to_json(kit: &KitReply) -> Value {
+    let mut row = json!({
+        "name": kit.name,
+        "description": kit.description,
+        "tools": kit.distinct_tools(),
+        "steps": kit.steps,
+    });
+    if let Value::Object(row) = &mut row {
+        library_snapshot::insert_source(row, &kit.source);
+    }
+    row
 }

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Value, json};
-use toolcrib_app::Toolcrib;
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::library::{Folder, Folders, Library, Location, Problem, Scope, ToolNames};
-use toolcrib_app::runner::{Runner, RunnerSettings};
+use serde_json::{Map, Value, json};
+use toolcrib_app::agent::library::{Folders, Library};
+use toolcrib_app::{Toolcrib, runner};
+use toolcrib_ops::library::{FileProblem, FileSource, LibraryContext};
 
 use crate::bootstrap;
 use crate::clap_args::{LibraryArgs, WorkspaceArgs};
@@ -17,61 +16,51 @@ use crate::output::{self, Failure};
 /// What a run at this place would find.
 pub(super) struct LibrarySnapshot {
     pub(super) toolcrib: Toolcrib,
-    pub(super) library: Arc<Library>,
-    pub(super) folders: Folders,
-    /// The names of all tools, enabled or not.
-    pub(super) tool_names: Vec<ToolNames>,
+    library: Arc<Library>,
+    folders: Folders,
     workspace: PathBuf,
 }
 
 impl LibrarySnapshot {
-    /// Looks around.
+    /// Reads it.
     pub(super) fn load(places: &LibraryArgs, json: bool) -> Result<Self, Failure> {
-        let world = WorkspaceArgs {
+        let args = WorkspaceArgs {
             workspace: places.workspace.clone(),
             tools: places.tools.clone(),
             ..WorkspaceArgs::default()
         };
-        Self::load_for(world, json)
+        Self::load_for(args, json)
     }
 
     /// The same for all arguments of a run.
-    pub(super) fn load_for(mut world: WorkspaceArgs, json: bool) -> Result<Self, Failure> {
-        let named = world.workspace.take().or_else(|| world.root.first().cloned());
+    pub(super) fn load_for(mut args: WorkspaceArgs, json: bool) -> Result<Self, Failure> {
+        let named = args.workspace.take().or_else(|| args.root.first().cloned());
         let workspace = std::path::absolute(named.unwrap_or_else(|| PathBuf::from(".")))?;
         let config = config::load(&Env::from_process(), Some(&workspace))?;
         let folders = bootstrap::library_folders(Some(&workspace), &config);
-        world.workspace = Some(workspace.clone());
-        let (toolcrib, library) = bootstrap::block_on(async {
-            let toolcrib = bootstrap::inspect_as_agent(&world, json).await?;
-            let library = load_library(&toolcrib, folders.clone())?;
-            Ok((toolcrib, library))
-        })?;
-        let names = toolcrib.infos().into_iter().filter_map(|info| {
-            let spec = toolcrib.spec(info.id.as_str())?;
-            Some(ToolNames::from_spec(&spec, &info.source))
-        });
-        Ok(Self { tool_names: names.collect(), toolcrib, library, folders, workspace })
+        args.workspace = Some(workspace.clone());
+        let toolcrib = bootstrap::block_on(bootstrap::inspect_as_agent(&args, json))?;
+        let library = Arc::new(runner::load_library(&toolcrib, &folders));
+        Ok(Self { toolcrib, library, folders, workspace })
     }
 
-    /// The library as it would be with other folders.
-    pub(super) fn reload_library(&self, folders: Folders) -> Result<Arc<Library>, Failure> {
-        load_library(&self.toolcrib, folders)
+    /// The library.
+    pub(super) fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// The context of operations on the library.
+    pub(super) fn context(&self) -> LibraryContext<'_> {
+        LibraryContext {
+            toolcrib: &self.toolcrib,
+            library: Arc::clone(&self.library),
+            folders: &self.folders,
+        }
     }
 
     /// The folder for new things of this kind (`agents`, `skills`).
     pub(super) fn folder_for_new(&self, kind: &str, project: bool) -> Result<PathBuf, Failure> {
         folder_for_new(kind, project.then_some(&self.workspace))
-    }
-
-    /// What is wrong with the things of one kind.
-    pub(super) fn problems(&self, kind: &str, folders: &[Folder]) -> Vec<&Problem> {
-        let shipped = format!("built-in {kind}");
-        let is_of = |problem: &&Problem| {
-            problem.path.starts_with(&shipped)
-                || folders.iter().any(|folder| problem.path.starts_with(&folder.path))
-        };
-        self.library.problems.iter().filter(is_of).collect()
     }
 }
 
@@ -88,36 +77,15 @@ pub(super) fn folder_for_new(kind: &str, workspace: Option<&PathBuf>) -> Result<
     Ok(own.join(kind))
 }
 
-fn load_library(toolcrib: &Toolcrib, folders: Folders) -> Result<Arc<Library>, Failure> {
-    let wrong = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
-    let settings = RunnerSettings {
-        folders,
-        workspace: None,
-        windows: Arc::new(ContextWindows::builtin().map_err(|error| wrong(&error))?),
-        prices: Arc::new(Prices::builtin().map_err(|error| wrong(&error))?),
-        compaction: CompactionRules::default(),
-    };
-    Ok(Runner::new(toolcrib.clone(), settings)?.library())
-}
-
 /// Says what is wrong with broken files, beside the data.
-pub(super) fn print_problems(problems: &[&Problem], json: bool) {
+pub(super) fn print_problems(problems: &[FileProblem], json: bool) {
     problems.iter().for_each(|problem| output::warn(&problem.to_string(), json));
 }
 
-/// Whose a thing is, in one word.
-pub(super) fn origin_word(place: &Location) -> &'static str {
-    match place.scope() {
-        None => "built-in",
-        Some(Scope::Server) => "server",
-        Some(Scope::User) => "user",
-        Some(Scope::Project) => "project",
-    }
-}
-
-/// The members that say where a thing comes from.
-pub(super) fn origin_fields(place: &Location) -> [(&'static str, Value); 2] {
-    [("from", json!(origin_word(place))), ("path", json!(place.path()))]
+/// Inserts the members that say where a thing comes from.
+pub(super) fn insert_source(row: &mut Map<String, Value>, source: &FileSource) {
+    row.insert("from".to_owned(), json!(source.word()));
+    row.insert("path".to_owned(), json!(source.path));
 }
 
 /// A table for people: columns as wide as their widest cell, the last one as it is.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_ops::tools::{self, DeclareRequest};
 
-use super::agent::find_agent;
+use super::agent;
 use super::library_snapshot::LibrarySnapshot;
 use crate::clap_args::Spec;
 use crate::op_context;
@@ -14,9 +14,9 @@ pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
     if let Some(name) = &command.agent {
         // Says why the file of an agent cannot be read, where the operation only knows that there
         // is no such agent.
-        find_agent(&snapshot, name)?;
+        agent::require(&snapshot, name)?;
     }
-    let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(&snapshot.library));
+    let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(snapshot.library()));
     let request = DeclareRequest {
         format: command.format,
         strict: command.strict,

@@ -315,7 +315,7 @@ async fn batch(
 ) -> Result<Batch, Failure> {
     let name = command.name.clone().unwrap_or_default();
     let batch = toolcrib.manual_batch(vec![Call::new(name, args)], Origin::Cli);
-    let ctx = op_context::for_toolcrib(toolcrib, agents.map(|snapshot| &*snapshot.library));
+    let ctx = op_context::for_toolcrib(toolcrib, agents.map(LibrarySnapshot::library));
     let conversation = match &command.conversation {
         Some(id) => Some(calls::resolve_conversation(&ctx.store, id).await?),
         None => None,

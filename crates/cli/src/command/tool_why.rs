@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use toolcrib_app::core::{Exclusion, Status};
 use toolcrib_ops::tools::{self, WhyRequest};
 
-use super::agent::find_agent;
+use super::agent;
 use super::library_snapshot::LibrarySnapshot;
 use crate::clap_args::ToolWhy;
 use crate::output::{self, Failure};
@@ -16,9 +16,9 @@ pub(super) fn run(command: &ToolWhy, json: bool) -> Result<u8, Failure> {
     if let Some(name) = &command.agent {
         // A file of this name that cannot be read is a better answer than that there is no such
         // agent.
-        find_agent(&snapshot, name)?;
+        agent::require(&snapshot, name)?;
     }
-    let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(&snapshot.library));
+    let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(snapshot.library()));
     let request = WhyRequest {
         tool: command.name.clone(),
         agent: command.agent.clone(),

@@ -13,6 +13,7 @@ use toolcrib_app::providers::quirks::Server;
 use toolcrib_app::store::vault::SecretName;
 use toolcrib_app::web::WebSettings;
 use toolcrib_app::{PermissionTable, Preset, ToolSettings};
+use toolcrib_ops::secrets::SecretConsumer;
 
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::environment::Env;
@@ -380,6 +381,21 @@ impl Config {
     /// The services whose key is in the vault, and under which name.
     pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
         self.web.vault_keys()
+    }
+
+    /// Names of secrets that are used here, each with what uses it.
+    pub(crate) fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
+        let tools = self.vault_tool_config().into_iter().flat_map(|(tool, keys)| {
+            keys.into_iter()
+                .map(move |(key, name)| (name, SecretConsumer::Tool { tool: tool.clone(), key }))
+        });
+        let providers = self.vault_provider_keys().map(|(id, name)| {
+            (name.to_string(), SecretConsumer::Provider { provider: id.to_owned() })
+        });
+        let services = self
+            .vault_service_keys()
+            .map(|(service, name)| (name.to_string(), SecretConsumer::Service { service }));
+        tools.chain(providers).chain(services).collect()
     }
 
     /// Names of tools that something is said of, in the order of the alphabet.

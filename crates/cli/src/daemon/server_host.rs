@@ -8,6 +8,7 @@ use toolcrib_app::agent::library::{Agent, parse_slash_command};
 use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
+use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
 use super::config_watcher::{self, FileStamps};
@@ -250,16 +251,8 @@ impl DaemonHost for CliHost {
         Box::pin(async move { Ok(self.reload_config().await?) })
     }
 
-    fn secret_users(&self) -> Vec<(String, String)> {
-        let now = self.current();
-        let tools = now.config.vault_tool_config().into_iter().flat_map(|(tool, keys)| {
-            keys.into_iter().map(move |(key, name)| (name, format!("tool {tool} ({key})")))
-        });
-        let providers = now.config.vault_provider_keys();
-        let providers = providers.map(|(id, name)| (name.to_string(), format!("provider {id}")));
-        let services = now.config.vault_service_keys();
-        let services = services.map(|(user, name)| (name.to_string(), user));
-        tools.chain(providers).chain(services).collect()
+    fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
+        self.current().config.secret_consumers()
     }
 
     fn rules_file(&self) -> PathBuf {

@@ -1,5 +1,6 @@
 //! Operations on questions to people and on their decisions.
 
+mod check;
 mod decide_body;
 mod decision_reply;
 mod document;
@@ -9,6 +10,7 @@ mod list;
 mod resolve;
 mod show;
 
+pub use check::{CheckDecisionRequest, check_decision};
 pub use decide_body::{DecideBody, DecisionKind, GrantScopeName};
 pub use decision_reply::{ContinuedBy, DecisionReply};
 pub use document::{Approval, decision, nonce};

@@ -13,6 +13,7 @@ use toolcrib_app::audit::{
 use toolcrib_app::core::canonical_json;
 use toolcrib_app::{ANCHORS_FILE, Toolcrib};
 
+use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
 use crate::error::OpError;
 
@@ -29,11 +30,13 @@ pub struct BundleRequest {
 ///
 /// # Errors
 /// [`OpError::Store`]; [`OpError::Invalid`] if `more_keys` holds something else than keys;
-/// [`OpError::Internal`] if the key or the anchors cannot be read.
+/// [`OpError::Internal`] if the key or the anchors cannot be read; [`OpError::Unrecorded`].
 pub async fn bundle<'a>(
     ctx: &OpContext<'a>,
+    recorder: &Recorder<'_>,
     request: BundleRequest,
 ) -> Result<BundleExport<'a>, OpError> {
+    recorder.record(Act::new("audit.bundle", "")).await?;
     let folder = ctx.toolcrib.state_folder().join("audit");
     let signer = AuditKey::open(&folder).map_err(|error| OpError::Internal(error.to_string()))?;
     let audit = &*ctx.store.stores.audit;

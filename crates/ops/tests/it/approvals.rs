@@ -4,9 +4,11 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_app::core::{Answer, ApprovalId, Decision, DecisionRecord, Origin, RawArgs};
 use toolcrib_ops::approvals::{
-    self, ApprovalDetails, ContinuedBy, DecideBody, ListApprovalsRequest, ShowApprovalRequest,
+    self, ApprovalDetails, CheckDecisionRequest, ContinuedBy, DecideBody, ListApprovalsRequest,
+    ShowApprovalRequest,
 };
-use toolcrib_ops::{OpError, Resource};
+use toolcrib_ops::person::Person;
+use toolcrib_ops::{ErrorClass, OpError, Resource};
 
 use crate::fixture::Fixture;
 
@@ -90,4 +92,32 @@ fn what_does_not_belong_to_a_decision_is_not_ignored() {
     assert!(
         matches!(body.decision(), Err(OpError::Invalid(why)) if why.contains("text belongs to answer"))
     );
+}
+
+#[tokio::test]
+async fn a_decision_is_about_what_was_seen_and_by_another_person_where_that_is_wanted() {
+    let fixture = Fixture::asking().await;
+    fixture.call("greet", json!({})).await;
+    let pending = fixture.toolcrib.stores().approvals.pending().await.unwrap();
+    let question = &pending[0];
+    let seen = approvals::nonce(question);
+    let approve = Decision::approve();
+    let right = CheckDecisionRequest {
+        question,
+        decision: &approve,
+        seen: Some(&seen),
+        person: Person::Token("token ci (token_1)"),
+        four_eyes: true,
+    };
+    let class = |request| approvals::check_decision(request).err().map(|error| error.class());
+    assert_eq!(class(right), None);
+    assert_eq!(class(CheckDecisionRequest { seen: None, ..right }), None);
+    let other = CheckDecisionRequest { seen: Some("other"), ..right };
+    assert_eq!(class(other), Some(ErrorClass::Conflict));
+    let same = CheckDecisionRequest { person: Person::Owner, ..right };
+    assert_eq!(class(same), Some(ErrorClass::Denied));
+    assert_eq!(class(CheckDecisionRequest { four_eyes: false, ..same }), None);
+    let answer = Decision::Answer { text: "red".to_owned() };
+    let kind = CheckDecisionRequest { decision: &answer, ..right };
+    assert_eq!(class(kind), Some(ErrorClass::Invalid));
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use toolcrib_app::audit::{BundleEvidence, BundleReport, verify_bundle};
 use toolcrib_app::core::{AuditEvent, AuditKind};
 use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{BundleRequest, bundle};
 
 use crate::fixture::Fixture;
@@ -13,7 +14,7 @@ use crate::fixture::Fixture;
 async fn report(fixture: &Fixture, more_keys: &str) -> Result<BundleReport, OpError> {
     let request = BundleRequest { more_keys: more_keys.to_owned() };
     let ctx = fixture.ctx();
-    let mut export = bundle(&ctx, request).await?;
+    let mut export = bundle(&ctx, &Recorder::None, request).await?;
     let mut bytes = Vec::new();
     while let Some(piece) = export.next().await.unwrap() {
         bytes.extend(piece);

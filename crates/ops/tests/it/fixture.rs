@@ -32,7 +32,7 @@ impl Fixture {
         Self::build(Risk::Safe, change).await
     }
 
-    async fn build(risk: Risk, change: impl FnOnce(Builder) -> Builder) -> Self {
+    pub(crate) async fn build(risk: Risk, change: impl FnOnce(Builder) -> Builder) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let shop = folder.path().join("shop");
         std::fs::create_dir(&shop).unwrap();

@@ -4,9 +4,14 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 use toolcrib_app::core::approval::ReasonKind;
-use toolcrib_app::core::{Grant, GrantId, GrantScope, Risk};
+use toolcrib_app::core::{
+    ApprovalRequest, Decision, DecisionRecord, Grant, GrantId, GrantScope, Risk,
+};
 use toolcrib_ops::OpError;
-use toolcrib_ops::grants::{self, ListGrantsRequest, RevokeGrantRequest, ShowGrantRequest};
+use toolcrib_ops::grants::{
+    self, ListGrantsRequest, PreviewError, PreviewGrantRequest, RevokeGrantRequest,
+    ShowGrantRequest,
+};
 
 use crate::fixture::Fixture;
 
@@ -72,4 +77,58 @@ async fn a_grant_is_revoked_once_and_by_its_owner() {
     assert_eq!((revoked.revoked, &*revoked.by), (id, "ann"));
     let again = grants::revoke(&fixture.store(), request).await.unwrap_err();
     assert!(matches!(again, OpError::NotFound { .. }), "{again:?}");
+}
+
+/// A question about a call of a tool with high risk.
+async fn question(fixture: &Fixture) -> ApprovalRequest {
+    fixture.call("greet", json!({"name": "ann"})).await;
+    let pending = fixture.toolcrib.stores().approvals.pending().await.unwrap();
+    pending.into_iter().next().unwrap()
+}
+
+fn approve(scope: GrantScope, only: &[(&str, &str)]) -> Decision {
+    let only = only.iter().map(|(name, glob)| ((*name).to_owned(), (*glob).to_owned()));
+    Decision::Approve { scope, only: only.collect(), taint: false }
+}
+
+#[tokio::test]
+async fn an_approval_is_previewed_with_the_calls_that_it_would_have_matched() {
+    let fixture = Fixture::asking().await;
+    let question = question(&fixture).await;
+    let preview = async |decision: Decision| {
+        let request = PreviewGrantRequest { question: &question, decision: &decision };
+        grants::preview(&fixture.store(), request).await
+    };
+    let always = preview(approve(GrantScope::Always, &[])).await.unwrap();
+    assert_eq!(
+        (always.grant.operation.as_str(), always.grant.scope),
+        ("greet", GrantScope::Always)
+    );
+    assert!(!always.leaves_taint && always.past_calls.is_ok());
+    let other = preview(approve(GrantScope::Always, &[("name", "ben*")])).await.unwrap_err();
+    assert_eq!(other, PreviewError::OtherCall);
+    let no_run = preview(approve(GrantScope::Run, &[])).await.unwrap_err();
+    assert_eq!(no_run, PreviewError::NoSuchScope("run"));
+    let once = preview(approve(GrantScope::Once, &[])).await.unwrap_err();
+    assert!(matches!(once, PreviewError::NoGrant(_)), "{once:?}");
+    assert_eq!(grants::list(&fixture.store(), ListGrantsRequest::default()).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_decision_that_is_remembered_is_told_apart_from_one_that_is_not() {
+    let fixture = Fixture::asking().await;
+    let question = question(&fixture).await;
+    let store = fixture.store();
+    assert!(grants::is_remembered(&store, question.id).await.unwrap(), "nothing is decided");
+    let record = DecisionRecord {
+        decision: approve(GrantScope::Always, &[]),
+        decided_by: "ann".to_owned(),
+        decided_at: 7,
+    };
+    let approvals = &fixture.toolcrib.stores().approvals;
+    approvals.decide(question.id, record.clone()).await.unwrap().unwrap();
+    assert!(!grants::is_remembered(&store, question.id).await.unwrap());
+    let grant = toolcrib_app::grant_from_decision(&question, &record).unwrap();
+    fixture.toolcrib.stores().grants.add(grant).await.unwrap();
+    assert!(grants::is_remembered(&store, question.id).await.unwrap());
 }

@@ -4,9 +4,11 @@
     reason = "a helper of a test fails the test, as the test itself would"
 )]
 
+mod agents;
 mod approvals;
 mod artifacts;
 mod audit_bundle;
+mod audit_records;
 mod audit_verify;
 mod changes;
 mod conversations;
@@ -14,6 +16,11 @@ mod fixture;
 mod grants;
 mod history_and_explain;
 mod kill_switch;
+mod library;
+mod mcp_servers;
+mod secrets;
+mod settings;
 mod switches;
+mod tokens;
 mod tools;
 mod usage;

@@ -4,6 +4,7 @@ use serde_json::json;
 use toolcrib_app::SubmitError;
 use toolcrib_app::agent::driver::DriveError;
 use toolcrib_app::runner::RunnerError;
+use toolcrib_ops::OpError;
 
 use crate::admission::{CallRefused, RateLimited, TooManyConnections};
 use crate::daemon_host::HostError;
@@ -12,13 +13,7 @@ use crate::run_supervisor::{RunError, RunRefused};
 
 impl From<HostError> for Problem {
     fn from(error: HostError) -> Self {
-        let code = match &error {
-            HostError::Invalid(_) => Code::Invalid,
-            HostError::NotFound(_) => Code::NotFound,
-            HostError::Stale(_) => Code::Stale,
-            HostError::Failed(_) => Code::Internal,
-        };
-        Self::new(code, error.to_string())
+        OpError::from(error).into()
     }
 }
 

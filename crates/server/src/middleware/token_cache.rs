@@ -8,10 +8,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use toolcrib_app::Secrets;
-use toolcrib_app::core::{ApiToken, StoreError, TokenHash, TokenId, TokenStore};
+use toolcrib_app::core::{ApiToken, BoxFuture, StoreError, TokenHash, TokenId, TokenStore};
+use toolcrib_ops::OpError;
+use toolcrib_ops::tokens::TokenTable;
 
 use super::token_format;
-use crate::role::{Principal, Role, Roles};
+use crate::role::{Person, Principal, Role, Roles};
 
 /// How long a row is used without reading it again.
 const CACHE_TTL: Duration = Duration::from_millis(500);
@@ -143,39 +145,45 @@ impl TokenCache {
             }
         });
     }
+}
 
-    /// All tokens.
-    pub(crate) async fn list(&self) -> Result<Vec<ApiToken>, StoreError> {
-        self.store.tokens().await
+impl TokenTable for TokenCache {
+    fn generate(&self) -> Result<String, OpError> {
+        token_format::generate().map_err(|error| OpError::Internal(error.to_string()))
     }
 
-    /// Stores a new token. `false` = a valid token has its name: people could not tell the two
-    /// apart. Records tell tokens apart by their ids, also where two daemons add one name at once.
-    pub(crate) async fn add(&self, token: &str, row: ApiToken) -> Result<bool, StoreError> {
-        let _alone = self.adding.lock().await;
-        let others = self.store.tokens().await?;
-        let has_name = |old: &ApiToken| old.name == row.name && old.is_valid_at(row.created_at);
-        if others.iter().any(has_name) {
-            return Ok(false);
-        }
-        self.secrets.add([token]);
-        self.store.add_token(row).await?;
-        Ok(true)
+    fn list(&self) -> BoxFuture<'_, Result<Vec<ApiToken>, StoreError>> {
+        self.store.tokens()
     }
 
-    /// Revokes a token: it is not valid any more when this returns. `false` = it was revoked
-    /// before.
-    pub(crate) async fn revoke(
-        &self,
-        id: TokenId,
-        hash: &TokenHash,
-        by: &str,
-    ) -> Result<bool, StoreError> {
-        let now = jiff::Timestamp::now().as_millisecond();
-        let revoked = self.store.revoke_token(id, by, now).await?;
-        self.known().remove(hash);
-        self.row(hash).await?;
-        Ok(revoked)
+    /// People could not tell two valid tokens of one name apart. Records tell tokens apart by their
+    /// ids, also where two daemons add one name at once.
+    fn add<'a>(&'a self, token: &'a str, row: ApiToken) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let _alone = self.adding.lock().await;
+            let others = self.store.tokens().await?;
+            let has_name = |old: &ApiToken| old.name == row.name && old.is_valid_at(row.created_at);
+            if others.iter().any(has_name) {
+                return Ok(false);
+            }
+            self.secrets.add([token]);
+            self.store.add_token(row).await?;
+            Ok(true)
+        })
+    }
+
+    fn revoke<'a>(
+        &'a self,
+        token: &'a ApiToken,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let now = jiff::Timestamp::now().as_millisecond();
+            let revoked = self.store.revoke_token(token.id, by, now).await?;
+            self.known().remove(&token.hash);
+            self.row(&token.hash).await?;
+            Ok(revoked)
+        })
     }
 }
 
@@ -195,7 +203,7 @@ fn principal(row: &ApiToken) -> Principal {
     // A role of a newer version is ignored.
     let roles: Vec<Role> = row.roles.iter().filter_map(|role| role.parse().ok()).collect();
     Principal {
-        name: Principal::token_name(&row.name, row.id),
+        name: Person::token_name(&row.name, row.id),
         owner: row.owner.clone(),
         roles: Roles::from_roles(&roles),
         client: row.id.to_string(),

@@ -1,123 +1,42 @@
 //! Agents: files that are listed, shown with what their lists of tools come to, and written.
 
-mod files;
-
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, AgentPreset, Rounds, expand_tool_list};
-use toolcrib_app::core::ViewRequest;
+use toolcrib_app::agent::library::{Folder, Scope};
+use toolcrib_ops::OpError;
+use toolcrib_ops::agents::{
+    self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, ExpectedVersion,
+    PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
+};
+use toolcrib_ops::library::FileProblem;
 
-use crate::api::{Api, Json, Operation, Path, etag, etag_response};
-use crate::problem::{Code, Problem};
+use crate::api::{Api, Json, Operation, Path, etag, etag_matches, etag_response};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
-
-/// An agent in a list.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-struct AgentRow {
-    /// Its name.
-    name: String,
-    /// Name for people.
-    title: String,
-    /// What it is for.
-    description: String,
-    /// Its model as `provider/model`; `null` = the configured one.
-    model: Option<String>,
-    /// Its list of tools as it is written; `null` = all.
-    tools: Option<Vec<String>>,
-    /// Skills that are active from the start.
-    skills: Vec<String>,
-    /// Its role.
-    role: String,
-    /// What runs without asking; `null` = as configured.
-    mode: Option<String>,
-    /// Temperature, 0 to 2.
-    temperature: Option<f64>,
-    /// Most tokens of one answer.
-    max_output: Option<u64>,
-    /// What a run may use: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars.
-    limits: Value,
-    /// Where it comes from: `built in`, or its file.
-    place: String,
-    /// Whether it can be written and removed here.
-    writable: bool,
-}
 
 /// Agents with what is wrong with others.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct AgentList {
     /// The agents.
-    items: Vec<AgentRow>,
+    items: Vec<AgentReply>,
     /// Files of agents that cannot be read, and why.
     problems: Vec<FileProblem>,
-}
-
-/// What is wrong with a file.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(super) struct FileProblem {
-    /// The file.
-    path: String,
-    /// What is wrong.
-    message: String,
-}
-
-impl FileProblem {
-    pub(super) fn of(problem: &toolcrib_app::agent::library::Problem) -> Self {
-        Self { path: problem.path.display().to_string(), message: problem.message.clone() }
-    }
-}
-
-/// An agent, whole.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct AgentDetails {
-    /// The agent.
-    #[serde(flatten)]
-    agent: AgentRow,
-    /// Its part of the system prompt.
-    prompt: String,
-    /// The text of its file; `null` = it is built in.
-    text: Option<String>,
-    /// The tools that its list comes to.
-    resolved: Vec<String>,
-    /// Of these, those that it is offered now.
-    offered: Vec<String>,
-    /// The others, with the reason.
-    excluded: Vec<ExcludedTool>,
-}
-
-/// A tool that an agent is not offered.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ExcludedTool {
-    /// The tool.
-    tool: String,
-    /// Why.
-    reason: String,
 }
 
 /// The file of an agent.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct AgentText {
+struct AgentText {
     /// All of it: Markdown with the keys in front and the prompt as its body, or TOML
     /// (docs/agents.md).
     text: String,
     /// How it is written; default as it is now, or `markdown` for a new one.
     #[serde(default)]
-    form: Option<Form>,
-}
-
-/// How the file of an agent is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Form {
-    /// `NAME.md`.
-    Markdown,
-    /// `NAME.toml`.
-    Toml,
+    form: Option<AgentFormat>,
 }
 
 /// A new agent.
@@ -167,93 +86,46 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "It is gone."), remove_agent);
 }
 
-fn row(daemon: &DaemonState, agent: &Agent) -> AgentRow {
-    let limits = &agent.limits;
-    let rounds = limits.rounds.map(|rounds| match rounds {
-        Rounds::AtMost(rounds) => json!(rounds),
-        Rounds::Unlimited => json!("unlimited"),
-    });
-    AgentRow {
-        name: agent.name.clone(),
-        title: agent.title.clone(),
-        description: agent.description.clone(),
-        model: agent.model.as_ref().map(ToString::to_string),
-        tools: agent.tools.clone(),
-        skills: agent.skills.clone(),
-        role: agent.role.clone(),
-        mode: agent.preset.map(AgentPreset::as_str).map(str::to_owned),
-        temperature: agent.temperature,
-        max_output: agent.max_output,
-        limits: json!({
-            "rounds": rounds,
-            "calls": limits.calls,
-            "tokens": limits.tokens,
-            "time": limits.time.map(|time| time.as_secs()),
-            "cost": limits.cost,
-        }),
-        place: agent.location.to_string(),
-        writable: files::is_user_file(daemon, agent),
+/// The context of operations on agents: what is written is the owner's own.
+fn context<'a>(
+    daemon: &'a DaemonState,
+    principal: &'a Principal,
+    changed: &'a (dyn Fn() + Sync),
+) -> AgentFiles<'a> {
+    AgentFiles {
+        library: daemon.library_context(),
+        folder: Folder { scope: Scope::User, path: daemon.host().agents_folder() },
+        recorder: daemon.recorder(principal),
+        changed,
     }
 }
 
-async fn list_agents(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
-    let library = daemon.runner().library();
-    let items = library.agents.iter().map(|agent| row(&daemon, agent)).collect();
-    let of_agents = |problem: &&toolcrib_app::agent::library::Problem| {
-        problem.path.starts_with(daemon.host().agents_folder())
-            || problem.path.parent().is_some_and(|folder| folder.ends_with("agents"))
-    };
-    let problems = library.problems.iter().filter(of_agents).map(FileProblem::of).collect();
-    etag_response(&headers, &AgentList { items, problems })
+async fn list_agents(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    headers: HeaderMap,
+) -> Response {
+    let reply = agents::list(&context(&daemon, &principal, &|| ()));
+    etag_response(&headers, &AgentList { items: reply.agents, problems: reply.problems })
 }
 
 /// An agent with the tag of its file.
-fn agent_details(
-    daemon: &DaemonState,
-    name: &str,
-    status: StatusCode,
-) -> Result<Response, Problem> {
-    let library = daemon.runner().library();
-    let agent = library.agent(name).map_err(|error| Problem::not_found(error.to_string()))?;
-    let text = files::text_of(agent)?;
-    let resolved = expand_tool_list(agent.tools.as_deref(), &daemon.runner().tool_names()).tools;
-    let request = ViewRequest {
-        role: agent.role.clone(),
-        agent: agent.tools.clone(),
-        ..ViewRequest::default()
-    };
-    let view = daemon.toolcrib().catalog().view(&std::sync::Arc::new(request));
-    let offered = view.tools.iter().map(|entry| entry.spec().name.to_string()).collect();
-    let excluded = view
-        .excluded
-        .iter()
-        .filter(|excluded| resolved.iter().any(|tool| tool == excluded.name.as_str()))
-        .map(|excluded| ExcludedTool {
-            tool: excluded.name.to_string(),
-            reason: excluded.reason.to_string(),
-        })
-        .collect();
-    let tag = text.as_deref().map(etag);
-    let shown = AgentDetails {
-        agent: row(daemon, agent),
-        prompt: agent.prompt.clone(),
-        text,
-        resolved,
-        offered,
-        excluded,
-    };
-    let mut response = (status, Json(shown)).into_response();
+fn response(status: StatusCode, agent: AgentDetails) -> Response {
+    let tag = agent.text.as_deref().map(etag);
+    let mut response = (status, Json(agent)).into_response();
     if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
         response.headers_mut().insert(header::ETAG, tag);
     }
-    Ok(response)
+    response
 }
 
 async fn show_agent(
     State(daemon): State<DaemonState>,
+    principal: Principal,
     Path(name): Path<String>,
 ) -> Result<Response, Problem> {
-    agent_details(&daemon, &name, StatusCode::OK)
+    let ctx = context(&daemon, &principal, &|| ());
+    Ok(response(StatusCode::OK, agents::show(&ctx, &ShowAgentRequest { name })?))
 }
 
 async fn add_agent(
@@ -261,19 +133,29 @@ async fn add_agent(
     principal: Principal,
     Json(new): Json<NewAgent>,
 ) -> Result<Response, Problem> {
-    let NewAgent { name, from } = new;
-    let template = toolcrib_app::agent::library::agent_template(&name).map_err(Problem::invalid)?;
-    let library = daemon.runner().library();
-    let text = match &from {
-        None => template,
-        Some(from) => {
-            let agent = library.agent(from).map_err(|error| Problem::invalid(error.to_string()))?;
-            files::to_markdown(agent)
-        }
-    };
-    files::write(&daemon, &name, &text, None, files::ExpectedVersion::Nothing)?;
-    daemon.admin_audit().record(&principal, "agent.add", &name).await?;
-    agent_details(&daemon, &name, StatusCode::CREATED)
+    let request = AddAgentRequest { name: new.name, from: new.from };
+    let changed = || drop(daemon.runner().reload());
+    let added = agents::add(&context(&daemon, &principal, &changed), request).await;
+    let agent = added.map_err(|error| match error {
+        // The path names no agent that could be missing; the body does.
+        OpError::NotFound { .. } => Problem::invalid(Problem::from(error).detail),
+        error => error.into(),
+    })?;
+    Ok(response(StatusCode::CREATED, agent))
+}
+
+/// What the request says of the version that it changes.
+fn expected<'a>(
+    headers: &HeaderMap,
+    matches: &'a (dyn Fn(&str) -> bool + Sync),
+) -> ExpectedVersion<'a> {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*") {
+        return ExpectedVersion::New;
+    }
+    match headers.get(header::IF_MATCH) {
+        Some(_) => ExpectedVersion::Matching(matches),
+        None => ExpectedVersion::Unnamed,
+    }
 }
 
 async fn put_agent(
@@ -283,10 +165,13 @@ async fn put_agent(
     Path(name): Path<String>,
     Json(AgentText { text, form }): Json<AgentText>,
 ) -> Result<Response, Problem> {
-    let expected = files::ExpectedVersion::from_headers(&headers);
-    let is_new = files::write(&daemon, &name, &text, form, expected)?;
-    daemon.admin_audit().record(&principal, "agent.put", &name).await?;
-    agent_details(&daemon, &name, if is_new { StatusCode::CREATED } else { StatusCode::OK })
+    let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
+    let expected = expected(&headers, &matches);
+    let request = PutAgentRequest { name, text, format: form, expected };
+    let changed = || drop(daemon.runner().reload());
+    let reply = agents::put(&context(&daemon, &principal, &changed), request).await?;
+    let status = if reply.is_new { StatusCode::CREATED } else { StatusCode::OK };
+    Ok(response(status, reply.agent))
 }
 
 async fn remove_agent(
@@ -295,12 +180,9 @@ async fn remove_agent(
     headers: HeaderMap,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    files::remove(&daemon, &name, files::ExpectedVersion::from_headers(&headers))?;
-    daemon.admin_audit().record(&principal, "agent.remove", &name).await?;
+    let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
+    let request = RemoveAgentRequest { name, expected: expected(&headers, &matches) };
+    let changed = || drop(daemon.runner().reload());
+    agents::remove(&context(&daemon, &principal, &changed), request).await?;
     Ok(StatusCode::NO_CONTENT)
-}
-
-/// What a name that names nothing is answered with.
-pub(super) fn unknown(error: &impl std::fmt::Display) -> Problem {
-    Problem::new(Code::NotFound, error.to_string())
 }

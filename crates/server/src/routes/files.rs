@@ -9,12 +9,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
+use toolcrib_ops::settings::SECRET_MASK as MASK;
 
 use super::artifacts::run_blocking;
 use super::calls::document::{
     answer_response, document_failures, document_status_codes, no_answer,
 };
-use super::settings::MASKED as MASK;
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
 use crate::api::{Api, Bytes, Json, Operation, Query, etag, etag_matches};

@@ -1,16 +1,19 @@
 //! Secrets of the vault: names and who uses them. Values go in and never come out.
 
 use axum::extract::State;
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::store::vault::{Secret, SecretName, Vault, VaultError};
+use toolcrib_ops::secrets::{
+    self, ListSecretsRequest, RemoveSecretRequest, SecretContext, SecretReply, SecretStored,
+    SetSecretRequest,
+};
+use toolcrib_ops::settings::SECRET_MASK;
 
-use super::settings::MASKED;
-use crate::api::{Api, Json, Operation, Page, Path, etag_response, run_blocking};
-use crate::problem::{Code, Problem};
+use crate::api::{Api, Json, Operation, Page, Path, etag_response};
+use crate::daemon_host::HostConfiguration;
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
@@ -36,15 +39,15 @@ struct SecretBody {
     value: String,
 }
 
-/// What became of a secret.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct SecretStored {
-    /// Its name.
-    name: String,
-    /// Whether there was one before.
-    replaced: bool,
-    /// Whether it is the one that was there, because `***` was written back.
-    unchanged: bool,
+impl From<SecretReply> for SecretRow {
+    fn from(secret: SecretReply) -> Self {
+        Self {
+            name: secret.name,
+            value: SECRET_MASK.to_owned(),
+            set_at: secret.set_at,
+            used_by: secret.used_by.iter().map(ToString::to_string).collect(),
+        }
+    }
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -58,56 +61,36 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "It is gone."), remove_secret);
 }
 
-impl From<VaultError> for Problem {
-    fn from(error: VaultError) -> Self {
-        match &error {
-            VaultError::NearlyThere { .. } => Self::conflict(error.to_string()),
-            _ => Self::new(Code::Unavailable, error.to_string()),
-        }
-    }
-}
-
-fn vault(daemon: &DaemonState) -> Result<Vault, Problem> {
+/// The context of operations on secrets.
+pub(super) fn context<'a>(
+    daemon: &'a DaemonState,
+    principal: &'a Principal,
+    configuration: &'a HostConfiguration<'a>,
+) -> Result<SecretContext<'a>, Problem> {
     let words =
         "this daemon has no place for secrets; set `TOOLCRIB_HOME` to a folder and restart it";
-    daemon.toolcrib().vault().ok_or_else(|| Problem::conflict(words))
-}
-
-fn named(text: &str) -> Result<SecretName, Problem> {
-    text.parse().map_err(|error| Problem::invalid(format!("{error}")))
-}
-
-/// What uses a secret: a tool that declares its key, and the parts that the configuration names.
-fn users(daemon: &DaemonState, name: &SecretName, named: &[(String, String)]) -> Vec<String> {
-    let declared = name.tool_and_key().and_then(|(tool, key)| {
-        let spec = daemon.toolcrib().spec(tool)?;
-        let declares = spec.config.iter().any(|config| config.key == key);
-        declares.then(|| format!("tool {tool} ({key})"))
-    });
-    let named = named.iter().filter(|(secret, _)| secret == name.as_str());
-    let mut users: Vec<String> = declared.into_iter().collect();
-    for (_, user) in named {
-        if !users.contains(user) {
-            users.push(user.clone());
-        }
-    }
-    users
+    Ok(SecretContext {
+        vault: daemon.toolcrib().vault().ok_or_else(|| Problem::conflict(words))?,
+        masked: Some(&daemon.toolcrib().engine().sealing().secrets),
+        recorder: daemon.recorder(principal),
+        configuration: Some(configuration),
+    })
 }
 
 async fn list_secrets(
     State(daemon): State<DaemonState>,
+    principal: Principal,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let vault = vault(&daemon)?;
-    let listed = run_blocking(move || vault.list()).await?;
-    let named = daemon.host().secret_users();
-    let row = |listed: toolcrib_app::store::vault::SecretInfo| SecretRow {
-        used_by: users(&daemon, &listed.name, &named),
-        name: listed.name.to_string(),
-        value: MASKED.to_owned(),
-        set_at: listed.set_at,
+    let configuration = HostConfiguration(daemon.host());
+    let request = ListSecretsRequest {
+        configured: daemon.host().secret_consumers(),
+        toolcrib: Some(daemon.toolcrib()),
     };
-    Ok(etag_response(&headers, &Page::single_page(listed.into_iter().map(row).collect())))
+    let ctx = context(&daemon, &principal, &configuration)?;
+    let rows = secrets::list(&ctx, request).await?.secrets;
+    let rows: Vec<SecretRow> = rows.into_iter().map(Into::into).collect();
+    Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
 async fn set_secret(
@@ -116,68 +99,19 @@ async fn set_secret(
     Path(name): Path<String>,
     Json(body): Json<SecretBody>,
 ) -> Result<Json<SecretStored>, Problem> {
-    Ok(Json(store_secret(&daemon, &principal, &name, body.value).await?))
-}
-
-/// Keeps a secret under this name, and puts it into force.
-pub(super) async fn store_secret(
-    daemon: &DaemonState,
-    principal: &Principal,
-    name: &str,
-    value: String,
-) -> Result<SecretStored, Problem> {
-    let (name, vault) = (named(name)?, vault(daemon)?);
-    if value == MASKED {
-        let is_there =
-            run_blocking(move || vault.list()).await?.iter().any(|listed| listed.name == name);
-        if !is_there {
-            return Err(Problem::not_found(format!(
-                "there is no secret {name} to be kept as it is"
-            )));
-        }
-        return Ok(SecretStored { name: name.to_string(), replaced: true, unchanged: true });
-    }
-    let secret = Secret::new(value).map_err(|error| Problem::invalid(error.to_string()))?;
-    // Masked before anything else is done with it.
-    daemon.toolcrib().engine().sealing().secrets.add([secret.expose()]);
-    let of_vault = name.clone();
-    let replaced =
-        run_blocking(move || vault.set(&of_vault, &secret, SystemClock.now_ms())).await?;
-    daemon.admin_audit().record(principal, "secret.set", name.as_str()).await?;
-    reload_vault(daemon, &name).await?;
-    Ok(SecretStored { name: name.to_string(), replaced, unchanged: false })
+    let configuration = HostConfiguration(daemon.host());
+    let ctx = context(&daemon, &principal, &configuration)?;
+    let request = SetSecretRequest::from_text(name, body.value)?;
+    Ok(Json(secrets::set(&ctx, request).await?))
 }
 
 async fn remove_secret(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(name): Path<String>,
-) -> Result<axum::http::StatusCode, Problem> {
-    delete_secret(&daemon, &principal, &name).await?;
-    Ok(axum::http::StatusCode::NO_CONTENT)
-}
-
-/// Removes the secret of this name.
-pub(super) async fn delete_secret(
-    daemon: &DaemonState,
-    principal: &Principal,
-    name: &str,
-) -> Result<(), Problem> {
-    let (name, vault) = (named(name)?, vault(daemon)?);
-    let of_vault = name.clone();
-    if !run_blocking(move || vault.remove(&of_vault)).await? {
-        return Err(Problem::not_found(format!("there is no secret {name}")));
-    }
-    daemon.admin_audit().record(principal, "secret.remove", name.as_str()).await?;
-    reload_vault(daemon, &name).await
-}
-
-/// Tools and providers get what the vault has for them now.
-async fn reload_vault(daemon: &DaemonState, name: &SecretName) -> Result<(), Problem> {
-    daemon.host().reload().await.map(drop).map_err(|error| {
-        let words = format!(
-            "the change of {name} is kept, and the configuration cannot be used yet: {error}"
-        );
-        Problem::invalid(words)
-    })
+) -> Result<StatusCode, Problem> {
+    let configuration = HostConfiguration(daemon.host());
+    let ctx = context(&daemon, &principal, &configuration)?;
+    secrets::remove(&ctx, RemoveSecretRequest { name }).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

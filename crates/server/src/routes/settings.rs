@@ -6,15 +6,13 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolcrib_ops::settings::{self, ChangeSettingRequest, Reloaded, SettingChanged, SettingRow};
 
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
-use crate::daemon_host::{Reloaded, SettingRow};
-use crate::problem::{Code, Problem};
+use crate::daemon_host::HostConfiguration;
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
-
-/// The mask of a secret; written back, it keeps the stored value.
-pub(super) const MASKED: &str = "***";
 
 /// A value for a key.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -23,16 +21,6 @@ struct SettingBody {
     /// A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps
     /// what is there.
     value: Value,
-}
-
-/// A setting was changed.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct SettingChanged {
-    /// The key with its value in force now; absent = there is none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    setting: Option<SettingRow>,
-    /// What came of reading the configuration again.
-    reloaded: Reloaded,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -77,7 +65,8 @@ async fn list_settings(
     State(daemon): State<DaemonState>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    Ok(etag_response(&headers, &Page::single_page(daemon.host().settings()?)))
+    let rows = settings::list(&HostConfiguration(daemon.host()))?;
+    Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
 /// A value as the command line would take it.
@@ -99,14 +88,8 @@ async fn set_setting(
     Path(key): Path<String>,
     Json(body): Json<SettingBody>,
 ) -> Result<Json<SettingChanged>, Problem> {
-    let value = text(&body.value)?;
-    if value == MASKED {
-        return Ok(Json(SettingChanged {
-            setting: find(&daemon, &key)?,
-            reloaded: Reloaded::default(),
-        }));
-    }
-    change(&daemon, &principal, &key, Some(&value)).await
+    let value = Some(text(&body.value)?);
+    change(&daemon, &principal, ChangeSettingRequest { key, value }).await
 }
 
 async fn unset_setting(
@@ -114,37 +97,22 @@ async fn unset_setting(
     principal: Principal,
     Path(key): Path<String>,
 ) -> Result<Json<SettingChanged>, Problem> {
-    change(&daemon, &principal, &key, None).await
+    change(&daemon, &principal, ChangeSettingRequest { key, value: None }).await
 }
 
-fn find(daemon: &DaemonState, key: &str) -> Result<Option<SettingRow>, Problem> {
-    Ok(daemon.host().settings()?.into_iter().find(|row| row.key == key))
-}
-
-pub(super) async fn change(
+async fn change(
     daemon: &DaemonState,
     principal: &Principal,
-    key: &str,
-    value: Option<&str>,
+    request: ChangeSettingRequest,
 ) -> Result<Json<SettingChanged>, Problem> {
-    daemon.host().set_setting(key, value)?;
-    // The value is not repeated: what people type into a configuration is sometimes a secret.
-    let act = if value.is_some() { "setting.set" } else { "setting.unset" };
-    daemon.admin_audit().record(principal, act, key).await?;
-    let reloaded = daemon.host().reload().await.map_err(|error| {
-        Problem::new(
-            Code::Invalid,
-            format!("{key} is written, and the configuration cannot be used yet: {error}"),
-        )
-    })?;
-    Ok(Json(SettingChanged { setting: find(daemon, key)?, reloaded }))
+    let (configuration, recorder) = (HostConfiguration(daemon.host()), daemon.recorder(principal));
+    Ok(Json(settings::change(&configuration, &recorder, request).await?))
 }
 
 async fn reload_settings(
     State(daemon): State<DaemonState>,
     principal: Principal,
 ) -> Result<Json<Reloaded>, Problem> {
-    let reloaded = daemon.host().reload().await?;
-    daemon.admin_audit().record(&principal, "settings.reload", "").await?;
-    Ok(Json(reloaded))
+    let (configuration, recorder) = (HostConfiguration(daemon.host()), daemon.recorder(&principal));
+    Ok(Json(settings::reload(&configuration, &recorder).await?))
 }

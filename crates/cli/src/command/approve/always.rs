@@ -1,17 +1,15 @@
 //! `toolcrib approve always`: what it will match is said before it is given.
 
-use toolcrib_app::core::{
-    ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, ReasonKind, SystemClock,
-};
-use toolcrib_app::{Stores, grant_from_decision};
-use toolcrib_ops::grants;
+use toolcrib_app::Stores;
+use toolcrib_app::core::{ApprovalRequest, Clock as _, Decision, SystemClock};
+use toolcrib_ops::grants::{self, GrantPreview, NoGrant, PreviewError, PreviewGrantRequest};
 
 use super::super::grant_preview;
 use super::decide;
 use super::question::{find_question, wrong_kind_failure};
-use crate::clap_args::{ApproveAlwaysArgs, GrantScopeArg};
+use crate::clap_args::ApproveAlwaysArgs;
+use crate::op_context;
 use crate::output::{self, Failure};
-use crate::{op_context, os_user};
 
 pub(super) async fn run(
     stores: &Stores,
@@ -29,19 +27,21 @@ pub(super) async fn run(
     if decided.is_some() && !command.dry_run {
         return decide::apply(stores, question, decision, command.approval.resume, json).await;
     }
-    let grant = grant_to_create(request, &decision, command)?;
-    let matched = grants::past_calls(&op_context::for_stores(stores), &grant).await;
+    let preview_request = PreviewGrantRequest { question: request, decision: &decision };
+    let preview = grants::preview(&op_context::for_stores(stores), preview_request).await;
+    let preview = preview.map_err(|error| preview_failure(request, error))?;
+    let GrantPreview { grant, past_calls, leaves_taint } = preview;
     if command.dry_run && json {
-        output::print_json(&grant_preview::grant_json(&grant, Some(&matched?)), true)?;
+        output::print_json(&grant_preview::grant_json(&grant, Some(&past_calls?)), true)?;
         return Ok(0);
     }
     let mut lines = vec![format!("this will match {}", grant_preview::grant_text(&grant))];
-    match matched {
+    match past_calls {
         Ok(matched) => lines.extend(grant_preview::match_lines(&matched, SystemClock.now_ms())),
-        // To give it needs no look back.
+        // The approval can be given without it.
         Err(failure) => lines.push(format!("past calls cannot be looked up: {failure}")),
     }
-    if !command.taint && request.reasons.iter().any(|reason| reason.kind == ReasonKind::Taint) {
+    if leaves_taint {
         let text = "it does not answer for what a run has read: in such a run it is asked again (--taint includes that)";
         lines.push(text.to_owned());
     }
@@ -53,52 +53,27 @@ pub(super) async fn run(
     decide::apply(stores, question, decision, command.approval.resume, json).await
 }
 
-/// The grant that the decision would give.
-fn grant_to_create(
-    request: &ApprovalRequest,
-    decision: &Decision,
-    command: &ApproveAlwaysArgs,
-) -> Result<Grant, Failure> {
-    let what = match command.scope {
-        GrantScopeArg::Run if request.run.is_none() => Some("run"),
-        GrantScopeArg::Conversation if request.context.conversation.is_empty() => {
-            Some("conversation")
+/// Why nothing is decided, and what can be decided.
+fn preview_failure(request: &ApprovalRequest, error: PreviewError) -> Failure {
+    let why = match error {
+        PreviewError::NoGrant(NoGrant::AlwaysAsks) => {
+            "it is a call that always asks, and no remembered approval answers that"
         }
-        GrantScopeArg::Run | GrantScopeArg::Conversation | GrantScopeArg::Always => None,
-    };
-    if let Some(what) = what {
-        return Err(Failure::usage(format!(
-            "the call belongs to no {what}; choose another --scope"
-        )));
-    }
-    let now = SystemClock.now_ms();
-    let record = DecisionRecord {
-        decision: decision.clone(),
-        decided_by: os_user::current_user(),
-        decided_at: now,
-    };
-    let grant = grant_from_decision(request, &record).ok_or_else(|| {
-        Failure::usage(format!(
-            "{}; `toolcrib approve yes {}` lets the call run this once",
-            unanswerable(request),
-            request.id
-        ))
-    })?;
-    if !grant.matches_args(&request.args) {
-        return Err(Failure::usage(format!(
-            "this very call does not look like that ({}); nothing was decided",
-            crate::terminal::escape_to_line(&request.args.to_string())
-        )));
-    }
-    Ok(grant)
-}
-
-/// Why no grant answers the question.
-fn unanswerable(request: &ApprovalRequest) -> &'static str {
-    match request.reasons.iter().any(|reason| reason.kind.always_asks()) {
-        true => "it is a call that always asks, and no remembered approval answers that",
-        false => {
+        PreviewError::NoGrant(NoGrant::OnlyTaint) => {
             "it is asked only because of what its run has read, and a remembered approval answers that only with --taint"
         }
-    }
+        PreviewError::OtherCall => {
+            return Failure::usage(format!(
+                "this very call does not look like that ({}); nothing was decided",
+                crate::terminal::escape_to_line(&request.args.to_string())
+            ));
+        }
+        PreviewError::NoSuchScope(what) => {
+            return Failure::usage(format!(
+                "the call belongs to no {what}; choose another --scope"
+            ));
+        }
+    };
+    let id = request.id;
+    Failure::usage(format!("{why}; `toolcrib approve yes {id}` lets the call run this once"))
 }

@@ -4,11 +4,12 @@ use serde_json::json;
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_app::core::{
-    ApprovalRequest, Clock as _, Decision, DecisionRecord, Effect, Grant, OutcomeKind, RunId,
-    SystemClock,
+    ApprovalRequest, Clock as _, Decision, DecisionRecord, Effect, OutcomeKind, RunId, SystemClock,
 };
-use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores, grant_from_decision};
-use toolcrib_server::Person;
+use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores};
+use toolcrib_ops::approvals::{self, CheckDecisionRequest};
+use toolcrib_ops::person::Person;
+use toolcrib_ops::{OpError, grants};
 
 use super::super::resume;
 use super::list::decision_text;
@@ -18,7 +19,7 @@ use super::run_locally::DecisionSource;
 use super::{decide_in_daemon, run_locally};
 use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{bootstrap, os_user, time_format};
+use crate::{bootstrap, op_context, os_user, time_format};
 
 /// Decides about the question that is meant.
 pub(super) async fn run(
@@ -48,10 +49,7 @@ pub(super) async fn apply(
     if let Some(first) = decided {
         return handle_already_decided(stores, &waiting, &first, (&decision, place), json).await;
     }
-    if !decision.matches_kind(request) {
-        return Err(wrong_kind_failure(request));
-    }
-    check_four_eyes(request)?;
+    check(request, &decision)?;
     if matches!(place, ResumeTarget::NoProcess | ResumeTarget::PausedRun(_))
         && let Some(code) = decide_in_daemon::run(&waiting, &decision, json).await?
     {
@@ -78,18 +76,20 @@ pub(super) async fn apply(
     }
 }
 
-/// Refuses that the owner decides here about what the owner asked for on another surface.
-fn check_four_eyes(request: &ApprovalRequest) -> Result<(), Failure> {
+/// Whether the owner may make this decision here.
+fn check(request: &ApprovalRequest, decision: &Decision) -> Result<(), Failure> {
     let config = bootstrap::load_config(&WorkspaceArgs::default())?;
-    let is_set = config.server.four_eyes.unwrap_or(false);
-    if !is_set || Person::of_record(&request.context.device) != Person::Owner {
-        return Ok(());
-    }
-    let message = format!(
-        "{} was asked for by the owner, and server.four_eyes is set: another person has to decide, with a token of their own",
-        request.id
-    );
-    Err(Failure { code: 5, message })
+    let checked = approvals::check_decision(CheckDecisionRequest {
+        question: request,
+        decision,
+        seen: None,
+        person: Person::Owner,
+        four_eyes: config.server.four_eyes.unwrap_or(false),
+    });
+    checked.map_err(|error| match error {
+        OpError::Invalid(_) => wrong_kind_failure(request),
+        error => error.into(),
+    })
 }
 
 /// The result of a stored decision. The worker of the call may have ended or begun since the first
@@ -135,16 +135,9 @@ async fn report_next_step(
 /// Says so if a decision was to be remembered and is not: it is stored after the decision, which
 /// stands without it.
 async fn warn_if_grant_missing(stores: &Stores, request: &ApprovalRequest, json: bool) {
-    let Ok(Some((_, Some(record)))) = stores.approvals.get(request.id).await else { return };
-    let Some(wanted) = grant_from_decision(request, &record) else { return };
-    let is_it = |grant: &Grant| {
-        grant.operation == wanted.operation
-            && grant.args == wanted.args
-            && (grant.scope, grant.created_at) == (wanted.scope, wanted.created_at)
-    };
-    let why = match stores.grants.list(&wanted.owner).await {
-        Ok(grants) if grants.iter().any(is_it) => return,
-        Ok(_) => String::new(),
+    let why = match grants::is_remembered(&op_context::for_stores(stores), request.id).await {
+        Ok(true) => return,
+        Ok(false) => String::new(),
         Err(error) => format!(" ({error})"),
     };
     let what = "it was decided about this call, but it could not be remembered";

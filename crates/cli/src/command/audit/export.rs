@@ -4,21 +4,23 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
-use toolcrib_app::audit::{ExportFrom, Exporter};
-use toolcrib_app::core::AuditStore;
+use toolcrib_app::Stores;
+use toolcrib_app::audit::ExportFrom;
+use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::audit::{self, ExportRequest};
 
 use super::export_bundle;
-use crate::bootstrap;
 use crate::clap_args::{AuditExportArgs, AuditExportFormat, ExportStart};
-use crate::command::lookup::store_failure;
 use crate::output::{self, Failure};
+use crate::{bootstrap, op_context};
 
 pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> {
     if let Some(bundle) = &command.bundle {
         return export_bundle::run(command, bundle, json);
     }
     let AuditExportFormat::Jsonl = command.format;
-    let audit = bootstrap::stores()?.audit;
+    let stores = bootstrap::stores()?;
     let from = match command.since {
         None => ExportFrom::Beginning,
         Some(ExportStart::Number(number)) => ExportFrom::Number(number),
@@ -27,7 +29,7 @@ pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> 
     let written = match &command.output {
         None => {
             let mut out = BufWriter::new(io::stdout().lock());
-            let written = bootstrap::block_on(write(&*audit, from, &mut out))?;
+            let written = bootstrap::block_on(write(&stores, from, &mut out))?;
             out.flush()?;
             written
         }
@@ -36,7 +38,7 @@ pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> 
                 Failure::run(format!("cannot write {}: {error}", path.display()))
             };
             let mut out = BufWriter::new(File::create(path).map_err(failed)?);
-            let written = bootstrap::block_on(write(&*audit, from, &mut out))?;
+            let written = bootstrap::block_on(write(&stores, from, &mut out))?;
             let file = out.into_inner().map_err(|error| failed(error.into_error()))?;
             file.sync_all().map_err(failed)?;
             written
@@ -47,13 +49,10 @@ pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> 
 }
 
 /// Writes every chain; the number of records.
-async fn write(
-    audit: &dyn AuditStore,
-    from: ExportFrom,
-    out: &mut dyn io::Write,
-) -> Result<u64, Failure> {
-    let mut export = Exporter::new(audit, from).await.map_err(store_failure)?;
-    while let Some(lines) = export.next().await.map_err(store_failure)? {
+async fn write(stores: &Stores, from: ExportFrom, out: &mut dyn io::Write) -> Result<u64, Failure> {
+    let ctx = op_context::for_stores(stores);
+    let mut export = audit::export(&ctx, &Recorder::None, ExportRequest { from }).await?;
+    while let Some(lines) = export.next().await.map_err(OpError::from)? {
         for line in lines {
             writeln!(out, "{}", line.text())?;
         }

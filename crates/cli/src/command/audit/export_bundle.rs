@@ -5,6 +5,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{BundleRequest, bundle};
 
 use crate::clap_args::{AuditExportArgs, WorkspaceArgs};
@@ -42,7 +43,7 @@ async fn write(command: &AuditExportArgs, file: &mut File) -> Result<u64, Failur
     let world = WorkspaceArgs { workspace: command.workspace.clone(), ..WorkspaceArgs::default() };
     let toolcrib = bootstrap::build_with_stores(&world).await?;
     let ctx = op_context::for_toolcrib(&toolcrib, None);
-    let mut export = bundle(&ctx, BundleRequest { more_keys }).await?;
+    let mut export = bundle(&ctx, &Recorder::None, BundleRequest { more_keys }).await?;
     while let Some(bytes) = export.next().await.map_err(|error| Failure::run(error.to_string()))? {
         file.write_all(&bytes)?;
     }

@@ -3,8 +3,10 @@
 
 use std::borrow::Cow;
 
+use serde::Deserialize as _;
 use serde_json::{Value, json};
-use toolcrib_app::core::{AuditEvent, AuditKind, AuditRow};
+use toolcrib_app::core::{AuditEvent, AuditKind};
+use toolcrib_ops::audit::RecordReply;
 
 use crate::{terminal, time_format};
 
@@ -34,10 +36,10 @@ pub(super) fn header() -> String {
 }
 
 /// One record in one line.
-pub(super) fn summary_line(row: &AuditRow) -> String {
+pub(super) fn summary_line(row: &RecordReply) -> String {
     let number = row.seq.to_string();
-    let Ok(event) = serde_json::from_str::<AuditEvent>(&row.text) else {
-        let text = terminal::truncate_to_width(&terminal::escape_to_line(&row.text), 80);
+    let Ok(event) = AuditEvent::deserialize(&row.record) else {
+        let text = terminal::truncate_to_width(&terminal::escape_to_line(&row.text()), 80);
         return columns(&number, "-", "unreadable", &text, "", "", "");
     };
     let about = event.tool.as_deref().or(event.operation.as_deref()).unwrap_or("-");
@@ -115,7 +117,7 @@ fn short_name(text: &str) -> String {
 }
 
 /// One record with everything that it holds, a line for each member.
-pub(super) fn details(row: &AuditRow) -> String {
+pub(super) fn details(row: &RecordReply) -> String {
     let chain = if row.chain == toolcrib_app::core::audit::LOCAL_CHAIN {
         String::new()
     } else {
@@ -125,8 +127,8 @@ pub(super) fn details(row: &AuditRow) -> String {
     let mut line = |name: &str, value: &str| {
         text += &format!("  {name:<16} {}\n", terminal::escape_to_line(value));
     };
-    match serde_json::from_str(&row.text) {
-        Ok(Value::Object(members)) => {
+    match &row.record {
+        Value::Object(members) => {
             let mut members: Vec<(&String, &Value)> = members
                 .iter()
                 .filter(|(name, _)| !HEADING_FIELDS.contains(&name.as_str()))
@@ -140,7 +142,7 @@ pub(super) fn details(row: &AuditRow) -> String {
                 }
             }
         }
-        _ => line("unreadable", &row.text),
+        _ => line("unreadable", &row.text()),
     }
     line("hash", &row.hash);
     text
@@ -174,10 +176,4 @@ fn unquoted(value: &Value) -> Cow<'_, str> {
         Value::String(text) => Cow::Borrowed(text),
         value => Cow::Owned(value.to_string()),
     }
-}
-
-/// A record for machines.
-pub(super) fn to_json(row: &AuditRow) -> Value {
-    let record = serde_json::from_str(&row.text).unwrap_or_else(|_| json!(row.text));
-    json!({"chain": row.chain, "seq": row.seq, "hash": row.hash, "record": record})
 }

@@ -3,8 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use toolcrib_app::core::BoxFuture;
+use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::settings::{self, ChangeSettingRequest, Configuration, Reloaded, SettingRow};
 
 use super::{parse_key, value_display, workspace_folder};
+use crate::bootstrap;
 use crate::clap_args::{ConfigSet, ConfigUnset};
 use crate::config::{self, ConfigEditor, Env, KeyPath};
 use crate::output::{self, Failure};
@@ -22,13 +27,10 @@ pub(super) fn set(command: &ConfigSet, json: bool) -> Result<u8, Failure> {
         }
         text => text.to_owned(),
     };
-    let value = config::parse_value(&key, &text)
-        .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
-    let mut edit = ConfigEditor::open(&target.path)?;
-    edit.set(&key, &value)?;
-    target.store(edit)?;
+    change(&target, &key, Some(text.clone()))?;
     if json {
-        let value = value_display::mask_secret(&key, &value);
+        let value = config::parse_value(&key, &text).ok();
+        let value = value.map(|value| value_display::mask_secret(&key, &value));
         let path = &target.path;
         output::print_json(&json!({"key": key.to_string(), "value": value, "path": path}), true)?;
     }
@@ -39,27 +41,20 @@ pub(super) fn set(command: &ConfigSet, json: bool) -> Result<u8, Failure> {
 pub(super) fn unset(command: &ConfigUnset, json: bool) -> Result<u8, Failure> {
     let key = parse_key(&command.key)?;
     let target = ConfigFile::resolve(command.project, command.workspace.as_deref())?;
-    let mut edit = ConfigEditor::open(&target.path)?;
-    if !edit.unset(&key) {
-        let elsewhere = config::load(&Env::from_process(), Some(&target.workspace))
-            .ok()
-            .and_then(|config| Some(config.origin(&key)?.location.clone()))
-            .map(|place| format!("; it is set at {place}"));
-        return Err(Failure::not_found(format!(
-            "{key} is not set in {}{}",
-            target.path.display(),
-            elsewhere.unwrap_or_default()
-        )));
-    }
-    target.store(edit)?;
+    change(&target, &key, None)?;
     if json {
         output::print_json(&json!({"key": key.to_string(), "path": target.path}), true)?;
     }
     Ok(0)
 }
 
-/// Sets a key in the person's own file, or takes it out; a secret that is written back as it is
-/// shown stays.
+fn change(target: &ConfigFile, key: &KeyPath, value: Option<String>) -> Result<(), Failure> {
+    let request = ChangeSettingRequest { key: key.to_string(), value };
+    let changed = settings::change(target, &Recorder::None, request);
+    bootstrap::block_on(async { Ok(changed.await.map(drop)?) })
+}
+
+/// Sets a key in the person's own file, or takes it out.
 ///
 /// # Errors
 /// A value that does not fit, or a key that this is not the way to; the file stays as it was.
@@ -68,24 +63,7 @@ pub(crate) fn write_user_value(
     value: Option<&str>,
     workspace: Option<&Path>,
 ) -> Result<(), Failure> {
-    reject_managed_key(key)?;
-    let target = ConfigFile::resolve(false, workspace)?;
-    let mut edit = ConfigEditor::open(&target.path)?;
-    match value {
-        Some(value_display::SECRET_MASK) if value_display::is_secret(key) => return Ok(()),
-        Some(text) => {
-            let value = config::parse_value(key, text)
-                .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
-            edit.set(key, &value)?;
-        }
-        None => {
-            if !edit.unset(key) {
-                let what = format!("{key} is not set in {}", target.path.display());
-                return Err(Failure::not_found(what));
-            }
-        }
-    }
-    target.store(edit)
+    ConfigFile::resolve(false, workspace)?.write_value(key, value)
 }
 
 /// Refuses what has a way of its own.
@@ -127,6 +105,34 @@ impl ConfigFile {
         Ok(Self { path, workspace, project })
     }
 
+    /// Sets a key, or takes it out.
+    fn write_value(&self, key: &KeyPath, value: Option<&str>) -> Result<(), Failure> {
+        reject_managed_key(key)?;
+        let mut edit = ConfigEditor::open(&self.path)?;
+        match value {
+            Some(text) => {
+                let value = config::parse_value(key, text)
+                    .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
+                edit.set(key, &value)?;
+            }
+            None if edit.unset(key) => {}
+            None => return Err(self.not_set(key)),
+        }
+        self.store(edit)
+    }
+
+    fn not_set(&self, key: &KeyPath) -> Failure {
+        let elsewhere = config::load(&Env::from_process(), Some(&self.workspace))
+            .ok()
+            .and_then(|config| Some(config.origin(key)?.location.clone()))
+            .map(|place| format!("; it is set at {place}"));
+        Failure::not_found(format!(
+            "{key} is not set in {}{}",
+            self.path.display(),
+            elsewhere.unwrap_or_default()
+        ))
+    }
+
     /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must
     /// not.
     fn store(&self, edit: ConfigEditor) -> Result<(), Failure> {
@@ -156,5 +162,21 @@ impl ConfigFile {
             output::warn(&what, json);
         }
         Ok(())
+    }
+}
+
+/// A command changes a file; no value is in force in its process.
+impl Configuration for ConfigFile {
+    fn settings(&self) -> Result<Vec<SettingRow>, OpError> {
+        Ok(Vec::new())
+    }
+
+    fn write(&self, key: &str, value: Option<&str>) -> Result<(), OpError> {
+        let key = KeyPath::parse(key).map_err(OpError::Invalid)?;
+        Ok(self.write_value(&key, value)?)
+    }
+
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, OpError>> {
+        Box::pin(async { Ok(Reloaded::default()) })
     }
 }

@@ -2,12 +2,10 @@
 
 use serde_json::{Value as Json, json};
 use toml::Value;
+use toolcrib_ops::settings::SECRET_MASK;
 
 use crate::config::{ConfigValue, KeyPath, Origin};
 use crate::terminal;
-
-/// What stands in place of a secret.
-pub(super) const SECRET_MASK: &str = "***";
 
 /// Whether the value of this key is never shown. The name of a secret in the vault is.
 pub(crate) fn is_secret(key: &KeyPath) -> bool {

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_ops::tokens::{MadeToken, TokenRow};
-use toolcrib_server::Role;
+use toolcrib_ops::role::Role;
+use toolcrib_ops::tokens::{CreateTokenRequest, MadeToken, TokenRow};
 
 use crate::clap_args::{Token, TokenAdd};
 use crate::daemon::DaemonPaths;
@@ -47,16 +47,15 @@ fn show(json: bool) -> Result<u8, Failure> {
 }
 
 async fn add(client: &Client, command: &TokenAdd, json: bool) -> Result<u8, Failure> {
-    let viewer = [Role::Viewer];
-    let roles = if command.roles.is_empty() { &viewer } else { command.roles.as_slice() };
-    let mut body = json!({"name": command.name, "roles": roles});
-    if !command.tools.is_empty() {
-        body["tools"] = json!(command.tools);
-    }
-    if let Some(expires) = command.expires {
-        body["expires_in_seconds"] = json!(expires.as_secs());
-    }
-    let made = client.send(&ApiRequest::post(TOKENS_PATH, &body)).await?.into_result()?;
+    let roles = if command.roles.is_empty() { vec![Role::Viewer] } else { command.roles.clone() };
+    let request = CreateTokenRequest {
+        name: command.name.clone(),
+        roles,
+        tools: Some(command.tools.clone()).filter(|tools| !tools.is_empty()),
+        owner: None,
+        expires_in_seconds: command.expires.map(|expires| expires.as_secs()),
+    };
+    let made = client.send(&ApiRequest::post(TOKENS_PATH, &request)).await?.into_result()?;
     if json {
         output::print_json(&made, true)?;
         return Ok(0);

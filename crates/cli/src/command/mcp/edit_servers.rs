@@ -1,37 +1,21 @@
 //! `toolcrib mcp add|rm|enable|disable`: the file of servers.
 
-use std::io::Write as _;
-
 use serde_json::json;
-use toolcrib_app::mcp::client::{
-    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, servers_file,
+use toolcrib_app::mcp::client::{Http, Oauth, Remote, ServerConfig, ServerName, Stdio};
+use toolcrib_ops::OpError;
+use toolcrib_ops::mcp_servers::{
+    self, AddMcpServersRequest, McpServersFile, RemoveMcpServerRequest, SetMcpServerEnabledRequest,
 };
 
-use super::unknown_server;
 use crate::bootstrap;
 use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
 
-/// Changes the servers, and writes the file anew: whole, in its place, for this person alone.
-pub(super) fn update_servers<T>(
-    act: impl FnOnce(&mut Vec<ServerConfig>) -> T,
-) -> Result<T, Failure> {
-    let mut servers = bootstrap::mcp_servers()?;
-    let result = act(&mut servers);
-    let path = bootstrap::mcp_file().ok_or_else(|| {
+/// The file of servers.
+pub(super) fn file() -> Result<McpServersFile, Failure> {
+    bootstrap::mcp_file().ok_or_else(|| {
         Failure::configuration("there is no configuration folder; set TOOLCRIB_HOME to a folder")
-    })?;
-    let failed = |error: &dyn std::fmt::Display| {
-        Failure::run(format!("{} cannot be written: {error}", path.display()))
-    };
-    let folder = path.parent().unwrap_or(&path);
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-    // A temporary file is for its owner alone.
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
-    let text = servers_file::render(&servers);
-    file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
-    file.persist(&path).map_err(|error| failed(&error))?;
-    Ok(result)
+    })
 }
 
 fn parse_name_values(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
@@ -71,18 +55,13 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         trusted: command.trusted,
         ..ServerConfig::new(name.clone(), remote)
     };
-    let taken = update_servers(|servers| {
-        let taken = servers.iter().any(|server| server.name == name);
-        if !taken {
-            servers.push(config);
+    let request = AddMcpServersRequest { servers: vec![config] };
+    mcp_servers::add(&file()?, request).map_err(|error| match error {
+        OpError::Conflict(taken) => {
+            Failure::usage(format!("{taken}; `toolcrib mcp rm {name}` removes it"))
         }
-        taken
+        error => error.into(),
     })?;
-    if taken {
-        return Err(Failure::usage(format!(
-            "there is a server {name} already; `toolcrib mcp rm {name}` removes it"
-        )));
-    }
     if json {
         output::print_json(&json!({"added": name}), true)?;
     } else {
@@ -94,22 +73,12 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
 }
 
 pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
-    let before = bootstrap::mcp_servers()?.len();
-    let after = update_servers(|servers| {
-        servers.retain(|server| server.name.as_str() != name);
-        servers.len()
-    })?;
-    if after == before {
-        return Err(unknown_server(name));
-    }
-    // What was agreed to for this server is for no later one of the same name.
-    if let Some(secret) =
-        ServerName::new(name).ok().as_ref().and_then(toolcrib_app::oauth_secret_name)
-    {
-        let removed = bootstrap::open_vault()?.remove(&secret);
-        removed.map_err(|error| Failure::configuration(error.to_string()))?;
-    }
-    super::skills::forget_all(name)?;
+    let request = RemoveMcpServerRequest {
+        name: name.to_owned(),
+        vault: bootstrap::open_vault()?,
+        skills: super::skills::server_skills_folder(name)?,
+    };
+    mcp_servers::remove(&file()?, request)?;
     if json {
         output::print_json(&json!({"removed": name}), true)?;
     } else {
@@ -119,16 +88,18 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
 }
 
 pub(super) fn set_enabled(name: &str, on: bool, json: bool) -> Result<u8, Failure> {
-    super::find_server(name)?;
-    update_servers(|servers| {
-        for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
-            server.enabled = on;
-        }
-    })?;
+    enable(name, on)?;
     if json {
         output::print_json(&json!({"name": name, "enabled": on}), true)?;
     } else {
         output::eprint_line(&format!("toolcrib: {name} is {}", if on { "on" } else { "off" }));
     }
     Ok(0)
+}
+
+/// Switches a server on or off in the file.
+pub(super) fn enable(name: &str, enabled: bool) -> Result<(), Failure> {
+    let request = SetMcpServerEnabledRequest { name: name.to_owned(), enabled };
+    mcp_servers::set_enabled(&file()?, request)?;
+    Ok(())
 }

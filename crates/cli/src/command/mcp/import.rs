@@ -5,8 +5,9 @@ use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
 use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use toolcrib_app::store::vault::{Secret, SecretName};
+use toolcrib_ops::mcp_servers::{self, AddMcpServersRequest, endpoint_text};
 
-use super::{edit_servers, endpoint_text};
+use super::edit_servers;
 use crate::clap_args::McpImport;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
@@ -85,7 +86,7 @@ fn add_servers(found: &[ImportedServer]) -> Result<(), Failure> {
             vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
         }
     }
-    edit_servers::update_servers(|servers| {
-        servers.extend(found.iter().filter(|one| !one.skip).map(|one| one.config.clone()));
-    })
+    let servers = found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect();
+    mcp_servers::add(&edit_servers::file()?, AddMcpServersRequest { servers })?;
+    Ok(())
 }

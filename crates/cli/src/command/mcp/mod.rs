@@ -8,18 +8,17 @@ mod oauth_login;
 mod serve;
 mod skills;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::mcp::client::{
-    Connection, PendingReview, Remote, ServerConfig, ServerName, StoredCredentials, ToolChange,
-};
+use toolcrib_app::mcp::client::{Connection, PendingReview, ServerConfig, ToolChange};
+use toolcrib_ops::mcp_servers::{self, Authorization, ListMcpServersRequest, McpServerReply};
+use toolcrib_ops::{OpError, Resource};
 
 use crate::clap_args::{Mcp, McpReview, McpTestArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{bootstrap, terminal};
+use crate::{bootstrap, op_context, terminal};
 
 /// Tools are held.
 const EXIT_TOOLS_HELD: u8 = 5;
@@ -44,45 +43,25 @@ pub(crate) fn run(command: &Mcp, json: bool) -> Result<u8, Failure> {
 
 /// The server of this name.
 fn find_server(name: &str) -> Result<ServerConfig, Failure> {
-    let all = bootstrap::mcp_servers()?;
-    all.into_iter().find(|server| server.name.as_str() == name).ok_or_else(|| unknown_server(name))
-}
-
-fn unknown_server(name: &str) -> Failure {
-    Failure::not_found(format!("there is no server {name}; `toolcrib mcp list` shows them"))
-}
-
-/// How a server is reached, in a line.
-fn endpoint_text(config: &ServerConfig) -> String {
-    match &config.remote {
-        Remote::Stdio(program) => {
-            let words = std::iter::once(&program.command).chain(&program.args);
-            words.cloned().collect::<Vec<_>>().join(" ")
-        }
-        Remote::Http(http) => http.url.clone(),
+    match bootstrap::mcp_file() {
+        Some(file) => Ok(file.find(name)?),
+        None => Err(OpError::not_found(Resource::McpServer, name).into()),
     }
 }
 
-async fn list(world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
-    let servers = bootstrap::mcp_servers()?;
-    let toolcrib = bootstrap::build_with_stores(world).await?;
-    let infos = toolcrib.infos();
-    let tools = |server: &ServerConfig| {
-        infos.iter().filter(|info| info.source == server.name.as_str()).count()
-    };
-    let authorizations = authorizations(&servers);
-    let kept = |server: &ServerConfig| authorizations.get(&server.name);
+async fn list(args: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
+    let configured = bootstrap::mcp_servers()?;
+    let toolcrib = bootstrap::build_with_stores(args).await?;
+    let ctx = op_context::for_toolcrib(&toolcrib, None);
+    let vault = bootstrap::open_vault().ok();
+    let request = ListMcpServersRequest { configured: Some(configured), vault };
+    let servers = mcp_servers::list(&ctx, request).await?;
     if json {
-        let row = |server: &ServerConfig| {
-            let authorization =
-                kept(server).and_then(|kept| match (kept.is_needed(), kept.is_granted()) {
-                    (true, _) => Some("needed"),
-                    (false, true) => Some("granted"),
-                    (false, false) => None,
-                });
+        let row = |server: &McpServerReply| {
             json!({
-                "name": server.name, "place": endpoint_text(server), "enabled": server.enabled,
-                "trusted": server.trusted, "tools": tools(server), "authorization": authorization,
+                "name": server.name, "place": server.endpoint, "enabled": server.enabled,
+                "trusted": server.trusted, "tools": server.tools,
+                "authorization": server.authorization,
             })
         };
         output::print_json(&Value::Array(servers.iter().map(row).collect()), true)?;
@@ -95,31 +74,17 @@ async fn list(world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
     let mut text = format!("{:<20} {:<5} {:>5}  {}\n", "SERVER", "STATE", "TOOLS", "WHERE");
     for server in &servers {
         let state = if server.enabled { "on" } else { "off" };
-        let place = terminal::escape_to_line(&endpoint_text(server));
-        text += &format!("{:<20} {state:<5} {:>5}  {place}\n", server.name.as_str(), tools(server));
+        let place = terminal::escape_to_line(&server.endpoint);
+        text += &format!("{:<20} {state:<5} {:>5}  {place}\n", server.name, server.tools);
     }
     output::print_line(&text)?;
-    for server in
-        servers.iter().filter(|server| kept(server).is_some_and(StoredCredentials::is_needed))
-    {
-        let name = &server.name;
+    let is_needed = |server: &&McpServerReply| server.authorization == Some(Authorization::Needed);
+    for McpServerReply { name, .. } in servers.iter().filter(is_needed) {
         output::eprint_line(&format!(
             "toolcrib: {name} needs authorization: run `toolcrib mcp auth {name}`"
         ));
     }
     Ok(0)
-}
-
-/// What is kept of authorizations. A vault that cannot be read hinders no list.
-fn authorizations(servers: &[ServerConfig]) -> BTreeMap<ServerName, StoredCredentials> {
-    let secrets =
-        bootstrap::open_vault().ok().and_then(|vault| vault.read().ok()).unwrap_or_default();
-    let of = |server: &ServerConfig| {
-        let Remote::Http(http) = &server.remote else { return None };
-        let text = secrets.get(&toolcrib_app::oauth_secret_name(&server.name)?)?;
-        Some((server.name.clone(), StoredCredentials::parse(Some(text.expose()), &http.url)))
-    };
-    servers.iter().filter_map(of).collect()
 }
 
 /// A Toolcrib with this one server, on.
@@ -129,8 +94,8 @@ async fn open_connection(
 ) -> Result<(Toolcrib, Arc<Connection>), Failure> {
     let config = ServerConfig { enabled: true, ..find_server(name)? };
     let toolcrib = bootstrap::build_with_mcp_server(world, config).await?;
-    let connection =
-        toolcrib.mcp().connection(name).cloned().ok_or_else(|| unknown_server(name))?;
+    let connection = toolcrib.mcp().connection(name).cloned();
+    let connection = connection.ok_or_else(|| OpError::not_found(Resource::McpServer, name))?;
     Ok((toolcrib, connection))
 }
 
@@ -147,11 +112,7 @@ async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failure> {
     let infos = toolcrib.infos();
     let tools: Vec<_> = infos.iter().filter(|info| info.source == name).collect();
     if !command.no_enable {
-        edit_servers::update_servers(|servers| {
-            for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
-                server.enabled = true;
-            }
-        })?;
+        edit_servers::enable(name, true)?;
     }
     if json {
         let document = json!({

@@ -40,17 +40,9 @@ impl SkillState {
 }
 
 /// Where skills of this server are kept.
-fn server_skills_folder(server: &str) -> Result<PathBuf, Failure> {
+pub(super) fn server_skills_folder(server: &str) -> Result<PathBuf, Failure> {
     let none = || Failure::configuration("there is no folder for the configuration");
     Ok(bootstrap::server_skills(&bootstrap::config_folder().ok_or_else(none)?).join(server))
-}
-
-/// Forgets all skills of a server that is removed.
-pub(super) fn forget_all(server: &str) -> Result<(), Failure> {
-    match std::fs::remove_dir_all(server_skills_folder(server)?) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
 }
 
 pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> {
@@ -130,7 +122,7 @@ async fn check_name_free(
     let own = server_skills_folder(server)?;
     let looked = tokio::task::spawn_blocking(move || LibrarySnapshot::load(&places, true)).await;
     let shelf = looked.map_err(|error| Failure::run(error.to_string()))??;
-    match shelf.library.skill(skill) {
+    match shelf.library().skill(skill) {
         Ok(Skill { location: place, .. })
             if place.path().is_none_or(|path| !path.starts_with(&own)) =>
         {

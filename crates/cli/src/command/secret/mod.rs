@@ -1,14 +1,16 @@
 //! `toolcrib secret set|list|rm|rotate`: what the vault holds. No value is ever printed.
 
-mod consumers;
 mod value_input;
 
-use serde_json::{Value, json};
-use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::store::vault::{SecretInfo, SecretName, VaultError};
+use serde_json::json;
+use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::secrets::{
+    self, ListSecretsReply, ListSecretsRequest, RemoveSecretRequest, SecretContext, SecretReply,
+    SetSecretRequest,
+};
 
-use self::consumers::SecretConsumer;
-use crate::clap_args::{LibraryArgs, Secret, SecretSet};
+use crate::clap_args::{LibraryArgs, Secret, SecretSet, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, time_format};
 
@@ -21,15 +23,18 @@ pub(crate) fn run(command: &Secret, json: bool) -> Result<u8, Failure> {
     }
 }
 
-fn failure(error: VaultError) -> Failure {
-    match error {
-        VaultError::NearlyThere { .. } => Failure::usage(error.to_string()),
-        error => Failure::configuration(error.to_string()),
-    }
+/// The context of operations on secrets. This process ends at once: nothing has to be masked or
+/// put in force.
+fn context() -> Result<SecretContext<'static>, Failure> {
+    let vault = bootstrap::open_vault()?;
+    Ok(SecretContext { vault, masked: None, recorder: Recorder::None, configuration: None })
 }
 
-fn parse_name(text: &str) -> Result<SecretName, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("{error}")))
+fn failure(error: OpError) -> Failure {
+    match error {
+        OpError::Conflict(nearly_there) => Failure::usage(nearly_there),
+        error => error.into(),
+    }
 }
 
 const VALUE_AS_ARGUMENT_MESSAGE: &str = "a value is never taken from the command line: other processes can see it there, and the shell keeps it in its \
@@ -40,91 +45,104 @@ fn set(command: &SecretSet, json: bool) -> Result<u8, Failure> {
     if !command.value.is_empty() {
         return Err(Failure::usage(VALUE_AS_ARGUMENT_MESSAGE));
     }
-    let name = parse_name(&command.name)?;
-    let vault = bootstrap::open_vault()?;
+    let ctx = context()?;
     // Checked first, before a person types a value that cannot be stored.
-    vault.read().map_err(failure)?;
-    let value = value_input::read(&name)?;
-    let replaced = vault.set(&name, &value, SystemClock.now_ms()).map_err(failure)?;
+    let name = command.name.parse().map_err(|error| Failure::usage(format!("{error}")))?;
+    ctx.vault.read().map_err(|error| failure(error.into()))?;
+    let value = Some(value_input::read(&name)?);
+    let request = SetSecretRequest { name: command.name.clone(), value };
+    let stored = bootstrap::block_on(async { secrets::set(&ctx, request).await.map_err(failure) })?;
     if json {
-        output::print_json(&json!({"set": name.as_str(), "replaced": replaced}), true)?;
+        output::print_json(&json!({"set": stored.name, "replaced": stored.replaced}), true)?;
     } else {
-        let what = if replaced { "replaced" } else { "kept" };
+        let what = if stored.replaced { "replaced" } else { "kept" };
         output::eprint_line(&format!("toolcrib: {name} is {what}, encrypted"));
     }
     Ok(0)
 }
 
 fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let listed = bootstrap::open_vault()?.list().map_err(failure)?;
-    let users = consumers::find_consumers(places, json)?;
+    let ctx = context()?;
+    let args = WorkspaceArgs {
+        workspace: places.workspace.clone(),
+        tools: places.tools.clone(),
+        ..WorkspaceArgs::default()
+    };
+    let config = bootstrap::load_config(&bootstrap::or_current_dir(&args))?;
+    let reply = bootstrap::block_on(async {
+        // Where the tools cannot be loaded, as with a damaged vault, names alone have to do.
+        let toolcrib = bootstrap::inspect(&args, json).await.inspect_err(|failure| {
+            let what = "the tools cannot be looked at, so who uses a secret is not known";
+            output::warn(&format!("{what}: {}", failure.message), json);
+        });
+        let toolcrib = toolcrib.ok();
+        let request = ListSecretsRequest {
+            configured: config.secret_consumers(),
+            toolcrib: toolcrib.as_ref(),
+        };
+        secrets::list(&ctx, request).await.map_err(failure)
+    })?;
     if json {
-        let rows = listed.iter().map(|secret| secret_json(secret, &users)).collect();
-        output::print_json(&Value::Array(rows), true)?;
-        return Ok(0);
-    }
-    if listed.is_empty() {
-        output::eprint_line("toolcrib: no secrets are kept; `toolcrib secret set NAME` keeps one");
-    }
-    let width = listed.iter().map(|secret| secret.name.as_str().len()).max().unwrap_or_default();
-    let mut text = String::new();
-    for secret in &listed {
-        let words: Vec<String> = consumers_of(secret, &users).map(ToString::to_string).collect();
-        let used = if words.is_empty() { "unused".to_owned() } else { words.join(", ") };
-        let name = secret.name.as_str();
-        text +=
-            &format!("{name:<width$}  set {}  {used}\n", time_format::format_local(secret.set_at));
-    }
-    if !text.is_empty() {
-        output::print_line(&text)?;
-    }
-    let missing = users.iter().filter(|(name, user)| {
-        !matches!(user, SecretConsumer::Unknown { .. })
-            && !listed.iter().any(|secret| secret.name == *name)
-    });
-    for (name, user) in missing {
-        output::eprint_line(&format!("toolcrib: {user} names the secret {name}, which is not set"));
+        output::print_json(&json!(reply.secrets), true)?;
+    } else {
+        print_list(&reply)?;
     }
     Ok(0)
 }
 
-fn consumers_of<'a>(
-    secret: &'a SecretInfo,
-    users: &'a [(SecretName, SecretConsumer)],
-) -> impl Iterator<Item = &'a SecretConsumer> {
-    users.iter().filter(|(name, _)| *name == secret.name).map(|(_, user)| user)
-}
-
-fn secret_json(secret: &SecretInfo, users: &[(SecretName, SecretConsumer)]) -> Value {
-    json!({
-        "name": secret.name.as_str(),
-        "set_at": secret.set_at,
-        "used_by": consumers_of(secret, users).filter_map(SecretConsumer::to_json).collect::<Vec<_>>(),
-    })
-}
-
-fn remove(text: &str, json: bool) -> Result<u8, Failure> {
-    let name = parse_name(text)?;
-    if !bootstrap::open_vault()?.remove(&name).map_err(failure)? {
-        return Err(Failure::not_found(format!(
-            "there is no secret {name}; `toolcrib secret list` shows them"
-        )));
+fn print_list(reply: &ListSecretsReply) -> Result<(), Failure> {
+    let ListSecretsReply { secrets, missing } = reply;
+    if secrets.is_empty() {
+        output::eprint_line("toolcrib: no secrets are kept; `toolcrib secret set NAME` keeps one");
     }
+    let width = secrets.iter().map(|secret| secret.name.len()).max().unwrap_or_default();
+    let mut text = String::new();
+    for secret in secrets {
+        let (name, used) = (&secret.name, used_text(secret));
+        let set_at = time_format::format_local(secret.set_at);
+        text += &format!("{name:<width$}  set {set_at}  {used}\n");
+    }
+    if !text.is_empty() {
+        output::print_line(&text)?;
+    }
+    for missing in missing {
+        let (user, name) = (&missing.named_by, &missing.name);
+        output::eprint_line(&format!("toolcrib: {user} names the secret {name}, which is not set"));
+    }
+    Ok(())
+}
+
+fn used_text(secret: &SecretReply) -> String {
+    if let Some((tool, key)) = &secret.unused_key {
+        return format!("unused: no tool {tool} here declares the key {key}");
+    }
+    let users: Vec<String> = secret.used_by.iter().map(ToString::to_string).collect();
+    if users.is_empty() { "unused".to_owned() } else { users.join(", ") }
+}
+
+fn remove(name: &str, json: bool) -> Result<u8, Failure> {
+    let request = RemoveSecretRequest { name: name.to_owned() };
+    let ctx = context()?;
+    let removed =
+        bootstrap::block_on(async { secrets::remove(&ctx, request).await.map_err(failure) })?;
     if json {
-        output::print_json(&json!({"removed": name.as_str()}), true)?;
+        output::print_json(&json!(removed), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: {name} is removed"));
+        output::eprint_line(&format!("toolcrib: {} is removed", removed.removed));
     }
     Ok(0)
 }
 
 fn rotate(json: bool) -> Result<u8, Failure> {
-    let secrets = bootstrap::open_vault()?.rotate().map_err(failure)?;
+    let ctx = context()?;
+    let reply = bootstrap::block_on(async { secrets::rotate(&ctx).await.map_err(failure) })?;
     if json {
-        output::print_json(&json!({"rotated": secrets}), true)?;
+        output::print_json(&json!(reply), true)?;
     } else {
-        let words =
-            if secrets == 1 { "1 secret is".to_owned() } else { format!("{secrets} secrets are") };
+        let words = match reply.rotated {
+            1 => "1 secret is".to_owned(),
+            count => format!("{count} secrets are"),
+        };
         output::eprint_line(&format!(
             "toolcrib: {words} encrypted with a new key; the old one is kept only to open calls that wait, until the next rotation"
         ));

@@ -5,12 +5,14 @@ use axum::extract::State;
 use toolcrib_app::core::invoker::DecideError;
 use toolcrib_app::core::{ApprovalRequest, DecisionRecord, SystemClock};
 use toolcrib_app::{Decisions, SecretAccess};
-use toolcrib_ops::approvals::{DecideBody, DecisionReply, decision, nonce};
+use toolcrib_ops::approvals::{
+    CheckDecisionRequest, DecideBody, DecisionReply, check_decision, decision,
+};
 
 use super::find_approval;
 use crate::api::{Json, Path};
 use crate::problem::{Code, Problem};
-use crate::role::Principal;
+use crate::role::{Person, Principal};
 use crate::run_supervisor::{self, ResumeTarget};
 use crate::state::DaemonState;
 
@@ -106,24 +108,13 @@ fn check(
     request: &ApprovalRequest,
     wanted: &DecideBody,
 ) -> Result<(), Problem> {
-    if wanted.nonce != nonce(request) {
-        return Err(Problem::conflict(
-            "the nonce is not that of this question: what was seen is not what waits here; read it again",
-        ));
-    }
-    if daemon.settings().four_eyes && principal.is_same_person(&request.context.device) {
-        return Err(Problem::new(
-            Code::Forbidden,
-            "this call was asked for by the same person, and four_eyes is set: another person has to decide, with a token of their own",
-        ));
-    }
-    if !wanted.decision()?.matches_kind(request) {
-        return Err(Problem::invalid(match request.question {
-            Some(_) => "this is a question of the model: answer or skip it",
-            None => "this is a call: approve, edit, deny or skip it",
-        }));
-    }
-    Ok(())
+    Ok(check_decision(CheckDecisionRequest {
+        question: request,
+        decision: &wanted.decision()?,
+        seen: Some(&wanted.nonce),
+        person: Person::of_record(&principal.name),
+        four_eyes: daemon.settings().four_eyes,
+    })?)
 }
 
 /// The first decision stands.

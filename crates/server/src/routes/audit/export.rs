@@ -1,20 +1,23 @@
 //! The whole audit as JSON lines.
 
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
-use axum::http::{StatusCode, header};
-use axum::response::{IntoResponse as _, Response};
-use futures_util::stream;
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use toolcrib_app::audit::{ExportFrom, Exporter};
-use toolcrib_app::core::StoreError;
+use toolcrib_app::audit::ExportFrom;
+use toolcrib_ops::OpError;
+use toolcrib_ops::audit::{self, ExportRequest};
 
+use super::download::{Download, download};
 use crate::api::Query;
 use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
+
+/// The media type of JSON lines.
+pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
 /// Where an export begins.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -37,30 +40,19 @@ pub(super) async fn export_audit(
         (None, Some(time)) => ExportFrom::Time(time),
         (Some(_), Some(_)) => return Err(Problem::invalid("say `from` or `since`, not both")),
     };
-    daemon.admin_audit().record(&principal, "audit.export", "").await?;
-    // A few pages ahead of a slow reader, and no more; one that is gone ends it.
-    let (send, receive) = mpsc::channel::<Result<Bytes, std::io::Error>>(2);
-    tokio::spawn(async move {
-        if let Err(error) = export(&daemon, from, &send).await {
-            tracing::error!(%error, "an export of the audit broke off");
-            let _ = send.send(Err(std::io::Error::other(error))).await;
-        }
-    });
-    let pieces =
-        stream::unfold(receive, |mut receive| async { Some((receive.recv().await?, receive)) });
-    let headers = [
-        (header::CONTENT_TYPE, "application/x-ndjson"),
-        (header::CONTENT_DISPOSITION, "attachment; filename=\"audit.jsonl\""),
-    ];
-    Ok((StatusCode::OK, headers, Body::from_stream(pieces)).into_response())
+    let (what, request) =
+        (Download { media_type: MEDIA_TYPE, file: "audit.jsonl" }, ExportRequest { from });
+    download(what, |to| async move { write(&daemon, &principal, request, &to).await }).await
 }
 
-async fn export(
+async fn write(
     daemon: &DaemonState,
-    from: ExportFrom,
-    to: &mpsc::Sender<Result<Bytes, std::io::Error>>,
-) -> Result<(), StoreError> {
-    let mut export = Exporter::new(&*daemon.stores().audit, from).await?;
+    principal: &Principal,
+    request: ExportRequest,
+    to: &mpsc::Sender<Result<Bytes, OpError>>,
+) -> Result<(), OpError> {
+    let (ctx, recorder) = (daemon.store_context(principal), daemon.recorder(principal));
+    let mut export = audit::export(&ctx, &recorder, request).await?;
     while let Some(lines) = export.next().await? {
         let mut text = String::new();
         for line in lines {

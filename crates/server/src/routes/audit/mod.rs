@@ -2,22 +2,25 @@
 //! elsewhere.
 
 mod bundle;
+mod download;
 mod export;
 mod list;
 mod verify;
+
+use toolcrib_ops::audit::{CheckpointReply, RecordReply};
 
 use crate::api::{Api, Operation, Page};
 use crate::role::Role;
 
 use bundle::export_bundle;
 use export::{ExportQuery, export_audit};
-use list::{AuditQuery, RecordRow, list_records};
-use verify::{Checkpointed, Verified, VerifyBody, checkpoint_now, verify_audit};
+use list::{AuditQuery, list_records};
+use verify::{Verified, VerifyBody, checkpoint_now, verify_audit};
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/audit", Role::Viewer, "Lists records of the audit, newest first.");
     let list = list.query::<AuditQuery>();
-    api.add(list.returns_ok::<Page<RecordRow>>("Those that fit."), list_records);
+    api.add(list.returns_ok::<Page<RecordReply>>("Those that fit."), list_records);
     let verify = Operation::post(
         "/audit/verify",
         Role::Operator,
@@ -28,7 +31,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(verify.body::<VerifyBody>().returns_ok::<Verified>("What was found."), verify_audit);
     let checkpoint =
         Operation::post("/audit/checkpoint", Role::Operator, "Signs the newest record.");
-    api.add(checkpoint.returns_ok::<Checkpointed>("It is signed."), checkpoint_now);
+    api.add(checkpoint.returns_ok::<CheckpointReply>("It is signed."), checkpoint_now);
     let export = Operation::get(
         "/audit/export",
         Role::Owner,
@@ -38,7 +41,7 @@ pub(super) fn routes(api: &mut Api) {
     let export = export.query::<ExportQuery>();
     api.add(
         export.returns_media(
-            "application/x-ndjson",
+            export::MEDIA_TYPE,
             "One line per chain begin, checkpoint, record and chain end.",
         ),
         export_audit,

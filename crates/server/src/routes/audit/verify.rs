@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::ANCHORS_FILE;
 use toolcrib_app::audit::{AnchorFile, Evidence, Start, TrustedKeys};
-use toolcrib_ops::audit::{self, VerifyRequest};
+use toolcrib_ops::audit::{self, CheckpointReply, VerifyRequest};
 
 use crate::api::Json;
 use crate::problem::{Code, Problem};
@@ -43,14 +43,6 @@ pub(super) struct Verified {
     decisions: Option<Value>,
     /// What is odd and no finding.
     remarks: Vec<Value>,
-}
-
-/// How far the chain had grown when it was signed.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Checkpointed {
-    /// The checkpoint; absent = nothing is new since the last one, or there is no key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    checkpoint: Option<Value>,
 }
 
 fn folder(daemon: &DaemonState) -> PathBuf {
@@ -102,7 +94,7 @@ pub(super) async fn verify_audit(
 
 pub(super) async fn checkpoint_now(
     State(daemon): State<DaemonState>,
-) -> Result<Json<Checkpointed>, Problem> {
-    let checkpoint = daemon.stores().audit.checkpoint_now().await?;
-    Ok(Json(Checkpointed { checkpoint: checkpoint.map(|checkpoint| json!(checkpoint)) }))
+    principal: Principal,
+) -> Result<Json<CheckpointReply>, Problem> {
+    Ok(Json(audit::checkpoint(&daemon.store_context(&principal)).await?))
 }

@@ -4,14 +4,17 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::core::{ConfigKey, ToolSpec};
+use toolcrib_ops::OpError;
+use toolcrib_ops::secrets::{self, RemoveSecretRequest, SetSecretRequest};
+use toolcrib_ops::settings::{self, ChangeSettingRequest, SECRET_MASK};
 use toolcrib_ops::tools::find_tool;
 
 use super::show::{ConfigRow, config};
 use crate::api::{Json, Path};
+use crate::daemon_host::HostConfiguration;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
-use crate::routes::secrets;
-use crate::routes::settings::{self, MASKED};
+use crate::routes::secrets::context as secret_context;
 use crate::state::DaemonState;
 
 /// A value.
@@ -73,6 +76,18 @@ impl ConfigTarget {
     }
 }
 
+async fn change_setting(
+    daemon: &DaemonState,
+    principal: &Principal,
+    key: String,
+    value: Option<String>,
+) -> Result<(), Problem> {
+    let (configuration, recorder) = (HostConfiguration(daemon.host()), daemon.recorder(principal));
+    let request = ChangeSettingRequest { key, value };
+    settings::change(&configuration, &recorder, request).await?;
+    Ok(())
+}
+
 pub(super) async fn set(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -81,18 +96,21 @@ pub(super) async fn set(
 ) -> Result<Json<ConfigChanged>, Problem> {
     let slot = ConfigTarget::find(&daemon, &name, &key)?;
     daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
-    if body.value == MASKED {
+    if body.value == SECRET_MASK {
         return slot.now(&daemon);
     }
     if slot.key.secret {
         principal.require_role(Role::Owner)?;
         // What is written down wins over the vault, and is no place for a secret.
         if slot.is_written(&daemon)? {
-            settings::change(&daemon, &principal, &slot.setting(), None).await?;
+            change_setting(&daemon, &principal, slot.setting(), None).await?;
         }
-        secrets::store_secret(&daemon, &principal, &slot.secret(), body.value).await?;
+        let configuration = HostConfiguration(daemon.host());
+        let ctx = secret_context(&daemon, &principal, &configuration)?;
+        let request = SetSecretRequest::from_text(slot.secret(), body.value)?;
+        secrets::set(&ctx, request).await?;
     } else {
-        settings::change(&daemon, &principal, &slot.setting(), Some(&body.value)).await?;
+        change_setting(&daemon, &principal, slot.setting(), Some(body.value)).await?;
     }
     slot.now(&daemon)
 }
@@ -106,13 +124,15 @@ pub(super) async fn unset(
     daemon.allowed_tools(&principal).require(slot.spec.name.as_str())?;
     if slot.key.secret {
         principal.require_role(Role::Owner)?;
-        match secrets::delete_secret(&daemon, &principal, &slot.secret()).await {
-            Err(problem) if problem.code != Code::NotFound => return Err(problem),
-            _ => {}
+        let configuration = HostConfiguration(daemon.host());
+        let ctx = secret_context(&daemon, &principal, &configuration)?;
+        match secrets::remove(&ctx, RemoveSecretRequest { name: slot.secret() }).await {
+            Ok(_) | Err(OpError::NotFound { .. }) => {}
+            Err(error) => return Err(error.into()),
         }
     }
     if slot.is_written(&daemon)? {
-        settings::change(&daemon, &principal, &slot.setting(), None).await?;
+        change_setting(&daemon, &principal, slot.setting(), None).await?;
     }
     slot.now(&daemon)
 }

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::core::{ToolMetrics, ToolSpec};
+use toolcrib_ops::settings::SECRET_MASK;
 use toolcrib_ops::tools::find_tool;
 
 use super::list::{ToolRow, row};
@@ -17,7 +18,6 @@ use crate::active_requests::view_request_for;
 use crate::api::{Json, Path, Query, etag_response};
 use crate::problem::Problem;
 use crate::role::Principal;
-use crate::routes::settings::MASKED;
 use crate::state::DaemonState;
 
 /// A tool.
@@ -138,7 +138,8 @@ pub(super) fn config(daemon: &DaemonState, spec: &ToolSpec) -> Vec<ConfigRow> {
             secret: key.secret,
             required: key.required,
             set: value.is_some(),
-            value: value.map(|value| if key.secret { MASKED.to_owned() } else { value.clone() }),
+            value: value
+                .map(|value| if key.secret { SECRET_MASK.to_owned() } else { value.clone() }),
         }
     };
     spec.config.iter().map(row).collect()

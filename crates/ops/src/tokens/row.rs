@@ -1,4 +1,4 @@
-//! Tokens in replies. A daemon alone makes and revokes them: it holds them in memory.
+//! Tokens in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

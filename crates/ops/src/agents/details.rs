@@ -1,0 +1,110 @@
+//! An agent with its prompt and its tools.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::agent::library::{Agent, Expansion, expand_tool_list};
+use toolcrib_app::core::Exclusion;
+
+use super::agent::AgentReply;
+use super::context::AgentFiles;
+use crate::error::OpError;
+use crate::library::{FileProblem, problems_of};
+use crate::tools::{exclusions, view_of_agent};
+
+/// An agent, whole.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentDetails {
+    /// The agent.
+    #[serde(flatten)]
+    pub agent: AgentReply,
+    /// Its part of the system prompt.
+    pub prompt: String,
+    /// The text of its file; `null` = it is built in.
+    pub text: Option<String>,
+    /// What its list of tools comes to.
+    #[serde(flatten)]
+    pub tools: AgentTools,
+    /// What is wrong with files of its name: one in another folder is easily taken for this one.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub problems: Vec<FileProblem>,
+}
+
+/// What the list of tools of an agent comes to.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AgentTools {
+    /// The tools that its list comes to.
+    pub resolved: Vec<String>,
+    /// Of these, those that it is offered now.
+    pub offered: Vec<String>,
+    /// The others, with the reason.
+    pub excluded: Vec<ExcludedTool>,
+    /// The list, entry by entry.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub expansion: Expansion,
+    /// Every tool that it is not offered, whether its list has it or not, with the reason.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub exclusions: Vec<(String, Exclusion)>,
+}
+
+/// A tool that an agent is not offered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExcludedTool {
+    /// The tool.
+    pub tool: String,
+    /// Why.
+    pub reason: String,
+}
+
+impl AgentDetails {
+    pub(super) fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Result<Self, OpError> {
+        let path = agent.location.path();
+        let text = path.map(|path| fs::read_to_string(path).map_err(|error| unreadable(&error)));
+        Ok(Self {
+            agent: AgentReply::new(ctx, agent),
+            prompt: agent.prompt.clone(),
+            text: text.transpose()?,
+            tools: AgentTools::new(ctx, agent),
+            problems: problems_of_agent(ctx, &agent.name),
+        })
+    }
+}
+
+impl AgentTools {
+    fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Self {
+        let toolcrib = ctx.library.toolcrib;
+        let expansion = expand_tool_list(agent.tools.as_deref(), &ctx.library.tool_names());
+        let resolved = expansion.tools.clone();
+        let request = view_of_agent(agent);
+        let exclusions = exclusions(toolcrib, &request);
+        let is_excluded = |tool: &str| exclusions.iter().any(|(other, _)| other == tool);
+        let view = toolcrib.catalog().view(&Arc::new(request));
+        let offered = view.tools.iter().map(|entry| entry.spec().name.to_string());
+        let offered = offered.filter(|tool| !is_excluded(tool)).collect();
+        let excluded = exclusions
+            .iter()
+            .filter(|(tool, _)| resolved.contains(tool))
+            .map(|(tool, why)| ExcludedTool { tool: tool.clone(), reason: why.to_string() })
+            .collect();
+        Self { resolved, offered, excluded, expansion, exclusions }
+    }
+}
+
+/// What is wrong with files of agents with this name.
+#[must_use]
+pub fn problems_of_agent(ctx: &AgentFiles<'_>, name: &str) -> Vec<FileProblem> {
+    let mut problems = problems_of(&ctx.library, "agents", &ctx.library.folders.agents);
+    problems
+        .retain(|problem| Path::new(&problem.path).file_stem().is_some_and(|stem| stem == name));
+    problems
+}
+
+pub(super) fn unreadable(error: &std::io::Error) -> OpError {
+    OpError::Internal(format!("the file of the agent cannot be used: {error}"))
+}

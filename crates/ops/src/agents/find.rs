@@ -1,0 +1,18 @@
+//! Looks an agent up by its name.
+
+use toolcrib_app::agent::library::Agent;
+
+use super::context::AgentFiles;
+use crate::error::{OpError, Resource};
+
+/// The agent of this name.
+///
+/// # Errors
+/// [`OpError::NotFound`].
+pub(super) fn find<'a>(ctx: &'a AgentFiles<'_>, name: &str) -> Result<&'a Agent, OpError> {
+    ctx.library.library.agent(name).map_err(|unknown| OpError::NotFound {
+        what: Resource::Agent,
+        name: name.to_owned(),
+        near: unknown.near,
+    })
+}

@@ -1,0 +1,35 @@
+//! An agent as the text of its file.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+use toolcrib_app::agent::library::{Agent, AgentPreset, DEFAULT_ROLE};
+
+use super::agent::limits_json;
+
+/// An agent as a Markdown file: what differs from the defaults, then its prompt. Name and title are
+/// those of the file that it is written to: two agents with one title could not be told apart.
+/// Every value is JSON, which is YAML too, so that nothing in it can be read as something else.
+pub(super) fn to_markdown(agent: &Agent) -> String {
+    let mut text = "---\n".to_owned();
+    let mut put = |key: &str, value: Value| {
+        if !value.is_null() {
+            let _ = writeln!(text, "{key}: {value}");
+        }
+    };
+    put("description", json!(Some(&agent.description).filter(|text| !text.is_empty())));
+    put("model", json!(agent.model.as_ref().map(ToString::to_string)));
+    put("tools", json!(agent.tools));
+    put("skills", json!(Some(&agent.skills).filter(|skills| !skills.is_empty())));
+    put("role", json!(Some(&agent.role).filter(|role| *role != DEFAULT_ROLE)));
+    put("mode", json!(agent.preset.map(AgentPreset::as_str)));
+    put("temperature", json!(agent.temperature));
+    put("max_output", json!(agent.max_output));
+    if let Value::Object(mut limits) = limits_json(&agent.limits) {
+        limits.retain(|_, value| !value.is_null());
+        if !limits.is_empty() {
+            put("limits", Value::Object(limits));
+        }
+    }
+    text + "---\n\n" + agent.prompt.trim() + "\n"
+}

@@ -1,0 +1,29 @@
+//! Operations on agents.
+
+mod add;
+mod agent;
+mod agent_file;
+mod change_tools;
+mod context;
+mod details;
+mod find;
+mod list;
+mod markdown;
+mod put;
+mod remove;
+mod show;
+mod tool_list_edit;
+mod tools;
+mod version;
+
+pub use add::{AddAgentRequest, add};
+pub use agent::AgentReply;
+pub use change_tools::{ChangeAgentToolsRequest, ToolListChange, change_tools};
+pub use context::AgentFiles;
+pub use details::{AgentDetails, AgentTools, ExcludedTool, problems_of_agent};
+pub use list::{ListAgentsReply, list};
+pub use put::{AgentFormat, PutAgentReply, PutAgentRequest, put};
+pub use remove::{RemoveAgentRequest, RemovedAgent, remove};
+pub use show::{ShowAgentRequest, show};
+pub use tools::{AgentToolRow, AgentToolsReply, AgentToolsRequest, tools};
+pub use version::ExpectedVersion;

@@ -1,0 +1,21 @@
+//! Shows an agent.
+
+use super::context::AgentFiles;
+use super::details::AgentDetails;
+use super::find::find;
+use crate::error::OpError;
+
+/// Which agent.
+#[derive(Debug, Clone)]
+pub struct ShowAgentRequest {
+    /// Its name.
+    pub name: String,
+}
+
+/// Shows an agent with its prompt and what its list of tools comes to.
+///
+/// # Errors
+/// [`OpError::NotFound`]; [`OpError::Internal`] if its file cannot be read.
+pub fn show(ctx: &AgentFiles<'_>, request: &ShowAgentRequest) -> Result<AgentDetails, OpError> {
+    AgentDetails::new(ctx, find(ctx, &request.name)?)
+}

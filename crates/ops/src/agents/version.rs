@@ -1,0 +1,33 @@
+//! The version of a file that a caller has read before it changes the file.
+
+use crate::error::OpError;
+
+/// The version of a file that a caller has read.
+#[derive(Clone, Copy)]
+pub enum ExpectedVersion<'a> {
+    /// None is named.
+    Unnamed,
+    /// There is no such file.
+    New,
+    /// The one for whose text this is true.
+    Matching(&'a (dyn Fn(&str) -> bool + Sync)),
+}
+
+impl ExpectedVersion<'_> {
+    /// Compares it with the file as it is; `None` = there is none.
+    pub(super) fn check(&self, name: &str, text: Option<&str>) -> Result<(), OpError> {
+        match (self, text) {
+            (Self::Unnamed | Self::New, None) => Ok(()),
+            (Self::New, Some(_)) => {
+                Err(OpError::Conflict(format!("there is an agent {name} already")))
+            }
+            (Self::Unnamed, Some(_)) => Err(OpError::NeedsVersion(format!(
+                "the agent {name} is there: send the ETag of what you have read as If-Match"
+            ))),
+            (Self::Matching(is_read), Some(text)) if is_read(text) => Ok(()),
+            (Self::Matching(_), _) => Err(OpError::Stale(format!(
+                "the agent {name} is not what you have read any more; read it again"
+            ))),
+        }
+    }
+}

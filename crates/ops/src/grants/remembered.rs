@@ -1,0 +1,25 @@
+//! Whether a decision that was to be remembered is.
+
+use toolcrib_app::core::{ApprovalId, Grant};
+use toolcrib_app::grant_from_decision;
+
+use crate::context::StoreContext;
+use crate::error::OpError;
+
+/// Whether the stored decision about a question has its grant, which is stored after it; `true` if
+/// the decision asks for none.
+///
+/// # Errors
+/// [`OpError::Store`] if the grants cannot be read.
+pub async fn is_remembered(ctx: &StoreContext<'_>, question: ApprovalId) -> Result<bool, OpError> {
+    let Ok(Some((waiting, Some(record)))) = ctx.stores.approvals.get(question).await else {
+        return Ok(true);
+    };
+    let Some(wanted) = grant_from_decision(&waiting.request, &record) else { return Ok(true) };
+    let is_it = |grant: &Grant| {
+        grant.operation == wanted.operation
+            && grant.args == wanted.args
+            && (grant.scope, grant.created_at) == (wanted.scope, wanted.created_at)
+    };
+    Ok(ctx.stores.grants.list(&wanted.owner).await?.iter().any(is_it))
+}

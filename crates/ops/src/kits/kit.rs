@@ -1,0 +1,73 @@
+//! A kit in replies.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::agent::library::Kit;
+
+use crate::library::FileSource;
+
+/// A kit: tools that are used one after the other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "KitRow")]
+pub struct KitReply {
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The tools of its steps, in order.
+    pub tools: Vec<String>,
+    /// Where it comes from: `built in`, or its file.
+    pub place: String,
+    /// Its steps, in order.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub steps: Vec<KitStep>,
+    /// Its file, and the owner of that.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub source: FileSource,
+}
+
+/// A step of a kit.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KitStep {
+    /// The tool.
+    pub tool: String,
+    /// Its arguments.
+    pub params: Value,
+    /// A remark; may be empty.
+    pub note: String,
+}
+
+impl From<&Kit> for KitReply {
+    fn from(kit: &Kit) -> Self {
+        let steps = kit.steps.iter().map(|step| KitStep {
+            tool: step.tool.clone(),
+            params: step.params.clone(),
+            note: step.note.clone(),
+        });
+        Self {
+            name: kit.name.clone(),
+            description: kit.description.clone(),
+            tools: kit.tools().map(str::to_owned).collect(),
+            place: kit.location.to_string(),
+            steps: steps.collect(),
+            source: (&kit.location).into(),
+        }
+    }
+}
+
+impl KitReply {
+    /// Its tools, each once.
+    #[must_use]
+    pub fn distinct_tools(&self) -> Vec<&str> {
+        let mut tools: Vec<&str> = Vec::new();
+        for tool in &self.tools {
+            if !tools.contains(&tool.as_str()) {
+                tools.push(tool);
+            }
+        }
+        tools
+    }
+}

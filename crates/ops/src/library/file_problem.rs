@@ -1,0 +1,28 @@
+//! What is wrong with a file of the library.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::agent::library::Problem;
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileProblem {
+    /// The file.
+    pub path: String,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl From<&Problem> for FileProblem {
+    fn from(problem: &Problem) -> Self {
+        Self { path: problem.path.display().to_string(), message: problem.message.clone() }
+    }
+}
+
+impl fmt::Display for FileProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message)
+    }
+}

@@ -1,0 +1,13 @@
+//! The library: what agents, skills, kits and guides are made of, as files.
+
+mod context;
+mod file_problem;
+mod problems;
+mod source;
+
+pub use context::LibraryContext;
+pub use file_problem::FileProblem;
+pub use problems::{LibraryReport, problems};
+pub use source::FileSource;
+
+pub(crate) use problems::problems_of;

@@ -1,0 +1,45 @@
+//! Lists what is wrong with files of the library.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::agent::library::Folder;
+
+use super::context::LibraryContext;
+use super::file_problem::FileProblem;
+
+/// What is wrong with something; nothing, when the list is empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "CheckReport")]
+pub struct LibraryReport {
+    /// Whether nothing is wrong.
+    pub valid: bool,
+    /// What is wrong.
+    pub problems: Vec<FileProblem>,
+}
+
+impl LibraryReport {
+    pub(crate) fn new(problems: Vec<FileProblem>) -> Self {
+        Self { valid: problems.is_empty(), problems }
+    }
+}
+
+/// Lists what is wrong with files of agents, skills, kits and guides.
+#[must_use]
+pub fn problems(ctx: &LibraryContext<'_>) -> LibraryReport {
+    LibraryReport::new(ctx.library.problems.iter().map(FileProblem::from).collect())
+}
+
+/// What is wrong with the files of one kind, such as `agents`, which are read from these folders.
+pub(crate) fn problems_of(
+    ctx: &LibraryContext<'_>,
+    kind: &str,
+    folders: &[Folder],
+) -> Vec<FileProblem> {
+    let shipped = format!("built-in {kind}");
+    let all = ctx.library.problems.iter();
+    let of_kind = all.filter(|problem| {
+        problem.path.starts_with(&shipped)
+            || folders.iter().any(|folder| problem.path.starts_with(&folder.path))
+    });
+    of_kind.map(FileProblem::from).collect()
+}

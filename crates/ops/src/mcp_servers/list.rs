@@ -1,0 +1,66 @@
+//! Lists MCP servers.
+
+use toolcrib_app::mcp::client::{Remote, ServerConfig, StoredCredentials};
+use toolcrib_app::oauth_secret_name;
+use toolcrib_app::store::vault::Vault;
+
+use super::server::{Authorization, McpServerReply};
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// Which servers.
+#[derive(Debug, Clone, Default)]
+pub struct ListMcpServersRequest {
+    /// The configured servers; `None` = those that this process uses, which are on.
+    pub configured: Option<Vec<ServerConfig>>,
+    /// The vault, which has authorizations; `None` = they are not looked up.
+    pub vault: Option<Vault>,
+}
+
+/// Lists servers. None is connected to for this.
+///
+/// # Errors
+/// [`OpError::Internal`] if the vault cannot be read in time.
+pub async fn list(
+    ctx: &OpContext<'_>,
+    request: ListMcpServersRequest,
+) -> Result<Vec<McpServerReply>, OpError> {
+    let client = ctx.toolcrib.mcp();
+    let servers = request.configured.unwrap_or_else(|| {
+        client.connections().iter().map(|connection| connection.config().clone()).collect()
+    });
+    let infos = ctx.toolcrib.infos();
+    let authorizations = authorizations(&servers, request.vault).await?;
+    let mut replies = Vec::new();
+    for (server, authorization) in servers.iter().zip(authorizations) {
+        let name = server.name.as_str();
+        let tools = infos.iter().filter(|info| info.source == name).count();
+        let mut reply = McpServerReply::new(server, tools);
+        if let Some(connection) = client.connection(name) {
+            reply = reply.with_connection(ctx, connection).await;
+        }
+        replies.push(McpServerReply { authorization, ..reply });
+    }
+    Ok(replies)
+}
+
+/// What the vault has of authorizations. A vault that cannot be read hinders no list.
+async fn authorizations(
+    servers: &[ServerConfig],
+    vault: Option<Vault>,
+) -> Result<Vec<Option<Authorization>>, OpError> {
+    let Some(vault) = vault else { return Ok(vec![None; servers.len()]) };
+    let secrets = tokio::task::spawn_blocking(move || vault.read().unwrap_or_default()).await;
+    let secrets = secrets.map_err(|error| OpError::Internal(error.to_string()))?;
+    let of = |server: &ServerConfig| {
+        let Remote::Http(http) = &server.remote else { return None };
+        let text = secrets.get(&oauth_secret_name(&server.name)?)?;
+        let stored = StoredCredentials::parse(Some(text.expose()), &http.url);
+        match (stored.is_needed(), stored.is_granted()) {
+            (true, _) => Some(Authorization::Needed),
+            (false, true) => Some(Authorization::Granted),
+            (false, false) => None,
+        }
+    };
+    Ok(servers.iter().map(of).collect())
+}

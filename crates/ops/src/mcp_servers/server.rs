@@ -1,0 +1,181 @@
+//! An MCP server in replies.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::mcp::client::{
+    Connection, ConnectionState, PendingReview, Remote, ServerConfig, ToolChange,
+};
+
+use crate::context::OpContext;
+
+/// A server in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "McpServerRow")]
+pub struct McpServerReply {
+    /// Its name, which its tools begin with.
+    pub name: String,
+    /// How it is reached.
+    pub transport: McpTransport,
+    /// Whether it is believed where it says that a tool only reads.
+    pub trusted: bool,
+    /// How it stands.
+    pub state: McpServerState,
+    /// What it calls itself, while it is connected.
+    pub server: Option<String>,
+    /// The revision of the protocol that is spoken, while it is connected.
+    pub protocol: Option<String>,
+    /// Tools that it has here.
+    pub tools: usize,
+    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called
+    /// before `toolcrib mcp review`.
+    pub held: Vec<McpHeldTool>,
+    /// Why it cannot be reached, without the values of secrets.
+    pub last_error: Option<String>,
+    /// Its command line or its address.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub endpoint: String,
+    /// Whether it is on.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub enabled: bool,
+    /// Whether it may be used, where that takes an authorization.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub authorization: Option<Authorization>,
+}
+
+/// The authorization at a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Authorization {
+    /// A person has to give one.
+    Needed,
+    /// There is one.
+    Granted,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpTransport {
+    /// A program of this machine, over its input and output.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+/// How a server stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpServerState {
+    /// Not called yet, or not for a while.
+    Idle,
+    /// It is being started or asked.
+    Connecting,
+    /// It answers.
+    Connected,
+    /// A person has to agree first: `toolcrib mcp auth NAME`.
+    NeedsAuthorization,
+    /// It cannot be reached.
+    Error,
+}
+
+/// A tool that waits for a review.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct McpHeldTool {
+    /// The name that the server gives it.
+    pub tool: String,
+    /// How it differs.
+    pub change: McpHeldChange,
+}
+
+/// How a tool differs from what was reviewed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum McpHeldChange {
+    /// It was not there.
+    New,
+    /// Its definition, or its server, is another.
+    Changed,
+    /// It is not there any more.
+    Gone,
+}
+
+impl McpServerReply {
+    /// A server that is configured; its connection says how it stands.
+    pub(super) fn new(config: &ServerConfig, tools: usize) -> Self {
+        let transport = match config.remote {
+            Remote::Stdio(_) => McpTransport::Stdio,
+            Remote::Http(_) => McpTransport::Http,
+        };
+        Self {
+            name: config.name.to_string(),
+            transport,
+            trusted: config.trusted,
+            state: McpServerState::Idle,
+            server: None,
+            protocol: None,
+            tools,
+            held: Vec::new(),
+            last_error: None,
+            endpoint: endpoint_text(config),
+            enabled: config.enabled,
+            authorization: None,
+        }
+    }
+
+    /// The same with how its connection stands; none is made for this.
+    pub(super) async fn with_connection(
+        mut self,
+        ctx: &OpContext<'_>,
+        connection: &Connection,
+    ) -> Self {
+        let masked = |text| ctx.toolcrib.engine().sealing().secrets.mask(text);
+        match connection.state() {
+            ConnectionState::Idle => {}
+            ConnectionState::Connecting => self.state = McpServerState::Connecting,
+            ConnectionState::Connected { server, protocol } => {
+                self.state = McpServerState::Connected;
+                self.server = Some(masked(server));
+                self.protocol = Some(protocol);
+            }
+            state @ ConnectionState::NeedsAuthorization { .. } => {
+                self.state = McpServerState::NeedsAuthorization;
+                self.last_error = Some(state.to_string());
+            }
+            ConnectionState::Error { reason } => {
+                self.state = McpServerState::Error;
+                self.last_error = Some(masked(reason));
+            }
+        }
+        let held = |held: PendingReview| McpHeldTool {
+            tool: masked(held.tool),
+            change: held.change.into(),
+        };
+        self.held = connection.known_pending_reviews().await.into_iter().map(held).collect();
+        self
+    }
+}
+
+impl From<ToolChange> for McpHeldChange {
+    fn from(change: ToolChange) -> Self {
+        match change {
+            ToolChange::New => Self::New,
+            ToolChange::Changed => Self::Changed,
+            ToolChange::Gone => Self::Gone,
+        }
+    }
+}
+
+/// How a server is reached, in a line: its command line or its address.
+#[must_use]
+pub fn endpoint_text(config: &ServerConfig) -> String {
+    match &config.remote {
+        Remote::Stdio(program) => {
+            let words = std::iter::once(&program.command).chain(&program.args);
+            words.cloned().collect::<Vec<_>>().join(" ")
+        }
+        Remote::Http(http) => http.url.clone(),
+    }
+}

@@ -1,0 +1,61 @@
+//! What the operations on secrets run on.
+
+use toolcrib_app::Secrets;
+use toolcrib_app::store::vault::{SecretName, Vault, VaultError};
+
+use crate::administration::Recorder;
+use crate::error::{OpError, Resource};
+use crate::settings::Configuration;
+
+/// The vault, and what follows a change of it.
+#[derive(Clone)]
+pub struct SecretContext<'a> {
+    /// The vault.
+    pub vault: Vault,
+    /// Masks new values in all output of this process; `None` where it ends at once.
+    pub masked: Option<&'a Secrets>,
+    /// Records changes, by the names of secrets.
+    pub recorder: Recorder<'a>,
+    /// Gives tools and providers what the vault has now; `None` where the process ends at once.
+    pub configuration: Option<&'a dyn Configuration>,
+}
+
+impl SecretContext<'_> {
+    /// Runs work on the vault, which reads and writes files, on a thread of its own.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Vault) -> Result<T, VaultError> + Send + 'static,
+    ) -> Result<T, OpError> {
+        let vault = self.vault.clone();
+        match tokio::task::spawn_blocking(move || work(&vault)).await {
+            Ok(done) => Ok(done?),
+            Err(error) => Err(OpError::Internal(format!("the work on the vault failed: {error}"))),
+        }
+    }
+
+    /// Puts the change of a secret in force.
+    pub(super) async fn reload(&self, name: &SecretName) -> Result<(), OpError> {
+        let Some(configuration) = self.configuration else { return Ok(()) };
+        configuration.reload().await.map(drop).map_err(|error| {
+            let what = "is kept, and the configuration cannot be used yet";
+            OpError::Invalid(format!("the change of {name} {what}: {error}"))
+        })
+    }
+}
+
+pub(super) fn parse_name(text: &str) -> Result<SecretName, OpError> {
+    text.parse().map_err(|error| OpError::Invalid(format!("{error}")))
+}
+
+pub(super) fn missing(name: &SecretName) -> OpError {
+    OpError::not_found(Resource::Secret, name)
+}
+
+impl From<VaultError> for OpError {
+    fn from(error: VaultError) -> Self {
+        match error {
+            VaultError::NearlyThere { .. } => Self::Conflict(error.to_string()),
+            error => Self::Vault(error.to_string()),
+        }
+    }
+}

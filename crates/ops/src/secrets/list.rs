@@ -1,0 +1,96 @@
+//! Lists secrets by name, with what uses them.
+
+use serde::Serialize;
+use toolcrib_app::Toolcrib;
+use toolcrib_app::store::vault::SecretName;
+
+use super::consumer::SecretConsumer;
+use super::context::SecretContext;
+use crate::error::OpError;
+
+/// What is known about uses of secrets.
+#[derive(Clone)]
+pub struct ListSecretsRequest<'a> {
+    /// Names in the configuration, each with what uses it.
+    pub configured: Vec<(String, SecretConsumer)>,
+    /// The tools, which declare keys that secrets are named for; `None` = they cannot be loaded.
+    pub toolcrib: Option<&'a Toolcrib>,
+}
+
+/// The secrets, without values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ListSecretsReply {
+    /// The secrets, by name.
+    pub secrets: Vec<SecretReply>,
+    /// Names in the configuration that the vault does not have.
+    pub missing: Vec<MissingSecret>,
+}
+
+/// A secret without its value.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SecretReply {
+    /// Its name.
+    pub name: String,
+    /// When it was set, in milliseconds since 1970.
+    pub set_at: i64,
+    /// What uses it.
+    pub used_by: Vec<SecretConsumer>,
+    /// The tool and the key that it is named for, where nothing uses it.
+    #[serde(skip)]
+    pub unused_key: Option<(String, String)>,
+}
+
+/// A name that the vault does not have.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MissingSecret {
+    /// The name.
+    pub name: String,
+    /// What names it.
+    pub named_by: SecretConsumer,
+}
+
+/// Lists the secrets.
+///
+/// # Errors
+/// [`OpError::Vault`].
+pub async fn list(
+    ctx: &SecretContext<'_>,
+    request: ListSecretsRequest<'_>,
+) -> Result<ListSecretsReply, OpError> {
+    let listed = ctx.run(toolcrib_app::store::vault::Vault::list).await?;
+    let secrets = listed.iter().map(|secret| {
+        let used_by = consumers(&secret.name, &request);
+        let key = secret.name.tool_and_key().filter(|_| used_by.is_empty());
+        SecretReply {
+            name: secret.name.to_string(),
+            set_at: secret.set_at,
+            used_by,
+            unused_key: key.map(|(tool, key)| (tool.to_owned(), key.to_owned())),
+        }
+    });
+    let secrets: Vec<SecretReply> = secrets.collect();
+    let is_listed = |name: &str| listed.iter().any(|secret| secret.name.as_str() == name);
+    let configured = request.configured.iter().filter(|(name, _)| !is_listed(name));
+    let missing = configured
+        .map(|(name, by)| MissingSecret { name: name.clone(), named_by: by.clone() })
+        .collect();
+    Ok(ListSecretsReply { secrets, missing })
+}
+
+/// The tool that declares the key that the secret is named for, and what names it in the
+/// configuration; each once.
+fn consumers(name: &SecretName, request: &ListSecretsRequest<'_>) -> Vec<SecretConsumer> {
+    let declared = name.tool_and_key().and_then(|(tool, key)| {
+        let spec = request.toolcrib?.spec(tool)?;
+        let declares = spec.config.iter().any(|config| config.key == key);
+        declares.then(|| SecretConsumer::Tool { tool: tool.to_owned(), key: key.to_owned() })
+    });
+    let named = request.configured.iter().filter(|(secret, _)| secret == name.as_str());
+    let mut consumers: Vec<SecretConsumer> = declared.into_iter().collect();
+    for (_, consumer) in named {
+        if !consumers.contains(consumer) {
+            consumers.push(consumer.clone());
+        }
+    }
+    consumers
+}

@@ -1,0 +1,25 @@
+//! Encrypts all secrets with a new key.
+
+use serde::Serialize;
+use toolcrib_app::store::vault::Vault;
+
+use super::context::SecretContext;
+use crate::administration::Act;
+use crate::error::OpError;
+
+/// The secrets have a new key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RotatedSecrets {
+    /// How many there are.
+    pub rotated: usize,
+}
+
+/// Encrypts all secrets with a new key. The old one opens calls that wait, until the next rotation.
+///
+/// # Errors
+/// [`OpError::Vault`], [`OpError::Unrecorded`].
+pub async fn rotate(ctx: &SecretContext<'_>) -> Result<RotatedSecrets, OpError> {
+    let rotated = ctx.run(Vault::rotate).await?;
+    ctx.recorder.record(Act::new("secret.rotate", "")).await?;
+    Ok(RotatedSecrets { rotated })
+}

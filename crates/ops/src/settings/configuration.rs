@@ -1,0 +1,50 @@
+//! What the operations on the configuration run on.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use toolcrib_app::core::BoxFuture;
+
+use crate::error::OpError;
+
+/// One key of the configuration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingRow {
+    /// The key, such as `tools.fetch_url.timeout`.
+    pub key: String,
+    /// Its current value; secrets are `***`.
+    pub value: Value,
+    /// The layer that sets it, with file and line if there are any.
+    pub origin: String,
+    /// Whether a change takes effect without a restart.
+    pub live: bool,
+}
+
+/// The result of reloading the configuration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reloaded {
+    /// Settings that changed and take effect only after a restart.
+    pub needs_restart: Vec<String>,
+    /// Remarks on the configuration, for people.
+    pub remarks: Vec<String>,
+}
+
+/// The configuration of this process: its files, and what is in force.
+pub trait Configuration: Send + Sync {
+    /// All keys with the values in force.
+    ///
+    /// # Errors
+    /// What keeps the configuration from being read.
+    fn settings(&self) -> Result<Vec<SettingRow>, OpError>;
+
+    /// Writes a key into a file; `None` removes it. If the whole configuration would not be valid,
+    /// the file stays unchanged.
+    ///
+    /// # Errors
+    /// [`OpError::Invalid`] for a key or value that does not fit, [`OpError::Absent`] for a key to
+    /// remove that the file does not have.
+    fn write(&self, key: &str, value: Option<&str>) -> Result<(), OpError>;
+
+    /// Reads all files again and puts them in force. An invalid configuration changes nothing.
+    fn reload(&self) -> BoxFuture<'_, Result<Reloaded, OpError>>;
+}

@@ -1,0 +1,18 @@
+//! Reads the configuration again.
+
+use super::configuration::{Configuration, Reloaded};
+use crate::administration::{Act, Recorder};
+use crate::error::OpError;
+
+/// Reads all files of the configuration again and puts them in force.
+///
+/// # Errors
+/// What is wrong with the configuration, which then stays as it was; [`OpError::Unrecorded`].
+pub async fn reload(
+    configuration: &dyn Configuration,
+    recorder: &Recorder<'_>,
+) -> Result<Reloaded, OpError> {
+    let reloaded = configuration.reload().await?;
+    recorder.record(Act::new("settings.reload", "")).await?;
+    Ok(reloaded)
+}

@@ -1,0 +1,56 @@
+//! Sets a key of the configuration, or removes it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::SECRET_MASK;
+use super::configuration::{Configuration, Reloaded, SettingRow};
+use crate::administration::{Act, Recorder};
+use crate::error::OpError;
+
+/// A change of a key.
+#[derive(Debug, Clone)]
+pub struct ChangeSettingRequest {
+    /// The key, such as `limits.calls`.
+    pub key: String,
+    /// Its value as text; `None` removes the key from the file, and [`SECRET_MASK`] keeps what is
+    /// there.
+    pub value: Option<String>,
+}
+
+/// A setting was changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SettingChanged {
+    /// The key with its value in force now; absent = there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<SettingRow>,
+    /// What came of reading the configuration again.
+    pub reloaded: Reloaded,
+}
+
+/// Changes a key of the configuration, and puts the change in force.
+///
+/// # Errors
+/// Those of [`Configuration::write`]; [`OpError::Invalid`] if the key is written and the whole
+/// configuration cannot be used; [`OpError::Unrecorded`].
+pub async fn change(
+    configuration: &dyn Configuration,
+    recorder: &Recorder<'_>,
+    request: ChangeSettingRequest,
+) -> Result<SettingChanged, OpError> {
+    let ChangeSettingRequest { key, value } = request;
+    let reloaded = if value.as_deref() == Some(SECRET_MASK) {
+        Reloaded::default()
+    } else {
+        configuration.write(&key, value.as_deref())?;
+        // The value is not repeated: what people type into a configuration is sometimes a secret.
+        let act = if value.is_some() { "setting.set" } else { "setting.unset" };
+        recorder.record(Act::new(act, key.as_str())).await?;
+        configuration.reload().await.map_err(|error| {
+            let what = "is written, and the configuration cannot be used yet";
+            OpError::Invalid(format!("{key} {what}: {error}"))
+        })?
+    };
+    let setting = configuration.settings()?.into_iter().find(|row| row.key == key);
+    Ok(SettingChanged { setting, reloaded })
+}

@@ -1,0 +1,13 @@
+//! Operations on skills.
+
+mod add;
+mod list;
+mod show;
+mod skill;
+mod validate;
+
+pub use add::{AddSkillRequest, add};
+pub use list::{ListSkillsReply, list};
+pub use show::{ShowSkillRequest, SkillDetails, show};
+pub use skill::SkillReply;
+pub use validate::{ValidateSkillRequest, validate};

@@ -1,0 +1,52 @@
+//! Shows a skill with its instructions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::skill::{SkillReply, find};
+use crate::error::OpError;
+use crate::library::LibraryContext;
+
+/// Which skill.
+#[derive(Debug, Clone)]
+pub struct ShowSkillRequest {
+    /// Its name.
+    pub name: String,
+}
+
+/// A skill, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillDetails {
+    /// The skill.
+    #[serde(flatten)]
+    pub skill: SkillReply,
+    /// Its licence.
+    pub license: Option<String>,
+    /// What it needs of its surroundings.
+    pub compatibility: Option<String>,
+    /// Further metadata of the author.
+    pub metadata: Value,
+    /// The instructions.
+    pub instructions: String,
+    /// Its other files, relative to its folder; at most 100.
+    pub files: Vec<String>,
+}
+
+/// Shows a skill as its file is now.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Conflict`] if its file cannot be read any more.
+pub fn show(ctx: &LibraryContext<'_>, request: &ShowSkillRequest) -> Result<SkillDetails, OpError> {
+    let body = find(ctx, &request.name)?
+        .body()
+        .map_err(|why| OpError::Conflict(format!("the skill cannot be read: {why}")))?;
+    Ok(SkillDetails {
+        skill: (&body.skill).into(),
+        license: body.skill.license.clone(),
+        compatibility: body.skill.compatibility.clone(),
+        metadata: json!(body.skill.metadata),
+        instructions: body.instructions,
+        files: body.files,
+    })
+}

@@ -1,0 +1,32 @@
+//! Lists tokens.
+
+use toolcrib_app::core::TokenId;
+
+use super::context::{TokenContext, now};
+use super::row::TokenRow;
+use crate::error::OpError;
+
+/// A part of the list.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListTokensRequest {
+    /// Only tokens after this one; `None` = from the first.
+    pub after: Option<TokenId>,
+    /// At most this many; `None` = all.
+    pub limit: Option<usize>,
+}
+
+/// Lists tokens, oldest first, expired and revoked ones too.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn list(
+    ctx: &TokenContext<'_>,
+    request: ListTokensRequest,
+) -> Result<Vec<TokenRow>, OpError> {
+    let tokens = ctx.visible().await?.into_iter();
+    // Ids are ordered by time.
+    let tokens = tokens.filter(|token| request.after.is_none_or(|after| token.id > after));
+    let now = now();
+    let limit = request.limit.unwrap_or(usize::MAX);
+    Ok(tokens.take(limit).map(|token| TokenRow::new(token, now)).collect())
+}

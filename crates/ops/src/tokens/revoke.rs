@@ -1,0 +1,43 @@
+//! Revokes a token.
+
+use serde::Serialize;
+use toolcrib_app::core::TokenId;
+
+use super::context::{TokenContext, audit_text};
+use crate::administration::{self, Act};
+use crate::error::OpError;
+
+/// Which token.
+#[derive(Debug, Clone, Copy)]
+pub struct RevokeTokenRequest {
+    /// Its id.
+    pub id: TokenId,
+}
+
+/// A token was revoked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RevokedToken {
+    /// Its id.
+    pub revoked: TokenId,
+    /// Whether it was not revoked before. Revoking a token twice has the result of doing it once.
+    pub changed: bool,
+}
+
+/// Revokes a token: it is not valid any more when this returns.
+///
+/// # Errors
+/// [`OpError::NotFound`]; [`OpError::Denied`] if it may call a tool that the caller may not call;
+/// [`OpError::Store`], [`OpError::Unrecorded`].
+pub async fn revoke(
+    ctx: &TokenContext<'_>,
+    request: RevokeTokenRequest,
+) -> Result<RevokedToken, OpError> {
+    let token = ctx.find(request.id).await?;
+    ctx.rights.require_tools_of(token.tools.as_deref())?;
+    let changed = ctx.tokens.revoke(&token, ctx.store.actor).await?;
+    if changed {
+        let act = Act::new("token.revoke", audit_text(&token));
+        administration::record(&ctx.store, ctx.secrets, act).await?;
+    }
+    Ok(RevokedToken { revoked: token.id, changed })
+}

@@ -1,0 +1,22 @@
+//! Shows one token.
+
+use toolcrib_app::core::TokenId;
+
+use super::context::{TokenContext, now};
+use super::row::TokenRow;
+use crate::error::OpError;
+
+/// Which token.
+#[derive(Debug, Clone, Copy)]
+pub struct ShowTokenRequest {
+    /// Its id.
+    pub id: TokenId,
+}
+
+/// Shows what is stored of a token; the token itself is stored nowhere.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Store`].
+pub async fn show(ctx: &TokenContext<'_>, request: ShowTokenRequest) -> Result<TokenRow, OpError> {
+    Ok(TokenRow::new(ctx.find(request.id).await?, now()))
+}
