@@ -20,7 +20,7 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `mcp_servers`,
-    /// `web`.
+    /// `web`, `notifications`.
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
@@ -88,6 +88,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
         ("mcp_servers", before.mcp_servers != now.mcp_servers),
         ("web", before.web != now.web),
+        ("notifications", before.notifications != now.notifications),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -118,6 +119,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         vault: before.vault,
         mcp_servers: before.mcp_servers,
         web: before.web,
+        notifications: before.notifications,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

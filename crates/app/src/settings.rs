@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use toolcrib_assistant::notify::NotifySettings;
 use toolcrib_builtins::Opener;
 use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_builtins::shell::BACKGROUND_IDLE;
@@ -80,6 +81,8 @@ pub struct Settings {
     pub opener: Option<Opener>,
     /// The services of the web tools.
     pub web: WebSettings,
+    /// Where notifications go.
+    pub notifications: NotifySettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
     /// `get_weather`.
     pub locale: Option<String>,
@@ -142,6 +145,7 @@ impl Settings {
             background_idle: BACKGROUND_IDLE,
             opener: None,
             web: WebSettings::default(),
+            notifications: NotifySettings::default(),
             locale: None,
             python: None,
             mcp_servers: Vec::new(),

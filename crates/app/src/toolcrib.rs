@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::memory::Memories;
+use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
@@ -204,6 +205,12 @@ impl Toolcrib {
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.assistant.tasks
+    }
+
+    /// The notifications of all owners.
+    #[must_use]
+    pub fn notifier(&self) -> &Notifier {
+        &self.assistant.notifier
     }
 
     /// The configured MCP servers.
@@ -648,7 +655,13 @@ impl Builder {
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
-            tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
+            notifier: Notifier::new(
+                Arc::clone(&stores.notifications),
+                http_client(&self.settings)?,
+                vault_secrets::notify_settings(&self.settings)?,
+                is_secret,
+            ),
             labels: engine.labels_of_runs(),
         };
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;

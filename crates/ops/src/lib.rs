@@ -26,6 +26,7 @@ pub mod grants;
 pub mod id_prefix;
 pub mod kill_switch;
 pub mod memories;
+pub mod notifications;
 pub mod rules;
 pub mod runs;
 pub mod status;

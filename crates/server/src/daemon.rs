@@ -21,7 +21,7 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{routes, scheduler, telemetry};
+use crate::{notification_feed, routes, scheduler, telemetry};
 
 /// The daemon. Clones are the same daemon.
 #[derive(Clone)]
@@ -117,7 +117,8 @@ impl Daemon {
         let _watcher = state.toolcrib().watch_switches(log_switch_event);
         let supervisor = state.run_supervisor();
         let runs = run_supervisor::run_recovery_loop(supervisor);
-        tokio::join!(runs, scheduler::run_scheduler(supervisor), async {
+        let scheduler = scheduler::run_scheduler(supervisor);
+        tokio::join!(runs, scheduler, notification_feed::run_feed(supervisor), async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

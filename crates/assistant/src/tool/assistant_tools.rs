@@ -3,6 +3,7 @@
 use toolcrib_core::{Author, CallCtx};
 
 use crate::memory::Memories;
+use crate::notify::Notifier;
 use crate::task::Tasks;
 use crate::{LabelsOfRuns, untrusted_source};
 
@@ -13,6 +14,8 @@ pub struct AssistantTools {
     pub memories: Memories,
     /// The tasks.
     pub tasks: Tasks,
+    /// The notifications.
+    pub notifier: Notifier,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

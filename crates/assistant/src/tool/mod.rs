@@ -14,6 +14,7 @@ mod memory_recall;
 mod memory_reinforce;
 mod memory_store;
 mod schedule_task;
+mod send_notification;
 mod source;
 
 pub use assistant_tools::AssistantTools;

@@ -9,7 +9,7 @@ use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
     cancel_task, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
-    memory_store, schedule_task,
+    memory_store, schedule_task, send_notification,
 };
 
 impl AssistantTools {
@@ -26,6 +26,7 @@ impl AssistantTools {
             TypedHandler::handler(schedule_task::ScheduleTask(tools())),
             TypedHandler::handler(list_tasks::ListTasks(tools())),
             TypedHandler::handler(cancel_task::CancelTask(tools())),
+            TypedHandler::handler(send_notification::SendNotification(tools())),
         ]
     }
 
@@ -48,5 +49,6 @@ pub fn specs() -> Vec<ToolSpec> {
         schedule_task::spec(),
         list_tasks::spec(),
         cancel_task::spec(),
+        send_notification::spec(),
     ]
 }

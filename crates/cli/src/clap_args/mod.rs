@@ -23,6 +23,7 @@ mod log_options;
 mod mcp;
 mod memory;
 mod net;
+mod notification;
 mod python;
 mod rules;
 mod run;
@@ -74,6 +75,7 @@ pub(crate) use mcp::{
 };
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
+pub(crate) use notification::Notification;
 pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
@@ -258,6 +260,9 @@ pub(crate) enum Command {
     /// Make tasks that run later, look at them, change them.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),
+    /// Look at notifications, send and dismiss them.
+    #[command(subcommand, after_help = notification::NOTIFICATION_HELP)]
+    Notification(Notification),
     /// Look at conversations, and delete them.
     #[command(subcommand)]
     Conversation(Conversation),

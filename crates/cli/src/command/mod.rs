@@ -31,6 +31,7 @@ mod mcp;
 mod memory;
 mod metrics;
 mod net_check;
+mod notification;
 mod openapi;
 mod policy_advice;
 mod prove;
@@ -136,6 +137,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
         Command::Task(command) => task::run(command, json),
+        Command::Notification(command) => notification::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),

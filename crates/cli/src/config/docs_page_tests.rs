@@ -38,6 +38,7 @@ fn every_key_is_on_the_page() {
         "[python]",
         "[discovery]",
         "[web]",
+        "[notifications]",
         "[[hooks]]",
     ] {
         let keys = keys(section);

@@ -24,6 +24,7 @@ mod layers;
 mod loader;
 mod model_chain;
 mod model_resolution;
+mod notifications;
 mod on_ask;
 mod permissions;
 mod project_trust;

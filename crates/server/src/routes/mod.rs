@@ -18,6 +18,7 @@ pub(crate) mod mcp_endpoint;
 mod mcp_servers;
 mod memories;
 mod metrics;
+mod notifications;
 mod openapi;
 mod page;
 mod rules;
@@ -52,6 +53,7 @@ pub(crate) fn all() -> Api {
     grants::routes(&mut api);
     memories::routes(&mut api);
     tasks::routes(&mut api);
+    notifications::routes(&mut api);
     health::routes(&mut api);
     kill_switch::routes(&mut api);
     mcp_endpoint::routes(&mut api);
