@@ -31,8 +31,7 @@ impl FromStr for QuietHours {
     fn from_str(text: &str) -> Result<Self, String> {
         let refuse = || format!("`{text}` is no daily time such as `22:00-07:00`");
         let (start, end) = text.split_once('-').ok_or_else(refuse)?;
-        let time =
-            |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| refuse());
+        let time = |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| refuse());
         let (start, end) = (time(start)?, time(end)?);
         if start == end {
             return Err(format!("`{text}` is empty: start and end are the same"));

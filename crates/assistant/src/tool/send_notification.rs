@@ -75,8 +75,9 @@ pub(super) fn answer(sent: &Sent) -> Value {
     let list = "it is in the user's list of notifications, on the page and in `toolcrib notification list`";
     if let Some(end) = quiet_until {
         let end = end.strftime("%H:%M");
-        answer["note"] =
-            json!(format!("The user's quiet hours last until {end}, so it was not pushed; {list}."));
+        answer["note"] = json!(format!(
+            "The user's quiet hours last until {end}, so it was not pushed; {list}."
+        ));
     } else if notification.delivered.is_empty() {
         answer["note"] = json!(format!("It was not pushed to any device; {list}."));
     }

@@ -9,12 +9,14 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
+use toolcrib_engine::store::{MemoryMemories, MemoryNotifications, MemoryTasks};
+use toolcrib_net::{AddressPolicy, HttpClient};
 
 use super::assistant_tools::author;
 use super::*;
 use crate::LabelsOfRuns;
 use crate::memory::Memories;
+use crate::notify::{Notifier, NotifySettings};
 use crate::task::Tasks;
 
 /// The tools write no streams.
@@ -64,8 +66,11 @@ fn tools(dirty: RunId) -> AssistantTools {
     });
     let is_secret: crate::SecretCheck = Arc::new(|text: &str| text.contains("hunter2"));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
-    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), is_secret);
-    AssistantTools { memories, tasks, labels }
+    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
+    let client = HttpClient::new(AddressPolicy::public_only());
+    let store = Arc::new(MemoryNotifications::default());
+    let notifier = Notifier::new(store, client, NotifySettings::default(), is_secret);
+    AssistantTools { memories, tasks, notifier, labels }
 }
 
 async fn call(
@@ -80,10 +85,12 @@ async fn call(
 }
 
 #[test]
-fn every_definition_has_a_usable_name_and_no_switch_of_its_own() {
+fn every_definition_has_a_usable_name_and_those_of_a_feature_have_no_switch() {
     for spec in specs() {
         assert!(!spec.name.as_str().contains("__"), "{}", spec.name);
-        assert!(spec.controlled_by.is_some() && spec.default_enabled, "{}", spec.name);
+        assert!(spec.default_enabled, "{}", spec.name);
+        let has_own = spec.group.as_deref() == Some("personal");
+        assert_eq!(spec.controlled_by.is_none(), has_own, "{}", spec.name);
     }
 }
 

@@ -49,6 +49,7 @@ mod kits;
 mod mcp;
 mod mcp_auth;
 mod net_check;
+mod notifications;
 mod output_snapshots;
 mod permissions_and_dry_run;
 mod presets;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 45] = [
+const TOOLS: [&str; 46] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -44,6 +44,7 @@ const TOOLS: [&str; 45] = [
     "schedule_task",
     "list_tasks",
     "cancel_task",
+    "send_notification",
     "code_exec",
     "tool_chain",
     "find_tools",

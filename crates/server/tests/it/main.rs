@@ -20,6 +20,7 @@ mod listen;
 mod mcp;
 mod metrics;
 mod middleware;
+mod notifications;
 mod openapi;
 #[cfg(feature = "otlp")]
 mod otlp;
