@@ -103,7 +103,9 @@ pub use store::{
     UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
-pub use task::{TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};
+pub use task::{
+    TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger,
+};
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};
