@@ -14,8 +14,10 @@
 //!
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
+pub mod heartbeat;
 pub mod memory;
 pub mod notify;
+mod outside_text;
 pub mod signature;
 pub mod task;
 pub mod time;

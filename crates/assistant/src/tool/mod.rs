@@ -13,8 +13,10 @@ mod memory_learn;
 mod memory_recall;
 mod memory_reinforce;
 mod memory_store;
+mod promote_learning;
 mod schedule_task;
 mod send_notification;
+mod set_alarm;
 mod source;
 
 pub use assistant_tools::AssistantTools;
