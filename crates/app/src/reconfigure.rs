@@ -12,7 +12,7 @@ use crate::{vault_secrets, workbench};
 
 impl Toolcrib {
     /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
-    /// per-tool settings, hooks, secrets and configuration values derived from them; tool folders
+    /// per-tool settings, the heartbeat, hooks, secrets and configuration values derived from them; tool folders
     /// are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
     /// judged.
     ///
@@ -40,6 +40,7 @@ impl Toolcrib {
             .reconfigure(&settings, self.catalog(), || {
                 self.engine().reconfigure(policy);
                 self.hooks.change(hooks.clone());
+                self.heartbeats().set_settings(settings.heartbeat.clone());
                 *self.settings.write().unwrap_or_else(PoisonError::into_inner) = kept;
             })
             .await

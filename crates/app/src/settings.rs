@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use toolcrib_assistant::heartbeat::HeartbeatSettings;
 use toolcrib_assistant::notify::NotifySettings;
 use toolcrib_builtins::Opener;
 use toolcrib_builtins::program_runner::ProgramPolicy;
@@ -83,6 +84,8 @@ pub struct Settings {
     pub web: WebSettings,
     /// Where notifications go.
     pub notifications: NotifySettings,
+    /// When the heartbeat runs. A daemon runs it.
+    pub heartbeat: HeartbeatSettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
     /// `get_weather`.
     pub locale: Option<String>,
@@ -146,6 +149,7 @@ impl Settings {
             opener: None,
             web: WebSettings::default(),
             notifications: NotifySettings::default(),
+            heartbeat: HeartbeatSettings::default(),
             locale: None,
             python: None,
             mcp_servers: Vec::new(),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::task::Tasks;
@@ -59,6 +60,7 @@ pub struct Toolcrib {
     kernels: Arc<KernelPool>,
     stores: Stores,
     assistant: AssistantTools,
+    heartbeats: Heartbeats,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -205,6 +207,12 @@ impl Toolcrib {
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.assistant.tasks
+    }
+
+    /// The heartbeat.
+    #[must_use]
+    pub fn heartbeats(&self) -> &Heartbeats {
+        &self.heartbeats
     }
 
     /// The notifications of all owners.
@@ -664,6 +672,11 @@ impl Builder {
             ),
             labels: engine.labels_of_runs(),
         };
+        let heartbeats = Heartbeats::new(
+            assistant.tasks.clone(),
+            assistant.memories.clone(),
+            self.settings.heartbeat.clone(),
+        );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         // Before code execution, because scripts search for tools with it. The index is built at
         // the first search, over all tools that are attached by then.
@@ -705,6 +718,7 @@ impl Builder {
             kernels,
             stores,
             assistant,
+            heartbeats,
             library: self.library,
             mcp,
             kill_switch,

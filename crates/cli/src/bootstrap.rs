@@ -363,6 +363,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     settings.web = config.web_settings(&Env::from_process());
+    settings.heartbeat = config.heartbeat_settings();
     settings.notifications = config.notify_settings(desktop_notifier());
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();

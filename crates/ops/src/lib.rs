@@ -23,6 +23,7 @@ mod context;
 pub mod conversations;
 mod error;
 pub mod grants;
+pub mod heartbeat;
 pub mod id_prefix;
 pub mod kill_switch;
 pub mod memories;

@@ -205,6 +205,19 @@ impl Notifier {
         Ok(self.store.notifications_since(since, limit).await?)
     }
 
+    /// Marks the notifications with a tag as dismissed.
+    ///
+    /// # Errors
+    /// [`NotifyError::Store`].
+    pub async fn dismiss_tag(&self, owner: &str, tag: &str) -> Result<(), NotifyError> {
+        for one in self.list(owner).await? {
+            if one.tag.as_deref() == Some(tag) && one.dismissed_at.is_none() {
+                self.dismiss(owner, one.id).await?;
+            }
+        }
+        Ok(())
+    }
+
     /// Marks a notification as dismissed.
     ///
     /// # Errors

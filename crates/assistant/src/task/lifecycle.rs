@@ -177,6 +177,17 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
     })
 }
 
+/// The task without its claim, due at the next time of its schedule: this time is left out.
+///
+/// # Errors
+/// [`TimeError`] if its schedule cannot be read.
+pub fn postpone(task: &Task, now: i64) -> Result<Task, TimeError> {
+    let (schedule, zone) = schedule_of(task)?;
+    let now = Timestamp::from_millisecond(now).map_err(|_| TimeError::Time(now.to_string()))?;
+    let due_at = schedule.next_after(now, &zone).map(Timestamp::as_millisecond);
+    Ok(Task { status: TaskStatus::Pending, due_at, lease: None, ..task.clone() })
+}
+
 /// An alarm after it rang at `now`: due again in a minute, or over after [`MAX_RINGS`].
 ///
 /// # Errors

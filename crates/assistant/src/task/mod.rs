@@ -9,7 +9,7 @@ mod tests;
 
 pub use error::TaskError;
 pub use lifecycle::{
-    Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, MAX_RINGS, alarm_message, alarm_over, claim,
+    Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, MAX_RINGS, alarm_message, alarm_over, claim, postpone,
     present_event, release, renew, run_message, rung, schedule_of, settle,
 };
 pub use new_task::{NewTask, When};

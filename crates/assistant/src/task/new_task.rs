@@ -1,8 +1,8 @@
 //! What a new task is made from, and its checks.
 
+use globset::Glob;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use globset::Glob;
 use toolcrib_core::{Author, TaskKind, TaskTrigger};
 
 use super::error::TaskError;

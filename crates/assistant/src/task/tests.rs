@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskStatus, TaskStore,
+    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskKind, TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -35,6 +35,7 @@ fn new(when: When) -> NewTask {
         owner: "ann".into(),
         description: "water the plants".into(),
         prompt: "Remind me of the plants.".into(),
+        kind: TaskKind::Run,
         when,
         zone: Some("UTC".into()),
         agent: String::new(),
@@ -53,7 +54,7 @@ fn at(text: &str) -> When {
 }
 
 fn ended(ok: bool) -> Ended {
-    Ended { ok, result: "done".into(), run: Some(RunId::fresh()) }
+    Ended { ok, result: "done".into(), run: Some(RunId::fresh()), ..Ended::default() }
 }
 
 #[tokio::test]

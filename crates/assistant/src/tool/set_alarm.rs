@@ -104,7 +104,11 @@ fn due_at(args: &Args, now: Timestamp) -> Result<Timestamp, ToolError> {
             let time = Time::new(hour, minutes.unwrap_or(0), 0, 0).ok();
             let next = time.and_then(|time| next_time_of_day(time, now, &TimeZone::system()));
             next.map_or_else(
-                || refuse("There is no such time: hour goes from 0 to 23 and minutes from 0 to 59."),
+                || {
+                    refuse(
+                        "There is no such time: hour goes from 0 to 23 and minutes from 0 to 59.",
+                    )
+                },
                 Ok,
             )
         }

@@ -15,6 +15,7 @@ mod doctor;
 #[cfg(test)]
 mod documented_commands;
 mod grant;
+mod heartbeat;
 mod help_examples;
 mod history;
 mod init;
@@ -66,6 +67,7 @@ pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
+pub(crate) use heartbeat::Heartbeat;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
@@ -260,6 +262,9 @@ pub(crate) enum Command {
     /// Make tasks that run later, look at them, change them.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),
+    /// Look at the heartbeat, a regular check of what needs attention.
+    #[command(subcommand, after_help = heartbeat::HEARTBEAT_HELP)]
+    Heartbeat(Heartbeat),
     /// Look at notifications, send and dismiss them.
     #[command(subcommand, after_help = notification::NOTIFICATION_HELP)]
     Notification(Notification),

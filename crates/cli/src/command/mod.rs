@@ -21,6 +21,7 @@ mod explain;
 mod explain_run;
 mod grant;
 pub(crate) mod grant_preview;
+mod heartbeat;
 mod history;
 mod init;
 mod kill_switch;
@@ -137,6 +138,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
         Command::Task(command) => task::run(command, json),
+        Command::Heartbeat(command) => heartbeat::run(command, json),
         Command::Notification(command) => notification::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),

@@ -17,6 +17,7 @@ mod edit;
 mod env_layer;
 mod environment;
 mod flag_name;
+mod heartbeat;
 mod hooks;
 mod key_path;
 mod layer_source;

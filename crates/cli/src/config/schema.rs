@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
 use toolcrib_app::assistant::notify::{DesktopProgram, NotifySettings};
 use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_app::hooks::CommandHook;
@@ -18,6 +19,7 @@ use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::environment::Env;
 use crate::config::flag_name::FlagName;
+use crate::config::heartbeat::HeartbeatSection;
 use crate::config::hooks::HookSection;
 use crate::config::layers::LayeredConfig;
 use crate::config::notifications::NotificationsSection;
@@ -87,6 +89,8 @@ pub(crate) struct Config {
     pub(super) web: WebSection,
     /// Where notifications go.
     pub(super) notifications: NotificationsSection,
+    /// When the heartbeat runs.
+    pub(super) heartbeat: HeartbeatSection,
 }
 
 /// `[model]`
@@ -374,6 +378,11 @@ impl Config {
     /// The services of the web tools.
     pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
         self.web.settings(|path| self.resolve_path(path, env))
+    }
+
+    /// When the heartbeat runs.
+    pub(crate) fn heartbeat_settings(&self) -> HeartbeatSettings {
+        self.heartbeat.settings()
     }
 
     /// Where notifications go; `program` is what this desktop shows them with.

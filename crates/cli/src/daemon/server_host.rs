@@ -95,6 +95,7 @@ impl CliHost {
             skill,
             stream,
             setup: setup.to_value(),
+            untrusted: None,
         })
     }
 

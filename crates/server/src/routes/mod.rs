@@ -13,6 +13,7 @@ mod exec;
 mod files;
 mod grants;
 mod health;
+mod heartbeat;
 mod kill_switch;
 pub(crate) mod mcp_endpoint;
 mod mcp_servers;
@@ -55,6 +56,7 @@ pub(crate) fn all() -> Api {
     tasks::routes(&mut api);
     notifications::routes(&mut api);
     health::routes(&mut api);
+    heartbeat::routes(&mut api);
     kill_switch::routes(&mut api);
     mcp_endpoint::routes(&mut api);
     mcp_servers::routes(&mut api);

@@ -7,7 +7,9 @@
 //! - It waits for the earliest time, and looks at the store at least once a second, because other
 //!   processes add tasks and clocks are set.
 
+mod alarm;
 mod execution;
+mod heartbeat;
 mod scheduler_loop;
 
 pub(crate) use scheduler_loop::run_scheduler;

@@ -1,7 +1,8 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore, TaskTrigger,
+    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
+    TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
@@ -87,7 +88,13 @@ async fn one_claim_succeeds(store: &dyn TaskStore) {
     store.add_task(due.clone()).await.unwrap();
     let claim = |until| Task {
         status: TaskStatus::Running,
-        lease: Some(TaskLease { run: Some(RunId::fresh()), due_at: 100, event: None, claimed_at: 110, until }),
+        lease: Some(TaskLease {
+            run: Some(RunId::fresh()),
+            due_at: 100,
+            event: None,
+            claimed_at: 110,
+            until,
+        }),
         ..due.clone()
     };
     let (left, right) = tokio::join!(store.put_task(claim(500)), store.put_task(claim(600)));
