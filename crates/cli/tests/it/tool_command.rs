@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 46] = [
+const TOOLS: [&str; 48] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -44,7 +44,9 @@ const TOOLS: [&str; 46] = [
     "schedule_task",
     "list_tasks",
     "cancel_task",
+    "promote_learning",
     "send_notification",
+    "set_alarm",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -406,7 +408,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 31] = [
+const VERBS: [&str; 33] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -427,6 +429,7 @@ const VERBS: [&str; 31] = [
     "Manage",
     "Move",
     "Open",
+    "Promote",
     "Read",
     "Recall",
     "Review",
@@ -434,6 +437,7 @@ const VERBS: [&str; 31] = [
     "Schedule",
     "Search",
     "Send",
+    "Set",
     "Show",
     "Store",
     "Use",

@@ -16,6 +16,7 @@ mod environments;
 mod exec;
 mod files;
 mod grants;
+mod heartbeat;
 mod listen;
 mod mcp;
 mod metrics;
