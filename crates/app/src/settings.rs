@@ -80,6 +80,9 @@ pub struct Settings {
     pub background_idle: Duration,
     /// The desktop's program for opening files; `None` without a desktop.
     pub opener: Option<Opener>,
+    /// Whether people are at pages and clients of a daemon, so that `open_url` shows a link there
+    /// instead of opening it on this machine's desktop.
+    pub links_to_clients: bool,
     /// The services of the web tools.
     pub web: WebSettings,
     /// Where notifications go.
@@ -147,6 +150,7 @@ impl Settings {
             sandbox_helper: None,
             background_idle: BACKGROUND_IDLE,
             opener: None,
+            links_to_clients: false,
             web: WebSettings::default(),
             notifications: NotifySettings::default(),
             heartbeat: HeartbeatSettings::default(),

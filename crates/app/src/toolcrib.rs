@@ -33,6 +33,7 @@ use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
 use crate::kill_switch_file::KillSwitchFile;
+use crate::link_notifications::LinkNotifications;
 use crate::mcp::{McpClientHost, McpServers};
 use crate::python_settings;
 use crate::sealed_stores::SealedConversationAndRunStore;
@@ -183,6 +184,12 @@ impl Toolcrib {
     #[must_use]
     pub fn state_folder(&self) -> PathBuf {
         self.settings().state.clone()
+    }
+
+    /// The workspace folder.
+    #[must_use]
+    pub fn workspace_folder(&self) -> Option<PathBuf> {
+        self.settings().roots.first().and_then(|root| root.canonicalize().ok())
     }
 
     /// The vault, if there is one.
@@ -658,18 +665,25 @@ impl Builder {
         if let Some(opener) = &self.settings.opener {
             builtins = builtins.with_opener(opener.clone());
         }
-        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let secrets = engine.sealing().secrets.clone();
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
+        let notifier = Notifier::new(
+            Arc::clone(&stores.notifications),
+            http_client(&self.settings)?,
+            vault_secrets::notify_settings(&self.settings)?,
+            Arc::clone(&is_secret),
+        );
+        if self.settings.links_to_clients {
+            let labels = engine.labels_of_runs();
+            let links = LinkNotifications { notifier: notifier.clone(), labels };
+            builtins = builtins.with_link_clients(Arc::new(links));
+        }
+        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
-            tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
-            notifier: Notifier::new(
-                Arc::clone(&stores.notifications),
-                http_client(&self.settings)?,
-                vault_secrets::notify_settings(&self.settings)?,
-                is_secret,
-            ),
+            tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            notifier,
+            artifacts: Arc::clone(&stores.artifacts),
             labels: engine.labels_of_runs(),
         };
         let heartbeats = Heartbeats::new(

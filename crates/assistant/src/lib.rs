@@ -14,6 +14,7 @@
 //!
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
+pub mod calendar;
 pub mod heartbeat;
 pub mod memory;
 pub mod notify;

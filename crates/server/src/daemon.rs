@@ -13,7 +13,7 @@ use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 
 use crate::active_requests::CallRunner;
-use crate::admission::Admission;
+use crate::admission::{Admission, ClientRateLimits};
 use crate::daemon_host::DaemonHost;
 use crate::listen::{self, ListenContext, Tls};
 use crate::middleware::{self, MiddlewareState};
@@ -22,6 +22,9 @@ use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
 use crate::{notification_feed, routes, scheduler, telemetry};
+
+/// Requests of one webhook in a minute.
+const HOOK_CALLS_PER_MINUTE: u32 = 30;
 
 /// The daemon. Clones are the same daemon.
 #[derive(Clone)]
@@ -75,6 +78,7 @@ impl Daemon {
             run_supervisor,
             shutdown,
             started_at: Instant::now(),
+            hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),
         });
         let mcp = routes::mcp_endpoint::endpoint(&state)?;
         Ok(Self { state, admission, middleware, tls, mcp })
@@ -118,7 +122,9 @@ impl Daemon {
         let supervisor = state.run_supervisor();
         let runs = run_supervisor::run_recovery_loop(supervisor);
         let scheduler = scheduler::run_scheduler(supervisor);
-        tokio::join!(runs, scheduler, notification_feed::run_feed(supervisor), async {
+        let changes = scheduler::run_change_watcher(supervisor);
+        let notifications = notification_feed::run_feed(supervisor);
+        tokio::join!(runs, scheduler, changes, notifications, async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

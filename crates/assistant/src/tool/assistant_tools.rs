@@ -1,6 +1,8 @@
 //! What the tools of the assistant work on.
 
-use toolcrib_core::{Author, CallCtx};
+use std::sync::Arc;
+
+use toolcrib_core::{ArtifactStore, Author, CallCtx};
 
 use crate::memory::Memories;
 use crate::notify::Notifier;
@@ -16,6 +18,8 @@ pub struct AssistantTools {
     pub tasks: Tasks,
     /// The notifications.
     pub notifier: Notifier,
+    /// Where files are stored.
+    pub artifacts: Arc<dyn ArtifactStore>,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

@@ -6,6 +6,7 @@
 
 mod assistant_tools;
 mod cancel_task;
+mod create_calendar_event;
 mod definition;
 mod list_tasks;
 mod memory_forget;

@@ -8,8 +8,8 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
-    memory_store, promote_learning, schedule_task, send_notification, set_alarm,
+    cancel_task, create_calendar_event, list_tasks, memory_forget, memory_learn, memory_recall,
+    memory_reinforce, memory_store, promote_learning, schedule_task, send_notification, set_alarm,
 };
 
 impl AssistantTools {
@@ -29,6 +29,7 @@ impl AssistantTools {
             TypedHandler::handler(promote_learning::PromoteLearning(tools())),
             TypedHandler::handler(send_notification::SendNotification(tools())),
             TypedHandler::handler(set_alarm::SetAlarm(tools())),
+            TypedHandler::handler(create_calendar_event::CreateCalendarEvent(tools())),
         ]
     }
 
@@ -54,5 +55,6 @@ pub fn specs() -> Vec<ToolSpec> {
         promote_learning::spec(),
         send_notification::spec(),
         set_alarm::spec(),
+        create_calendar_event::spec(),
     ]
 }

@@ -9,7 +9,7 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     TaskKind, ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryMemories, MemoryNotifications, MemoryTasks};
+use toolcrib_engine::store::{MemoryArtifacts, MemoryMemories, MemoryNotifications, MemoryTasks};
 use toolcrib_net::{AddressPolicy, HttpClient};
 
 use super::assistant_tools::author;
@@ -70,7 +70,8 @@ fn tools(dirty: RunId) -> AssistantTools {
     let client = HttpClient::new(AddressPolicy::public_only());
     let store = Arc::new(MemoryNotifications::default());
     let notifier = Notifier::new(store, client, NotifySettings::default(), is_secret);
-    AssistantTools { memories, tasks, notifier, labels }
+    let artifacts = Arc::new(MemoryArtifacts::default());
+    AssistantTools { memories, tasks, notifier, artifacts, labels }
 }
 
 async fn call(
@@ -273,4 +274,27 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     let all = tools.memories.all("ann").await.unwrap();
     let keys: Vec<&str> = all.iter().map(|memory| memory.key.as_str()).collect();
     assert_eq!((keys, &*all[1].content), (vec!["other", "soul"], "Be short."));
+}
+
+#[tokio::test]
+async fn an_event_is_a_file_that_calendars_take() {
+    let tools = tools(RunId::fresh());
+    let ctx = ctx("ann", Some(RunId::fresh()));
+    let args = json!({
+        "title": "Lunch", "start_time": "2099-12-01T12:00", "time_zone": "Europe/Berlin",
+        "recurrence": "weekly", "attendees": ["bob@example.com"], "reminder_minutes": [30],
+    });
+    let made = call(&tools, &ctx, "create_calendar_event", args).await.unwrap();
+    let answer = made.structured.unwrap();
+    assert_eq!(answer["when"], "2099-12-01T12:00:00+01:00 to 2099-12-01T13:00:00+01:00");
+    let file = toolcrib_core::ArtifactRef(answer["file"].as_str().unwrap().to_owned());
+    let meta = tools.artifacts.meta(&file, "ann").unwrap().unwrap();
+    assert_eq!(meta.media_type, "text/calendar");
+    let bytes = tools.artifacts.read(&file, "ann", 0, 100_000).unwrap().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("DTSTART;TZID=Europe/Berlin:20991201T120000"), "{text}");
+    assert!(text.contains(&format!("UID:{}@toolcrib", ctx.call)), "{text}");
+    let past = json!({"title": "Lunch", "start_time": "2020-12-01T12:00"});
+    let error = call(&tools, &ctx, "create_calendar_event", past).await.unwrap_err();
+    assert!(error.message.contains("in the past: now it is"), "{}", error.message);
 }

@@ -18,6 +18,7 @@ mod audit_bundle;
 mod backup;
 mod bad_input;
 mod bad_model_input;
+mod calendar_and_links;
 mod chat;
 mod chat_terminal;
 mod code_execution;

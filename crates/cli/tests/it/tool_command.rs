@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 48] = [
+const TOOLS: [&str; 49] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -47,6 +47,7 @@ const TOOLS: [&str; 48] = [
     "promote_learning",
     "send_notification",
     "set_alarm",
+    "create_calendar_event",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -408,7 +409,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 33] = [
+const VERBS: [&str; 34] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -416,6 +417,7 @@ const VERBS: [&str; 33] = [
     "Configure",
     "Confirm",
     "Copy",
+    "Create",
     "Delete",
     "Edit",
     "Fetch",

@@ -29,6 +29,12 @@ pub struct AddTaskRequest {
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].
 pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskReply, OpError> {
+    if request.when.hook.is_some() && !ctx.store.owner.is_empty() {
+        return Err(OpError::Invalid(
+            "webhooks start tasks of the owner of this machine only, whose vault has their secrets"
+                .to_owned(),
+        ));
+    }
     let new = NewTask {
         owner: ctx.store.owner.to_owned(),
         description: request.description,

@@ -14,6 +14,7 @@ mod files;
 mod grants;
 mod health;
 mod heartbeat;
+mod hooks;
 mod kill_switch;
 pub(crate) mod mcp_endpoint;
 mod mcp_servers;
@@ -57,6 +58,7 @@ pub(crate) fn all() -> Api {
     notifications::routes(&mut api);
     health::routes(&mut api);
     heartbeat::routes(&mut api);
+    hooks::routes(&mut api);
     kill_switch::routes(&mut api);
     mcp_endpoint::routes(&mut api);
     mcp_servers::routes(&mut api);

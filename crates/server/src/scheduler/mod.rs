@@ -8,8 +8,10 @@
 //!   processes add tasks and clocks are set.
 
 mod alarm;
+mod change_watcher;
 mod execution;
 mod heartbeat;
 mod scheduler_loop;
 
+pub(crate) use change_watcher::run_change_watcher;
 pub(crate) use scheduler_loop::run_scheduler;

@@ -17,6 +17,7 @@ mod exec;
 mod files;
 mod grants;
 mod heartbeat;
+mod hooks;
 mod listen;
 mod mcp;
 mod metrics;
