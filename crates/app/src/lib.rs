@@ -33,6 +33,7 @@ mod history_records;
 pub mod hooks;
 mod idempotency;
 mod kill_switch_file;
+mod link_notifications;
 mod locked_file;
 pub mod mcp;
 mod permission_table;

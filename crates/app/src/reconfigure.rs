@@ -12,7 +12,7 @@ use crate::{vault_secrets, workbench};
 
 impl Toolcrib {
     /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
-    /// per-tool settings, hooks, secrets and configuration values derived from them; tool folders
+    /// per-tool settings, the heartbeat, hooks, secrets and configuration values derived from them; tool folders
     /// are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
     /// judged.
     ///
@@ -20,7 +20,7 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `mcp_servers`,
-    /// `web`.
+    /// `web`, `notifications`.
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
@@ -40,6 +40,7 @@ impl Toolcrib {
             .reconfigure(&settings, self.catalog(), || {
                 self.engine().reconfigure(policy);
                 self.hooks.change(hooks.clone());
+                self.heartbeats().set_settings(settings.heartbeat.clone());
                 *self.settings.write().unwrap_or_else(PoisonError::into_inner) = kept;
             })
             .await
@@ -88,6 +89,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
         ("mcp_servers", before.mcp_servers != now.mcp_servers),
         ("web", before.web != now.web),
+        ("notifications", before.notifications != now.notifications),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -118,6 +120,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         vault: before.vault,
         mcp_servers: before.mcp_servers,
         web: before.web,
+        notifications: before.notifications,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use toolcrib_assistant::heartbeat::HeartbeatSettings;
+use toolcrib_assistant::notify::NotifySettings;
 use toolcrib_builtins::Opener;
 use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_builtins::shell::BACKGROUND_IDLE;
@@ -78,8 +80,15 @@ pub struct Settings {
     pub background_idle: Duration,
     /// The desktop's program for opening files; `None` without a desktop.
     pub opener: Option<Opener>,
+    /// Whether people are at pages and clients of a daemon, so that `open_url` shows a link there
+    /// instead of opening it on this machine's desktop.
+    pub links_to_clients: bool,
     /// The services of the web tools.
     pub web: WebSettings,
+    /// Where notifications go.
+    pub notifications: NotifySettings,
+    /// When the heartbeat runs. A daemon runs it.
+    pub heartbeat: HeartbeatSettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
     /// `get_weather`.
     pub locale: Option<String>,
@@ -141,7 +150,10 @@ impl Settings {
             sandbox_helper: None,
             background_idle: BACKGROUND_IDLE,
             opener: None,
+            links_to_clients: false,
             web: WebSettings::default(),
+            notifications: NotifySettings::default(),
+            heartbeat: HeartbeatSettings::default(),
             locale: None,
             python: None,
             mcp_servers: Vec::new(),

@@ -7,11 +7,12 @@ use toolcrib_audit::{AuditKey, KeyError};
 use toolcrib_core::store::{StoreMonitor, UnsharedStore};
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
-    GrantStore, KeyValueStore, MemoryStore, SwitchStore, TaskStore, TokenStore, UsageStore,
+    GrantStore, KeyValueStore, MemoryStore, NotificationStore, SwitchStore, TaskStore, TokenStore,
+    UsageStore,
 };
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryNotifications, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 #[cfg(feature = "postgres")]
 use toolcrib_store::SharedOptions;
@@ -62,6 +63,8 @@ pub struct Stores {
     pub memories: Arc<dyn MemoryStore>,
     /// Tasks of the scheduler.
     pub tasks: Arc<dyn TaskStore>,
+    /// Notifications.
+    pub notifications: Arc<dyn NotificationStore>,
     /// Key-value facts.
     pub facts: Arc<dyn KeyValueStore>,
     /// The daemons that share the stores, and figures of their database.
@@ -141,6 +144,7 @@ impl Stores {
             + KeyValueStore
             + MemoryStore
             + TaskStore
+            + NotificationStore
             + StoreMonitor
             + 'static,
     {
@@ -157,6 +161,7 @@ impl Stores {
             artifacts,
             memories: Arc::clone(&store) as Arc<dyn MemoryStore>,
             tasks: Arc::clone(&store) as Arc<dyn TaskStore>,
+            notifications: Arc::clone(&store) as Arc<dyn NotificationStore>,
             monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
             facts: store,
         }
@@ -186,6 +191,7 @@ impl Stores {
             artifacts: Arc::new(MemoryArtifacts::default()),
             memories: Arc::new(MemoryMemories::default()),
             tasks: Arc::new(MemoryTasks::default()),
+            notifications: Arc::new(MemoryNotifications::default()),
             facts: runs,
             monitor: Arc::new(UnsharedStore),
         }

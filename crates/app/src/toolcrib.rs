@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::memory::Memories;
+use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
@@ -31,6 +33,7 @@ use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
 use crate::kill_switch_file::KillSwitchFile;
+use crate::link_notifications::LinkNotifications;
 use crate::mcp::{McpClientHost, McpServers};
 use crate::python_settings;
 use crate::sealed_stores::SealedConversationAndRunStore;
@@ -58,6 +61,7 @@ pub struct Toolcrib {
     kernels: Arc<KernelPool>,
     stores: Stores,
     assistant: AssistantTools,
+    heartbeats: Heartbeats,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -182,6 +186,12 @@ impl Toolcrib {
         self.settings().state.clone()
     }
 
+    /// The workspace folder.
+    #[must_use]
+    pub fn workspace_folder(&self) -> Option<PathBuf> {
+        self.settings().roots.first().and_then(|root| root.canonicalize().ok())
+    }
+
     /// The vault, if there is one.
     #[must_use]
     pub fn vault(&self) -> Option<toolcrib_store::vault::Vault> {
@@ -204,6 +214,18 @@ impl Toolcrib {
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.assistant.tasks
+    }
+
+    /// The heartbeat.
+    #[must_use]
+    pub fn heartbeats(&self) -> &Heartbeats {
+        &self.heartbeats
+    }
+
+    /// The notifications of all owners.
+    #[must_use]
+    pub fn notifier(&self) -> &Notifier {
+        &self.assistant.notifier
     }
 
     /// The configured MCP servers.
@@ -643,14 +665,32 @@ impl Builder {
         if let Some(opener) = &self.settings.opener {
             builtins = builtins.with_opener(opener.clone());
         }
-        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let secrets = engine.sealing().secrets.clone();
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
+        let notifier = Notifier::new(
+            Arc::clone(&stores.notifications),
+            http_client(&self.settings)?,
+            vault_secrets::notify_settings(&self.settings)?,
+            Arc::clone(&is_secret),
+        );
+        if self.settings.links_to_clients {
+            let labels = engine.labels_of_runs();
+            let links = LinkNotifications { notifier: notifier.clone(), labels };
+            builtins = builtins.with_link_clients(Arc::new(links));
+        }
+        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
             tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            notifier,
+            artifacts: Arc::clone(&stores.artifacts),
             labels: engine.labels_of_runs(),
         };
+        let heartbeats = Heartbeats::new(
+            assistant.tasks.clone(),
+            assistant.memories.clone(),
+            self.settings.heartbeat.clone(),
+        );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         // Before code execution, because scripts search for tools with it. The index is built at
         // the first search, over all tools that are attached by then.
@@ -692,6 +732,7 @@ impl Builder {
             kernels,
             stores,
             assistant,
+            heartbeats,
             library: self.library,
             mcp,
             kill_switch,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use toolcrib_assistant::notify::{ChannelSecret, NotifySettings};
 use toolcrib_builtins::web::{ApiKey, WebSettings};
 use toolcrib_engine::ToolSettings;
 use toolcrib_mcp::client::{ServerName, StoredCredentials};
@@ -49,6 +50,21 @@ pub(crate) fn service_settings(settings: &Settings) -> Result<WebSettings, Vault
         }
     }
     Ok(web)
+}
+
+/// The settings of notifications with the secrets of the vault in place of their names, as
+/// [`service_settings`].
+pub(crate) fn notify_settings(settings: &Settings) -> Result<NotifySettings, VaultError> {
+    let mut notify = settings.notifications.clone();
+    let Some(vault) = &settings.vault else { return Ok(notify) };
+    for secret in notify.secrets_mut() {
+        let ChannelSecret::Named(name) = secret else { continue };
+        let Ok(name) = name.parse::<SecretName>() else { continue };
+        if let Some(found) = vault.read()?.remove(&name) {
+            *secret = ChannelSecret::Value(found.expose().to_owned());
+        }
+    }
+    Ok(notify)
 }
 
 /// The texts to mask for these secrets. The authorization for an MCP server is a document with

@@ -2,7 +2,7 @@
 //!
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
-//! does with them. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! does with them; [`notify`] reaches the person. `tool` has one file per tool. A daemon runs due tasks; this crate only says
 //! which ones and when.
 //!
 //! Invariants
@@ -14,7 +14,12 @@
 //!
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
+pub mod calendar;
+pub mod heartbeat;
 pub mod memory;
+pub mod notify;
+mod outside_text;
+pub mod signature;
 pub mod task;
 pub mod time;
 mod tool;

@@ -59,6 +59,8 @@ pub use introspection::{IntrospectionStores, RunUsageLookup};
 use program_runner::ProgramRunner;
 use shell::Shells;
 pub use tool::open_file::Opener;
+use tool::open_url::LinkSurface;
+pub use tool::open_url::ShowLink;
 use web::WebSettings;
 use web::docs::DevDocs;
 use web::feed::FeedReader;
@@ -82,6 +84,7 @@ pub struct Builtins {
     workbench: Option<Arc<ProgramRunner>>,
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
+    clients: Option<Arc<dyn ShowLink>>,
     web: WebSettings,
     locale: Option<String>,
 }
@@ -98,6 +101,7 @@ impl Default for Builtins {
             workbench: None,
             shells: None,
             opener: None,
+            clients: None,
             web: WebSettings::default(),
             locale: None,
         }
@@ -181,10 +185,19 @@ impl Builtins {
         self
     }
 
-    /// Adds `open_file`, which opens files of the program runner's folders with this program.
+    /// Adds `open_file`, which opens files of the program runner's folders with this program, and
+    /// with [`Self::with_client`] `open_url`.
     #[must_use]
     pub fn with_opener(mut self, opener: Opener) -> Self {
         self.opener = Some(opener);
+        self
+    }
+
+    /// Adds `open_url`, which shows links on the pages and clients of a daemon instead of the
+    /// desktop. It also needs [`Self::with_client`].
+    #[must_use]
+    pub fn with_link_clients(mut self, clients: Arc<dyn ShowLink>) -> Self {
+        self.clients = Some(clients);
         self
     }
 
@@ -275,6 +288,14 @@ impl Builtins {
                 TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
             ]);
         }
+        if let (Some(client), Some(surface)) = (&self.client, self.link_surface()) {
+            handlers.push(TypedHandler::handler(open_url::OpenUrl {
+                surface,
+                opener: self.opener.clone(),
+                workspace: self.workspace.clone(),
+                client: client.clone(),
+            }));
+        }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
             handlers.extend([
@@ -305,6 +326,12 @@ impl Builtins {
             ]);
         }
         handlers
+    }
+
+    /// Where links are opened, if anywhere.
+    fn link_surface(&self) -> Option<LinkSurface> {
+        let clients = self.clients.clone().map(LinkSurface::Clients);
+        clients.or_else(|| self.opener.clone().map(LinkSurface::Desktop))
     }
 
     /// Git on a workspace, if programs can be run.
@@ -349,6 +376,7 @@ pub fn specs() -> Vec<ToolSpec> {
         web_search::spec(true),
         get_weather::spec(),
         get_location_from_ip::spec(),
+        open_url::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

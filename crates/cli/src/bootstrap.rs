@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
+use toolcrib_app::assistant::notify::DesktopProgram;
 use toolcrib_app::bench::ProgramPolicy;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::sandbox::userland::Userland;
@@ -363,6 +364,8 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.tool_folders = tool_folders(world, config);
     settings.locale = locale();
     settings.web = config.web_settings(&Env::from_process());
+    settings.heartbeat = config.heartbeat_settings();
+    settings.notifications = config.notify_settings(desktop_notifier());
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     if let Some(time) = config.shell.background_idle {
@@ -406,8 +409,8 @@ pub(crate) fn userland(config: &Config) -> Option<Userland> {
     Some(Userland::new(userland_folder()?, home))
 }
 
-/// What opens files on the person's desktop; `None` = there is none to be seen from here.
-pub(crate) fn desktop_opener() -> Option<Opener> {
+/// The variables that lead to the person's desktop, as far as they are set.
+fn desktop_env() -> Vec<(String, String)> {
     /// What leads to a desktop, and what programs of one expect.
     const NAMES: [&str; 12] = [
         "DISPLAY",
@@ -423,8 +426,12 @@ pub(crate) fn desktop_opener() -> Option<Opener> {
         "LANG",
         "BROWSER",
     ];
-    let env: Vec<(String, String)> =
-        NAMES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect();
+    NAMES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect()
+}
+
+/// What opens files on the person's desktop; `None` = there is none to be seen from here.
+pub(crate) fn desktop_opener() -> Option<Opener> {
+    let env = desktop_env();
     let has = |name: &str| env.iter().any(|(own, value)| own == name && !value.is_empty());
     let program = match env::consts::OS {
         "macos" => "open",
@@ -432,6 +439,22 @@ pub(crate) fn desktop_opener() -> Option<Opener> {
         _ => return None,
     };
     Some(Opener { program: program.into(), env })
+}
+
+/// What shows notifications on the person's desktop; `None` = there is none to be seen from here.
+fn desktop_notifier() -> Option<DesktopProgram> {
+    let env = desktop_env();
+    let value = |name: &str| env.iter().find(|(own, _)| own == name).map(|(_, value)| value);
+    let program = match env::consts::OS {
+        "macos" => "osascript",
+        "linux" if value("DBUS_SESSION_BUS_ADDRESS").is_some_and(|bus| !bus.is_empty()) => {
+            "notify-send"
+        }
+        _ => return None,
+    };
+    let is_there = |folder: PathBuf| folder.join(program).is_file();
+    let is_installed = env::split_paths(value("PATH")?).any(is_there);
+    is_installed.then(|| DesktopProgram { program: program.into(), env })
 }
 
 /// Code execution, in other roles of this executable. Without its path there is none.

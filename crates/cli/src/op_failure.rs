@@ -70,6 +70,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Approval => "approve list --all",
         Resource::Artifact => "artifact list",
         Resource::Task => "task list",
+        Resource::Notification => "notification list --all",
         Resource::Memory => "memory list",
         Resource::Switch => "tool list",
         Resource::McpServer => "mcp list",

@@ -115,6 +115,11 @@ id!(
 );
 
 id!(
+    /// One notification of a person.
+    NotificationId, "note"
+);
+
+id!(
     /// One accepted batch of calls.
     BatchId, "batch"
 );

@@ -35,6 +35,7 @@ pub mod invoker;
 pub mod kill_switch;
 pub mod memory;
 pub mod nested_calls;
+pub mod notification;
 pub mod outcome;
 pub mod output;
 pub mod path_denials;
@@ -74,11 +75,14 @@ pub use error::{ErrorType, Obstacle, ToolError};
 pub use gate::{Gate, GateInput, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
-pub use id::{ApprovalId, BatchId, CallId, ConversationId, GrantId, RunId, TaskId, TokenId};
+pub use id::{
+    ApprovalId, BatchId, CallId, ConversationId, GrantId, NotificationId, RunId, TaskId, TokenId,
+};
 pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage};
 pub use kill_switch::KillSwitch;
 pub use memory::{Author, Memory, MemoryCategory, MemoryChange, MemoryWrite};
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
+pub use notification::{FailedDelivery, Notification};
 pub use outcome::{
     ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd,
 };
@@ -94,12 +98,14 @@ pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallDetails, CallEnd,
     CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore, GrantStore,
     IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore, MetricsAggregator,
-    Recovered, Revocation, Settlement, StoreError, StoredCall, Switch, SwitchState, SwitchStore,
-    TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore,
-    UsageTotals, WorkerState,
+    NotificationStore, Recovered, Revocation, Settlement, StoreError, StoredCall, Switch,
+    SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator,
+    UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
-pub use task::{TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};
+pub use task::{
+    TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger,
+};
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};

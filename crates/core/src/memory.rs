@@ -22,10 +22,12 @@ pub enum MemoryCategory {
     Learning,
     /// What failed, and how it was solved.
     Error,
+    /// The person's own part of the system prompt: one memory of a fixed key.
+    Soul,
 }
 
 impl MemoryCategory {
-    /// All categories, in the order of the system prompt.
+    /// The categories of notes, in the order of the system prompt.
     pub const ALL: [Self; 4] = [Self::General, Self::Preference, Self::Learning, Self::Error];
 
     /// Name in tools, files and on the wire.
@@ -36,6 +38,7 @@ impl MemoryCategory {
             Self::Preference => "PREFERENCE",
             Self::Learning => "LEARNING",
             Self::Error => "ERROR",
+            Self::Soul => "SOUL",
         }
     }
 }

@@ -12,6 +12,9 @@ const SOURCE_CHARS: usize = 160;
 /// The tool that [`LabelSource::tool`] names for what a run read before its first call.
 pub const SYSTEM_PROMPT: &str = "system prompt";
 
+/// The tool that [`LabelSource::tool`] names for outside text in the message that began a run.
+pub const MESSAGE: &str = "message";
+
 /// A taint label.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -77,7 +80,7 @@ impl fmt::Display for LabelSource {
         }
         match &self.call {
             Some(call) => write!(f, ", {call}"),
-            None if self.tool == SYSTEM_PROMPT => Ok(()),
+            None if [SYSTEM_PROMPT, MESSAGE].contains(&self.tool.as_str()) => Ok(()),
             None => f.write_str(", run by the provider of the model"),
         }
     }

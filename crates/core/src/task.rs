@@ -32,6 +32,73 @@ pub enum TaskTrigger {
         /// differ where the clock skips this time on the first day.
         local: String,
     },
+    /// At every heartbeat: its prompt is part of the heartbeat's.
+    Heartbeat,
+    /// Every few minutes in a daily time: the heartbeat itself.
+    Window {
+        /// Minutes between two times.
+        minutes: u32,
+        /// First local hour, 0 to 23.
+        start: u8,
+        /// Local hour at which it ends, 1 to 24.
+        end: u8,
+    },
+    /// When a signed request for this name arrives.
+    Hook {
+        /// Name of the hook.
+        hook: String,
+        /// Name of the secret that signs requests.
+        secret: String,
+    },
+    /// When a file of the workspace changes that this glob matches.
+    Change {
+        /// The glob.
+        glob: String,
+    },
+}
+
+impl TaskTrigger {
+    /// Whether no time makes it due, so that it never completes by itself.
+    #[must_use]
+    pub fn is_event(&self) -> bool {
+        matches!(self, Self::Heartbeat | Self::Hook { .. } | Self::Change { .. })
+    }
+}
+
+/// What a due task does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskKind {
+    /// It runs its agent.
+    #[default]
+    Run,
+    /// It notifies the person until they dismiss it.
+    Alarm,
+    /// It is the heartbeat of its owner.
+    Heartbeat,
+}
+
+impl TaskKind {
+    /// Name in files and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Run => "run",
+            Self::Alarm => "alarm",
+            Self::Heartbeat => "heartbeat",
+        }
+    }
+}
+
+/// Something that happened and makes a task due.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskEvent {
+    /// Identity of the event: the same event that arrives twice has the same.
+    pub key: String,
+    /// When it arrived, Unix time in milliseconds.
+    pub at: i64,
+    /// What happened, for the run. It is text from outside.
+    pub text: String,
 }
 
 /// Where a task stands.
@@ -72,6 +139,9 @@ pub struct TaskLease {
     pub run: Option<RunId>,
     /// The time that the execution is for, Unix time in milliseconds.
     pub due_at: i64,
+    /// Key of the event that the execution is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
     /// When it was claimed, Unix time in milliseconds.
     pub claimed_at: i64,
     /// Until when the claim holds if it is not renewed, Unix time in milliseconds.
@@ -97,6 +167,16 @@ pub struct TaskExecution {
     /// Earlier times that passed without an execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
+    /// The conversation, if it is of this execution alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<ConversationId>,
+    /// What its run had read from outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+}
+
+fn is_no_ring(number: &u32) -> bool {
+    *number == 0
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -112,6 +192,9 @@ pub struct Task {
     pub owner: String,
     /// What it is for, in a few words.
     pub description: String,
+    /// What it does.
+    #[serde(default)]
+    pub kind: TaskKind,
     /// The prompt of its runs, or the text of the alarm.
     pub prompt: String,
     /// What makes it due.
@@ -142,6 +225,15 @@ pub struct Task {
     /// The last executions, newest first.
     #[serde(default)]
     pub history: Vec<TaskExecution>,
+    /// How often an alarm has rung since it became due.
+    #[serde(default, skip_serializing_if = "is_no_ring")]
+    pub rings: u32,
+    /// Events that wait for their execution, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub events: Vec<TaskEvent>,
+    /// Keys of the last events, newest first, so that none is taken twice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub taken_events: Vec<String>,
     /// How many tasks made one another until this one: 0 for a task of a person.
     #[serde(default)]
     pub depth: u32,

@@ -223,6 +223,8 @@ resources! {
     Artifact = "stored result";
     /// A task of the scheduler.
     Task = "task";
+    /// A notification.
+    Notification = "notification";
     /// A memory.
     Memory = "memory";
     /// A feature switch.

@@ -13,7 +13,7 @@ use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 
 use crate::active_requests::CallRunner;
-use crate::admission::Admission;
+use crate::admission::{Admission, ClientRateLimits};
 use crate::daemon_host::DaemonHost;
 use crate::listen::{self, ListenContext, Tls};
 use crate::middleware::{self, MiddlewareState};
@@ -21,7 +21,10 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{routes, scheduler, telemetry};
+use crate::{notification_feed, routes, scheduler, telemetry};
+
+/// Requests of one webhook in a minute.
+const HOOK_CALLS_PER_MINUTE: u32 = 30;
 
 /// The daemon. Clones are the same daemon.
 #[derive(Clone)]
@@ -75,6 +78,7 @@ impl Daemon {
             run_supervisor,
             shutdown,
             started_at: Instant::now(),
+            hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),
         });
         let mcp = routes::mcp_endpoint::endpoint(&state)?;
         Ok(Self { state, admission, middleware, tls, mcp })
@@ -117,7 +121,10 @@ impl Daemon {
         let _watcher = state.toolcrib().watch_switches(log_switch_event);
         let supervisor = state.run_supervisor();
         let runs = run_supervisor::run_recovery_loop(supervisor);
-        tokio::join!(runs, scheduler::run_scheduler(supervisor), async {
+        let scheduler = scheduler::run_scheduler(supervisor);
+        let changes = scheduler::run_change_watcher(supervisor);
+        let notifications = notification_feed::run_feed(supervisor);
+        tokio::join!(runs, scheduler, changes, notifications, async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

@@ -23,6 +23,7 @@ mod daemon_host;
 mod detach_on_drop;
 mod listen;
 mod middleware;
+mod notification_feed;
 mod op_context;
 mod peer;
 mod peer_process;

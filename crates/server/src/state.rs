@@ -9,7 +9,7 @@ use toolcrib_app::{Stores, Toolcrib};
 
 use crate::active_requests::{ActiveCallTable, CallRunner};
 use crate::admin_audit::AdminAudit;
-use crate::admission::FairQueue;
+use crate::admission::{ClientRateLimits, FairQueue};
 use crate::daemon_host::DaemonHost;
 use crate::middleware::MiddlewareState;
 use crate::run_supervisor::RunSupervisor;
@@ -33,6 +33,7 @@ pub(crate) struct StateParts {
     pub(crate) run_supervisor: RunSupervisor,
     pub(crate) shutdown: CancellationToken,
     pub(crate) started_at: Instant,
+    pub(crate) hook_limits: ClientRateLimits,
 }
 
 impl DaemonState {
@@ -103,6 +104,11 @@ impl DaemonState {
     /// Cancelled when the daemon is told to stop.
     pub(crate) fn shutdown_token(&self) -> &CancellationToken {
         &self.parts.shutdown
+    }
+
+    /// How often each webhook may be called.
+    pub(crate) fn hook_limits(&self) -> &ClientRateLimits {
+        &self.parts.hook_limits
     }
 
     /// When the daemon was built.

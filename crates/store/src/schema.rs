@@ -15,6 +15,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/006.sql"),
     include_str!("migrations/007.sql"),
     include_str!("migrations/008.sql"),
+    include_str!("migrations/010.sql"),
 ];
 
 /// The schema version after these migrations.
@@ -148,6 +149,11 @@ mod tests {
                 "memory_changes_of_owner",
             ),
             ("FROM tasks WHERE owner = 'a' ORDER BY id", "tasks_of_owner"),
+            ("FROM notifications WHERE owner = 'a' ORDER BY id DESC", "notifications_of_owner"),
+            (
+                "FROM notifications WHERE created_at >= 1 ORDER BY created_at",
+                "notifications_by_time",
+            ),
             (
                 "FROM tasks WHERE wake_at IS NOT NULL AND wake_at <= 1 ORDER BY wake_at",
                 "tasks_waking",

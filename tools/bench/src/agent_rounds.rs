@@ -184,6 +184,7 @@ impl AgentSetup {
             skill: None,
             stream,
             setup: serde_json::Value::Null,
+            untrusted: None,
         };
         let finished = self.runner.start(start, &self.surfaces).await.expect("a run");
         assert_eq!(finished.driven, DriveOutcome::Ended(RunEnd::Completed));

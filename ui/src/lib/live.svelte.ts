@@ -6,6 +6,7 @@ import { openStream } from "./stream";
 
 export type Approval = Schemas["Approval"];
 export type Tool = Schemas["ToolRow"];
+type Notice = Schemas["Notification"];
 type OpenRun = { run: string; conversation: string; agent: string; state: string; status: string | null };
 
 const BANNER_AFTER_MS = 1_200;
@@ -23,6 +24,8 @@ class Live {
   groupsOff = $state<string[]>([]);
   conversations = $state<Schemas["ConversationRow"][]>([]);
   moreConversations = $state<string | null>(null);
+  /** Notifications that were not dismissed, newest first. */
+  notifications = $state<Notice[]>([]);
   /** Counts what happened, for views that read again. */
   decisions = $state(0);
   switches = $state(0);
@@ -63,6 +66,10 @@ class Live {
           if (name === "decision") this.decisions++;
           this.soon("approvals", () => this.readApprovals());
         }
+        if (name === "notification") {
+          const fresh = data as { notification: string; dismissed_at: number | null };
+          this.soon("notifications", () => this.readNotifications(fresh.dismissed_at ? undefined : fresh.notification));
+        }
         if (name === "switch") {
           this.switches++;
           this.soon("switches", () => this.readSwitches());
@@ -83,6 +90,7 @@ class Live {
     this.soon("approvals", () => this.readApprovals());
     this.soon("switches", () => this.readSwitches());
     this.soon("conversations", () => this.readConversations());
+    this.soon("notifications", () => this.readNotifications());
   }
 
   private snapshot(data: { runs: OpenRun[] }): void {
@@ -111,6 +119,22 @@ class Live {
   async readApprovals(): Promise<void> {
     const page = await api.get<Schemas["ApprovalPage"]>("/approvals?limit=500");
     this.approvals = page.items;
+  }
+
+  /** A fresh one is shown by the system too, if the person allowed it and looks elsewhere. */
+  async readNotifications(fresh?: string): Promise<void> {
+    const page = await api.get<Schemas["NotificationPage"]>("/notifications?open=true");
+    this.notifications = page.items;
+    const one = page.items.find((row) => row.notification === fresh);
+    const allowed = "Notification" in window && Notification.permission === "granted";
+    if (one?.title && allowed && document.hidden) {
+      new Notification(one.title, { body: one.message ?? "", tag: one.tag ?? one.notification });
+    }
+  }
+
+  async dismissNotification(id: string): Promise<void> {
+    await api.post(`/notifications/${encodeURIComponent(id)}/dismiss`, {});
+    this.notifications = this.notifications.filter((row) => row.notification !== id);
   }
 
   async readSwitches(): Promise<void> {

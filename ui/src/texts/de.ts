@@ -7,6 +7,7 @@ export const de: Record<Key, string> = {
   "nav.more": "Mehr", "nav.main": "Hauptnavigation", "nav.conversations": "Gespräche", "nav.new": "Neuer Chat", "nav.skip": "Zum Inhalt",
   "live.live": "Verbunden", "live.connecting": "Verbinde", "live.away": "Nicht verbunden",
   "live.banner": "Nicht verbunden. Stand von {time}. Neuer Versuch von selbst.",
+  "notify.open": "Öffnen", "notify.dismiss": "Ausblenden", "notify.allow": "Auf diesem Gerät zeigen", "notify.outside": "(aus fremdem Text)", "notify.hidden": "Mitteilung",
   "kill.title": "Alle Werkzeuge", "kill.on": "{on} von {all} an", "kill.off": "Aus seit {time}", "kill.stop": "Alle Werkzeuge ausschalten",
   "kill.start": "Alle Werkzeuge einschalten", "kill.banner": "Alle Werkzeuge sind seit {time} aus. Agenten können reden, nichts läuft.",
   "kill.about": "Ausschalten beendet laufende Aufrufe und lehnt neue ab, hier und für jedes verbundene Programm.",

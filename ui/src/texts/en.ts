@@ -5,6 +5,7 @@ export const en = {
   "nav.more": "More", "nav.main": "Main", "nav.conversations": "Conversations", "nav.new": "New chat", "nav.skip": "Skip to content",
   "live.live": "Live", "live.connecting": "Connecting", "live.away": "Not connected",
   "live.banner": "Not connected. Shown as of {time}. Trying again by itself.",
+  "notify.open": "Open", "notify.dismiss": "Dismiss", "notify.allow": "Show on this device", "notify.outside": "(from text from outside)", "notify.hidden": "Notification",
   "kill.title": "All tools", "kill.on": "{on} of {all} on", "kill.off": "Off since {time}", "kill.stop": "Turn all tools off",
   "kill.start": "Turn all tools on", "kill.banner": "All tools are off since {time}. Agents can talk, nothing runs.",
   "kill.about": "Turning this off stops running calls and refuses new ones, here and for every connected program.",

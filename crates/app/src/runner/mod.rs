@@ -21,9 +21,10 @@ use toolcrib_agent::driver::{
 use toolcrib_agent::events::EventSink;
 use toolcrib_agent::library::{Agent, Folders, Library, LibraryHandle, Problem, ToolNames};
 use toolcrib_agent::machine::{ActiveSkill, Machine, RunEnd};
+use toolcrib_core::taint::MESSAGE;
 use toolcrib_core::{
-    Clock, Context, Conversation, ConversationAndRunStore, ConversationId, Labels, RunId,
-    RunStatus, RunUsage, StoreError, StoredRun, SystemClock,
+    Clock, Context, Conversation, ConversationAndRunStore, ConversationId, Label, LabelSource,
+    Labels, RunId, RunStatus, RunUsage, StoreError, StoredRun, SystemClock,
 };
 use toolcrib_providers::conversation::{Message, UserMessage};
 use toolcrib_providers::model::Model;
@@ -94,6 +95,7 @@ pub struct RunnerSettings {
 ///     skill: None,
 ///     stream: false,
 ///     setup: serde_json::Value::Null,
+///     untrusted: None,
 /// };
 /// let handles = RunHandles {
 ///     control: RunControl::new(),
@@ -137,6 +139,8 @@ pub struct StartRequest {
     pub stream: bool,
     /// Opaque data that another process needs to continue this run.
     pub setup: serde_json::Value,
+    /// What part of the message comes from, if that is outside text: the run begins untrusted.
+    pub untrusted: Option<String>,
 }
 
 /// How a run ended, or what it waits for.
@@ -296,6 +300,7 @@ impl Runner {
             Machine::begin(id, start.conversation, history, start.message.clone(), rounds);
         machine.set_summary(self.summaries.get(start.conversation));
         machine.add_labels(&labels);
+        machine.add_labels(&message_labels(&start));
         let memories = self.prompt_memories(&start.agent, &start.context.owner).await;
         machine.add_labels(&memory_prompt::labels(&memories));
         for skill in skills {
@@ -491,4 +496,14 @@ fn title(text: &str) -> String {
         return line.to_owned();
     }
     line.chars().take(CHARS).chain(['…']).collect()
+}
+
+/// What the message of a run makes of it.
+fn message_labels(start: &StartRequest) -> Labels {
+    let mut labels = Labels::default();
+    if let Some(source) = &start.untrusted {
+        let (tool, source) = (MESSAGE.to_owned(), Some(source.clone()));
+        labels.raise(Label::Untrusted, LabelSource { call: None, tool, source });
+    }
+    labels
 }

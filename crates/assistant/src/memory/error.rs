@@ -46,6 +46,16 @@ pub enum MemoryError {
         "memory_learn takes the categories LEARNING, ERROR and PREFERENCE. Use memory_store for a general fact."
     )]
     General,
+    /// A model cannot write this key.
+    #[error(
+        "The key \"soul\" is the user's own part of the system prompt. Choose another key, or use promote_learning."
+    )]
+    Reserved,
+    /// A memory that cannot become part of the system prompt.
+    #[error(
+        "The memory \"{0}\" cannot be promoted: it came from outside text, or is part of the system prompt already. The user can confirm it with `toolcrib memory edit`."
+    )]
+    Outside(String),
     /// There is no change that can be taken back.
     #[error("There is no change of a memory to take back.")]
     NothingToUndo,

@@ -25,6 +25,8 @@ pub const MAX_MEMORIES: usize = 10_000;
 pub const IMPORT_MOST: usize = MAX_MEMORIES;
 /// Confirmations from which a heartbeat suggests to promote a memory into the system prompt.
 pub const PROMOTION_HITS: u64 = 5;
+/// Key of the person's own part of the system prompt.
+pub const SOUL_KEY: &str = "soul";
 /// Attempts at a change while other processes change the same memory.
 const ATTEMPTS: usize = 8;
 
@@ -114,6 +116,7 @@ impl Memories {
     /// [`MemoryError`] if the text cannot be stored.
     pub async fn store(&self, new: NewMemory<'_>) -> Result<(Option<Memory>, Memory), MemoryError> {
         self.check(new.key, new.content)?;
+        refuse_soul(new.key, &new.author)?;
         let is_new = self.store.memory(new.owner, new.key).await?.is_none();
         if is_new && self.all(new.owner).await?.len() >= MAX_MEMORIES {
             return Err(MemoryError::Full);
@@ -127,7 +130,11 @@ impl Memories {
                     owner: new.owner.to_owned(),
                     key: new.key.to_owned(),
                     content: new.content.to_owned(),
-                    category: new.category.unwrap_or(category),
+                    category: if new.key == SOUL_KEY {
+                        MemoryCategory::Soul
+                    } else {
+                        new.category.unwrap_or(category)
+                    },
                     hit_count: kept.map_or(1, |before| before.hit_count),
                     created_at: kept.map_or(at, |before| before.created_at),
                     updated_at: at,
@@ -178,6 +185,7 @@ impl Memories {
         key: &str,
         author: &Author,
     ) -> Result<Memory, MemoryError> {
+        refuse_soul(key, author)?;
         let forgotten = self
             .change(owner, key, author, |before| before.ok_or_else(|| missing(key)).map(|_| None))
             .await;
@@ -186,6 +194,49 @@ impl Memories {
             Ok((None, _)) => Err(missing(key)),
             Err(error) => Err(self.with_near(owner, error).await?),
         }
+    }
+
+    /// Moves a memory into the person's own part of the system prompt: appends `addition` to it and
+    /// removes the memory. Returns the memory as it was. Both changes can be taken back.
+    ///
+    /// # Errors
+    /// [`MemoryError::UnknownKey`], [`MemoryError::Outside`] if the memory came from outside,
+    /// [`MemoryError`] if the text cannot be stored.
+    pub async fn promote(
+        &self,
+        owner: &str,
+        key: &str,
+        addition: &str,
+        author: &Author,
+    ) -> Result<Memory, MemoryError> {
+        let memory = self.get(owner, key).await?;
+        if memory.untrusted.is_some() || memory.category == MemoryCategory::Soul {
+            return Err(MemoryError::Outside(shown(key)));
+        }
+        self.check(SOUL_KEY, addition)?;
+        let at = self.clock.now_ms();
+        let written = self.change(owner, SOUL_KEY, author, |before| {
+            let former = before.as_ref().map(|soul| soul.content.as_str()).unwrap_or_default();
+            let content = match former {
+                "" => addition.trim().to_owned(),
+                former => format!("{former}\n\n{}", addition.trim()),
+            };
+            self.check(SOUL_KEY, &content)?;
+            Ok(Some(Memory {
+                owner: owner.to_owned(),
+                key: SOUL_KEY.to_owned(),
+                content,
+                category: MemoryCategory::Soul,
+                hit_count: 1,
+                created_at: before.as_ref().map_or(at, |soul| soul.created_at),
+                updated_at: at,
+                author: author.clone(),
+                untrusted: None,
+                revision: 0,
+            }))
+        });
+        written.await?;
+        self.forget(owner, key, author).await
     }
 
     /// Takes back the last change, of one key if it is given. Returns the key and the memory as it
@@ -362,6 +413,11 @@ impl Memories {
         let near = near.into_iter().map(str::to_owned).collect();
         Ok(MemoryError::UnknownKey { key: shown(key), near })
     }
+}
+
+/// The person's own part of the prompt is changed by the person, and by promotion.
+fn refuse_soul(key: &str, author: &Author) -> Result<(), MemoryError> {
+    if key == SOUL_KEY && author.call.is_some() { Err(MemoryError::Reserved) } else { Ok(()) }
 }
 
 fn missing(key: &str) -> MemoryError {

@@ -12,7 +12,7 @@ pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
 pub use memories::{
     IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories, NewMemory,
-    PROMOTION_HITS,
+    PROMOTION_HITS, SOUL_KEY,
 };
 pub use prompt_memories::PromptMemories;
 pub use prompt_section::{GUIDANCE, ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};

@@ -2,10 +2,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{RunId, TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};
+use toolcrib_core::{
+    ConversationId, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
+    TaskStatus, TaskTrigger,
+};
 
+use crate::outside_text::fenced;
 use crate::time::{
-    Cron, LocalTime, Recurrence, Schedule, Slots, TimeError, format_instant, parse_zone,
+    Cron, LocalTime, Recurrence, Schedule, Slots, TimeError, Window, format_instant, parse_zone,
     slots_until,
 };
 
@@ -18,11 +22,17 @@ pub const MAX_ATTEMPTS: u32 = 8;
 /// First wait after a failure and the longest one, in milliseconds.
 const RETRY_MS: i64 = 60_000;
 const MAX_RETRY_MS: i64 = 3_600_000;
+/// Executions that are kept of a heartbeat.
+const HEARTBEAT_HISTORY: usize = 50;
+/// Time between two rings of an alarm, in milliseconds.
+const RING_MS: i64 = 60_000;
+/// Rings until an alarm ends by itself: half an hour.
+pub const MAX_RINGS: u32 = 30;
 /// Characters of a result that are kept.
 const RESULT_CHARS: usize = 500;
 
 /// How an execution ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     /// Whether it succeeded.
     pub ok: bool,
@@ -30,6 +40,10 @@ pub struct Ended {
     pub result: String,
     /// The run, if one started.
     pub run: Option<RunId>,
+    /// The conversation, if it is of this execution alone.
+    pub conversation: Option<ConversationId>,
+    /// What its run had read from outside.
+    pub untrusted: Option<String>,
 }
 
 /// The schedule of a task with its zone.
@@ -51,6 +65,14 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
             let first = LocalTime { civil, instant: time(*first)? };
             Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first })
         }
+        TaskTrigger::Window { minutes, start, end } => {
+            Schedule::Window(Window { minutes: *minutes, start: *start, end: *end })
+        }
+        TaskTrigger::Heartbeat => Schedule::Event("At every heartbeat".to_owned()),
+        TaskTrigger::Hook { hook, .. } => {
+            Schedule::Event(format!("When the hook {hook} is called"))
+        }
+        TaskTrigger::Change { glob } => Schedule::Event(format!("When {glob} changes")),
     };
     Ok((schedule, zone))
 }
@@ -65,7 +87,15 @@ pub fn claim(task: &Task, now: i64) -> Option<Task> {
     let lease = match &task.lease {
         // A scheduler died: the same execution goes on.
         Some(lease) if task.status == TaskStatus::Running => TaskLease { until, ..lease.clone() },
-        _ => TaskLease { run: None, due_at: task.due_at?, claimed_at: now, until },
+        // Between two rings of an alarm, the lease keeps the time of the first one.
+        Some(lease) if task.rings > 0 => TaskLease { until, ..lease.clone() },
+        _ => TaskLease {
+            run: None,
+            due_at: task.due_at?,
+            event: task.events.first().map(|event| event.key.clone()),
+            claimed_at: now,
+            until,
+        },
     };
     Some(Task { status: TaskStatus::Running, lease: Some(lease), updated_at: now, ..task.clone() })
 }
@@ -111,7 +141,13 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
         None if is_once && !ended.ok && failures < MAX_ATTEMPTS => Some(now + retry_ms(failures)),
         next => next.map(Timestamp::as_millisecond),
     };
-    let status = if next.is_some() { TaskStatus::Pending } else { TaskStatus::Completed };
+    // The event of this execution is done; the next one is due at once.
+    let done = task.lease.as_ref().and_then(|lease| lease.event.as_deref());
+    let events: Vec<TaskEvent> =
+        task.events.iter().filter(|event| Some(event.key.as_str()) != done).cloned().collect();
+    let next = if events.is_empty() { next } else { Some(now) };
+    let goes_on = next.is_some() || task.trigger.is_event();
+    let status = if goes_on { TaskStatus::Pending } else { TaskStatus::Completed };
     let result: String = ended.result.chars().take(RESULT_CHARS).collect();
     let execution = TaskExecution {
         due_at,
@@ -121,11 +157,16 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
         result: result.clone(),
         run: ended.run,
         missed,
+        conversation: ended.conversation,
+        untrusted: ended.untrusted.clone(),
     };
+    let kept = if task.kind == TaskKind::Heartbeat { HEARTBEAT_HISTORY } else { TASK_HISTORY };
     let history =
-        std::iter::once(execution).chain(task.history.iter().cloned()).take(TASK_HISTORY).collect();
+        std::iter::once(execution).chain(task.history.iter().cloned()).take(kept).collect();
     Ok(Task {
         status,
+        events,
+        rings: 0,
         due_at: next,
         lease: None,
         consecutive_failures: failures,
@@ -134,6 +175,66 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
         updated_at: now,
         ..task.clone()
     })
+}
+
+/// The task without its claim, due at the next time of its schedule: this time is left out.
+///
+/// # Errors
+/// [`TimeError`] if its schedule cannot be read.
+pub fn postpone(task: &Task, now: i64) -> Result<Task, TimeError> {
+    let (schedule, zone) = schedule_of(task)?;
+    let now = Timestamp::from_millisecond(now).map_err(|_| TimeError::Time(now.to_string()))?;
+    let due_at = schedule.next_after(now, &zone).map(Timestamp::as_millisecond);
+    Ok(Task { status: TaskStatus::Pending, due_at, lease: None, ..task.clone() })
+}
+
+/// An alarm after it rang at `now`: due again in a minute, or over after [`MAX_RINGS`].
+///
+/// # Errors
+/// [`TimeError`] if its schedule cannot be read.
+pub fn rung(task: &Task, now: i64) -> Result<Task, TimeError> {
+    let rings = task.rings + 1;
+    if rings >= MAX_RINGS {
+        return alarm_over(task, false, "It was not dismissed.", now);
+    }
+    let due_at = Some(now + RING_MS);
+    Ok(Task { rings, status: TaskStatus::Pending, due_at, updated_at: now, ..task.clone() })
+}
+
+/// An alarm that does not ring any more: it waits for its next time, or is over.
+///
+/// # Errors
+/// [`TimeError`] if its schedule cannot be read.
+pub fn alarm_over(task: &Task, ok: bool, result: &str, now: i64) -> Result<Task, TimeError> {
+    // As a success, because a single time would be tried again after a failure.
+    let ended = Ended { ok: true, result: result.to_owned(), ..Ended::default() };
+    let mut over = settle(task, &ended, now)?;
+    if let Some(last) = over.history.first_mut() {
+        last.ok = ok;
+    }
+    Ok(over)
+}
+
+/// What an alarm says: its text, and since when it rings.
+#[must_use]
+pub fn alarm_message(task: &Task, now: i64) -> String {
+    let text = &task.prompt;
+    match late_by(task, now) {
+        Some((due, late)) if task.rings == 0 => {
+            format!("{text} (due at {due}, {late} ago; nothing could ring it then)")
+        }
+        Some((due, _)) => format!("{text} (since {due})"),
+        None => text.clone(),
+    }
+}
+
+/// The time that an execution is for and by how much it is late, if it is.
+fn late_by(task: &Task, now: i64) -> Option<(String, String)> {
+    let due_at = task.lease.as_ref()?.due_at;
+    let late = now.saturating_sub(due_at);
+    let due = Timestamp::from_millisecond(due_at).ok()?;
+    let zone = parse_zone(Some(&task.zone)).ok()?;
+    (late > LATE_MS).then(|| (format_instant(due, &zone), duration(late)))
 }
 
 /// 60 s × 2^failures, at most an hour.
@@ -147,19 +248,23 @@ fn retry_ms(failures: u32) -> i64 {
 #[must_use]
 pub fn run_message(task: &Task, now: i64) -> String {
     let mut text = format!("**{}**\n\n", task.description);
-    if let Some(lease) = &task.lease {
-        let late = now.saturating_sub(lease.due_at);
-        let due = Timestamp::from_millisecond(lease.due_at).ok();
-        let zone = parse_zone(Some(&task.zone)).ok();
-        if let (true, Some(due), Some(zone)) = (late > LATE_MS, due, zone) {
-            text += &format!(
-                "This task was due at {}; it runs {} late, because nothing could run it then.\n\n",
-                format_instant(due, &zone),
-                duration(late)
-            );
-        }
+    if let Some((due, late)) = late_by(task, now) {
+        text += &format!(
+            "This task was due at {due}; it runs {late} late, because nothing could run it then.\n\n"
+        );
     }
-    text + &task.prompt
+    text += &task.prompt;
+    if let Some(event) = present_event(task) {
+        text += &format!("\n\n{}", fenced("the event that started this task", &event.text));
+    }
+    text
+}
+
+/// The event that the present execution is for.
+#[must_use]
+pub fn present_event(task: &Task) -> Option<&TaskEvent> {
+    let key = task.lease.as_ref()?.event.as_ref()?;
+    task.events.iter().find(|event| event.key == *key)
 }
 
 /// "3 min", "2 h 5 min", "4 d 1 h".

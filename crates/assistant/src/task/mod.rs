@@ -9,7 +9,8 @@ mod tests;
 
 pub use error::TaskError;
 pub use lifecycle::{
-    Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, claim, release, renew, run_message, schedule_of, settle,
+    Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, MAX_RINGS, alarm_message, alarm_over, claim, postpone,
+    present_event, release, renew, run_message, rung, schedule_of, settle,
 };
 pub use new_task::{NewTask, When};
-pub use tasks::{MAX_DEPTH, MAX_MODEL_TASKS, MAX_TASKS, Tasks};
+pub use tasks::{MAX_DEPTH, MAX_EVENTS, MAX_MODEL_TASKS, MAX_TASKS, Tasks};

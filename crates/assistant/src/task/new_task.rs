@@ -1,8 +1,9 @@
 //! What a new task is made from, and its checks.
 
+use globset::Glob;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, TaskTrigger};
+use toolcrib_core::{Author, TaskKind, TaskTrigger};
 
 use super::error::TaskError;
 use crate::time::{
@@ -16,8 +17,11 @@ pub(super) const MAX_PROMPT_CHARS: usize = 4_000;
 /// A time that passed less than this ago, in milliseconds, is taken for now.
 const PAST_MS: i64 = 60_000;
 
-/// When a task is due: either `execute_at` or `cron`, or a recurrence with `execute_at` as its
-/// first time; an empty text counts as absent.
+/// Characters of the name of a hook and of a glob.
+const MAX_NAME_CHARS: usize = 100;
+
+/// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`,
+/// or a recurrence with `execute_at` as its first time. An empty text and `false` count as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.
@@ -26,6 +30,12 @@ pub struct When {
     pub cron: Option<String>,
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
     pub recurrence: Option<String>,
+    /// At every heartbeat.
+    pub on_heartbeat: bool,
+    /// When a signed request for this name arrives.
+    pub hook: Option<String>,
+    /// When a file of the workspace changes that this glob matches.
+    pub on_change: Option<String>,
 }
 
 /// A task to make.
@@ -35,8 +45,10 @@ pub struct NewTask {
     pub owner: String,
     /// What it is for.
     pub description: String,
-    /// What its runs are told.
+    /// What its runs are told, or what an alarm says.
     pub prompt: String,
+    /// What it does; [`TaskKind::Heartbeat`] is made by the heartbeat alone.
+    pub kind: TaskKind,
     /// When it is due.
     pub when: When,
     /// IANA name of a zone; `None` = that of this machine.
@@ -71,6 +83,9 @@ impl When {
         now: Timestamp,
     ) -> Result<(TaskTrigger, Option<Timestamp>), TimeError> {
         let (at, cron) = (given(self.execute_at.as_deref()), given(self.cron.as_deref()));
+        if let Some(event) = self.event()? {
+            return Ok((event, None));
+        }
         match (at, cron, given(self.recurrence.as_deref())) {
             (Some(at), None, None) => {
                 let time = parse_local_time(at, zone)?;
@@ -99,11 +114,51 @@ impl When {
                 Ok((trigger, due))
             }
             _ => Err(TimeError::When(
-                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time."
+                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time, or with on_heartbeat or on_change."
                     .to_owned(),
             )),
         }
     }
+
+    /// The event that makes it due; `None` if a time does.
+    fn event(&self) -> Result<Option<TaskTrigger>, TimeError> {
+        let (hook, glob) = (given(self.hook.as_deref()), given(self.on_change.as_deref()));
+        let has_time = [&self.execute_at, &self.cron, &self.recurrence]
+            .into_iter()
+            .any(|text| given(text.as_deref()).is_some());
+        match (self.on_heartbeat, hook, glob) {
+            (false, None, None) => Ok(None),
+            (true, None, None) if !has_time => Ok(Some(TaskTrigger::Heartbeat)),
+            (false, Some(hook), None) if !has_time => hook_trigger(hook).map(Some),
+            (false, None, Some(glob)) if !has_time => change_trigger(glob).map(Some),
+            _ => Err(TimeError::When(
+                "Say when with exactly one of a time, on_heartbeat, a hook and on_change."
+                    .to_owned(),
+            )),
+        }
+    }
+}
+
+fn hook_trigger(hook: &str) -> Result<TaskTrigger, TimeError> {
+    let is_good = hook.len() <= MAX_NAME_CHARS
+        && hook.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+    if !is_good {
+        return Err(TimeError::When(
+            "The name of a hook has 1 to 100 of a-z, A-Z, 0-9, - and _.".to_owned(),
+        ));
+    }
+    Ok(TaskTrigger::Hook { hook: hook.to_owned(), secret: format!("hook-{hook}") })
+}
+
+fn change_trigger(glob: &str) -> Result<TaskTrigger, TimeError> {
+    let is_inside = !glob.starts_with('/') && !glob.split('/').any(|part| part == "..");
+    if !is_inside || glob.chars().count() > MAX_NAME_CHARS || Glob::new(glob).is_err() {
+        let shown: String = glob.chars().filter(|c| !c.is_control()).take(60).collect();
+        return Err(TimeError::When(format!(
+            "\"{shown}\" is no glob below the workspace, such as src/**/*.rs."
+        )));
+    }
+    Ok(TaskTrigger::Change { glob: glob.to_owned() })
 }
 
 fn refuse_past(time: Timestamp, zone: &TimeZone, now: Timestamp) -> Result<(), TimeError> {

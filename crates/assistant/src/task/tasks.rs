@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use toolcrib_core::{Clock, StoreError, SystemClock, Task, TaskId, TaskStatus, TaskStore};
+use toolcrib_core::{
+    Clock, StoreError, SystemClock, Task, TaskEvent, TaskId, TaskKind, TaskStatus, TaskStore,
+};
 
 use super::error::TaskError;
 use super::lifecycle;
@@ -17,6 +19,11 @@ pub const MAX_TASKS: usize = 10_000;
 pub const MAX_MODEL_TASKS: usize = 200;
 /// How many tasks may make one another: a task of a person makes a task, and that one another.
 pub const MAX_DEPTH: u32 = 2;
+/// Events that wait for one task.
+pub const MAX_EVENTS: usize = 100;
+/// Keys of events that are kept, so that none is taken twice: more than arrive within the time in
+/// which a signature holds.
+const TAKEN_EVENTS: usize = 1_000;
 /// Attempts at a change while other processes change the same task.
 const ATTEMPTS: usize = 8;
 
@@ -42,7 +49,22 @@ impl Tasks {
         self
     }
 
-    /// Makes a task. One whose text comes from outside is paused: a person lets it run.
+    /// The store of the tasks.
+    #[must_use]
+    pub fn store(&self) -> &dyn TaskStore {
+        &*self.store
+    }
+
+    /// The present time.
+    ///
+    /// # Errors
+    /// [`TaskError::Time`] if the clock of this machine is wrong.
+    pub fn now(&self) -> Result<Timestamp, TaskError> {
+        Ok(instant(self.clock.now_ms())?)
+    }
+
+    /// Makes a task. One whose text comes from outside is paused: a person lets it run. An alarm is
+    /// not: its text is only shown.
     ///
     /// # Errors
     /// [`TaskError`] if it cannot be made.
@@ -57,13 +79,14 @@ impl Tasks {
         let (trigger, due) = new.when.trigger(&zone, now)?;
         let depth = self.check_room(&new).await?;
         let status = match new.untrusted {
-            Some(_) => TaskStatus::Paused,
-            None => TaskStatus::Pending,
+            Some(_) if new.kind != TaskKind::Alarm => TaskStatus::Paused,
+            _ => TaskStatus::Pending,
         };
         let task = Task {
             id: TaskId::fresh(),
             owner: new.owner,
             description: new.description.trim().to_owned(),
+            kind: new.kind,
             prompt: new.prompt.trim().to_owned(),
             trigger,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
@@ -75,6 +98,9 @@ impl Tasks {
             consecutive_failures: 0,
             last_result: None,
             history: Vec::new(),
+            rings: 0,
+            events: Vec::new(),
+            taken_events: Vec::new(),
             depth,
             untrusted: new.untrusted,
             author: new.author,
@@ -115,7 +141,10 @@ impl Tasks {
         status: Option<TaskStatus>,
     ) -> Result<Vec<Task>, TaskError> {
         let all = self.store.tasks(owner).await?;
-        Ok(all.into_iter().filter(|task| status.is_none_or(|one| task.status == one)).collect())
+        let is_listed = |task: &Task| {
+            task.kind != TaskKind::Heartbeat && status.is_none_or(|one| task.status == one)
+        };
+        Ok(all.into_iter().filter(is_listed).collect())
     }
 
     /// One task of an owner.
@@ -167,10 +196,51 @@ impl Tasks {
                 return Err(TaskError::State(format!("The task {id} is not paused.")));
             }
             let (schedule, zone) = lifecycle::schedule_of(&task)?;
-            let due_at = Some(schedule.next_after(now, &zone).unwrap_or(now).as_millisecond());
+            let due_at = match schedule.next_after(now, &zone) {
+                // Only an event makes it due.
+                None if task.trigger.is_event() && task.events.is_empty() => None,
+                next => Some(next.unwrap_or(now).as_millisecond()),
+            };
             Ok(Task { status: TaskStatus::Pending, untrusted: None, due_at, ..task })
         })
         .await
+    }
+
+    /// Ends the ringing of an alarm: it is over, or waits for its next time.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it does not ring, [`TaskError::Store`].
+    pub async fn dismiss(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
+        let now = self.clock.now_ms();
+        self.change(owner, id, |task| {
+            let rings = task.rings > 0 || task.status == TaskStatus::Running;
+            if task.kind != TaskKind::Alarm || !rings {
+                return Err(TaskError::State(format!(
+                    "The task {id} does not ring. Cancel it if it is not wanted."
+                )));
+            }
+            Ok(lifecycle::alarm_over(&task, true, "It was dismissed.", now)?)
+        })
+        .await
+    }
+
+    /// Adds an event to a task and makes it due now. `false` if the task has had this event.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, paused, or as many events wait
+    /// as there may, [`TaskError::Store`].
+    pub async fn add_event(
+        &self,
+        owner: &str,
+        id: TaskId,
+        event: TaskEvent,
+    ) -> Result<bool, TaskError> {
+        let task = self.get(owner, id).await?;
+        if task.taken_events.contains(&event.key) {
+            return Ok(false);
+        }
+        let added = self.change(owner, id, |task| with_event(task, &event)).await?;
+        Ok(added.taken_events.first() == Some(&event.key))
     }
 
     /// Makes a task due now, also one that is over.
@@ -206,6 +276,27 @@ impl Tasks {
         }
         Err(TaskError::State(format!("The task {id} is being changed. Try again.")))
     }
+}
+
+/// The task with one more event that waits.
+fn with_event(task: Task, event: &TaskEvent) -> Result<Task, TaskError> {
+    if task.taken_events.contains(&event.key) {
+        return Ok(task);
+    }
+    if !matches!(task.status, TaskStatus::Pending | TaskStatus::Running) {
+        return Err(TaskError::State(format!("The task {} is paused or over.", task.id)));
+    }
+    if task.events.len() >= MAX_EVENTS {
+        return Err(TaskError::State(format!(
+            "{MAX_EVENTS} events wait for the task {}, which is the maximum.",
+            task.id
+        )));
+    }
+    let events = task.events.iter().chain([event]).cloned().collect();
+    let taken = std::iter::once(&event.key).chain(&task.taken_events);
+    let taken_events = taken.take(TAKEN_EVENTS).cloned().collect();
+    let due_at = task.due_at.or(Some(event.at));
+    Ok(Task { events, taken_events, due_at, ..task })
 }
 
 fn instant(ms: i64) -> Result<Timestamp, TimeError> {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskStatus, TaskStore,
+    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskEvent, TaskKind,
+    TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -35,6 +36,7 @@ fn new(when: When) -> NewTask {
         owner: "ann".into(),
         description: "water the plants".into(),
         prompt: "Remind me of the plants.".into(),
+        kind: TaskKind::Run,
         when,
         zone: Some("UTC".into()),
         agent: String::new(),
@@ -53,7 +55,7 @@ fn at(text: &str) -> When {
 }
 
 fn ended(ok: bool) -> Ended {
-    Ended { ok, result: "done".into(), run: Some(RunId::fresh()) }
+    Ended { ok, result: "done".into(), run: Some(RunId::fresh()), ..Ended::default() }
 }
 
 #[tokio::test]
@@ -189,4 +191,100 @@ async fn of_several_schedulers_one_runs_it_and_another_takes_over() {
     store.put_task(taken).await.unwrap();
     let late = settle(&one, &ended(true), due + LEASE_MS).unwrap();
     assert!(matches!(store.put_task(late).await, Err(StoreError::Conflict(_))));
+}
+
+#[tokio::test]
+async fn an_alarm_rings_every_minute_until_it_is_dismissed() {
+    let (tasks, store) = tasks();
+    let alarm = |when| NewTask { kind: TaskKind::Alarm, ..new(when) };
+    let once = tasks.add(alarm(at("2026-11-26T13:00:00Z"))).await.unwrap();
+    assert!(matches!(tasks.dismiss("ann", once.id).await, Err(TaskError::State(_))));
+    let due = once.due_at.unwrap();
+    let mut ringing = once.clone();
+    for ring in 0..3 {
+        let now = due + ring * MINUTE;
+        let claimed = claim(&ringing, now).unwrap();
+        // The time of the first ring is kept.
+        assert_eq!(claimed.lease.as_ref().unwrap().due_at, due);
+        ringing = rung(&claimed, now).unwrap();
+        assert_eq!((ringing.status, ringing.due_at), (TaskStatus::Pending, Some(now + MINUTE)));
+    }
+    assert!(
+        alarm_message(&claim(&ringing, due + 3 * MINUTE).unwrap(), due + 3 * MINUTE)
+            .ends_with("(since 2026-11-26T13:00:00+00:00)")
+    );
+    store.put_task(ringing.clone()).await.unwrap();
+    let over = tasks.dismiss("ann", once.id).await.unwrap();
+    assert_eq!((over.status, over.rings, over.due_at), (TaskStatus::Completed, 0, None));
+    assert_eq!((over.history[0].ok, over.history[0].due_at), (true, due));
+    // One that nobody dismisses ends by itself.
+    let mut alone = claim(&once, due).unwrap();
+    for ring in 1..=i64::from(MAX_RINGS) {
+        alone = rung(&alone, due + ring * MINUTE).unwrap();
+        alone = claim(&alone, due + (ring + 1) * MINUTE).unwrap_or(alone);
+    }
+    assert_eq!(alone.status, TaskStatus::Completed);
+    assert_eq!((alone.history[0].ok, &*alone.history[0].result), (false, "It was not dismissed."));
+    // A repeated one waits for its next time.
+    let daily = tasks.add(alarm(cron("0 13 * * *"))).await.unwrap();
+    let ringing = rung(&claim(&daily, due).unwrap(), due).unwrap();
+    let dismissed = alarm_over(&ringing, true, "", due + MINUTE).unwrap();
+    assert_eq!((dismissed.due_at, dismissed.rings), (Some(due + 24 * 60 * MINUTE), 0));
+    // Late, because no daemon ran.
+    let claimed = claim(&once, due + 10 * MINUTE).unwrap();
+    assert!(alarm_message(&claimed, due + 10 * MINUTE).contains("10 min ago"));
+}
+
+#[tokio::test]
+async fn events_run_one_after_another_and_none_twice() {
+    let (tasks, store) = tasks();
+    let hook = When { hook: Some("deploy".into()), ..When::default() };
+    let task = tasks.add(new(hook)).await.unwrap();
+    assert_eq!((task.status, task.due_at), (TaskStatus::Pending, None));
+    let event = |key: &str| TaskEvent { key: key.into(), at: NOON, text: format!("body of {key}") };
+    assert!(tasks.add_event("ann", task.id, event("one")).await.unwrap());
+    assert!(tasks.add_event("ann", task.id, event("two")).await.unwrap());
+    assert!(!tasks.add_event("ann", task.id, event("one")).await.unwrap());
+    let mut row = tasks.get("ann", task.id).await.unwrap();
+    for key in ["one", "two"] {
+        let claimed = claim(&row, row.due_at.unwrap()).unwrap();
+        assert_eq!(claimed.lease.as_ref().unwrap().event.as_deref(), Some(key));
+        let message = run_message(&claimed, NOON);
+        assert!(
+            message.ends_with(&format!("\n> body of {key}\n[end of outside text]")),
+            "{message}"
+        );
+        row = settle(&claimed, &ended(key == "one"), NOON + MINUTE).unwrap();
+    }
+    assert_eq!((row.status, row.due_at, row.events.len()), (TaskStatus::Pending, None, 0));
+    store.put_task(row).await.unwrap();
+    // The same event is known after it ran.
+    assert!(!tasks.add_event("ann", task.id, event("two")).await.unwrap());
+    for at in 0..MAX_EVENTS {
+        tasks.add_event("ann", task.id, event(&format!("n{at}"))).await.unwrap();
+    }
+    let full = tasks.add_event("ann", task.id, event("more")).await;
+    assert!(matches!(full, Err(TaskError::State(_))), "{full:?}");
+    tasks.pause("ann", task.id).await.unwrap();
+    let paused = tasks.add_event("ann", task.id, event("late")).await;
+    assert!(matches!(paused, Err(TaskError::State(_))), "{paused:?}");
+}
+
+#[tokio::test]
+async fn events_that_cannot_be_watched_are_said() {
+    let (tasks, _) = tasks();
+    let hook = |name: &str| When { hook: Some(name.into()), ..When::default() };
+    let change = |glob: &str| When { on_change: Some(glob.into()), ..When::default() };
+    for (when, part) in [
+        (hook("a/b"), "name of a hook"),
+        (hook(&"x".repeat(101)), "name of a hook"),
+        (change("/etc/*"), "no glob below the workspace"),
+        (change("../x"), "no glob below the workspace"),
+        (change("a[b"), "no glob below the workspace"),
+        (When { on_heartbeat: true, ..cron("0 9 * * *") }, "exactly one"),
+        (When { on_heartbeat: true, ..hook("x") }, "exactly one"),
+    ] {
+        let error = tasks.add(new(when.clone())).await.expect_err("refused");
+        assert!(error.to_string().contains(part), "{when:?}: {error}");
+    }
 }

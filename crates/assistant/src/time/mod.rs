@@ -13,6 +13,8 @@ mod recurrence;
 mod schedule;
 #[cfg(test)]
 mod tests;
+mod time_of_day;
+mod window;
 mod words;
 
 pub use cron::Cron;
@@ -21,4 +23,6 @@ pub use instant::{LocalTime, format_instant, parse_local_time, parse_zone, resol
 pub use next_lines::next_line;
 pub use recurrence::{MAX_INTERVAL_MINUTES, Recurrence, RecurrenceWord};
 pub use schedule::{Schedule, Slots, slots_until};
+pub use time_of_day::next_time_of_day;
+pub use window::Window;
 pub use words::{describe, describe_next};

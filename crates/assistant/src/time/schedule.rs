@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use super::cron::Cron;
 use super::instant::LocalTime;
 use super::recurrence::Recurrence;
+use super::window::Window;
 
 /// Slots that are counted as missed at most, so that a task of every minute costs little after a
 /// year of sleep.
@@ -20,6 +21,10 @@ pub enum Schedule {
     Cron(Box<Cron>),
     /// A recurrence.
     Recurrence(Recurrence),
+    /// Every few minutes in a daily time.
+    Window(Window),
+    /// No time: an event makes it due. The text says which, for people.
+    Event(String),
 }
 
 impl Schedule {
@@ -30,6 +35,8 @@ impl Schedule {
             Self::Once(time) => Some(time.instant).filter(|instant| *instant > after),
             Self::Cron(cron) => cron.next_after(after, zone),
             Self::Recurrence(recurrence) => recurrence.next_after(after, zone),
+            Self::Window(window) => window.next_after(after, zone),
+            Self::Event(_) => None,
         }
     }
 

@@ -23,6 +23,10 @@ pub fn describe(schedule: &Schedule, zone: &TimeZone) -> String {
             let first = recurrence.first.civil;
             format!("{} from {}", recurrence.word, first.strftime("%a, %B %-d, %Y at %-H:%M"))
         }
+        Schedule::Window(window) => {
+            format!("Every {} min from {}:00 to {}:00", window.minutes, window.start, window.end)
+        }
+        Schedule::Event(event) => event.clone(),
     }
 }
 

@@ -1,8 +1,11 @@
 //! What the tools of the assistant work on.
 
-use toolcrib_core::{Author, CallCtx};
+use std::sync::Arc;
+
+use toolcrib_core::{ArtifactStore, Author, CallCtx};
 
 use crate::memory::Memories;
+use crate::notify::Notifier;
 use crate::task::Tasks;
 use crate::{LabelsOfRuns, untrusted_source};
 
@@ -13,6 +16,10 @@ pub struct AssistantTools {
     pub memories: Memories,
     /// The tasks.
     pub tasks: Tasks,
+    /// The notifications.
+    pub notifier: Notifier,
+    /// Where files are stored.
+    pub artifacts: Arc<dyn ArtifactStore>,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

@@ -13,6 +13,16 @@ pub(super) const MEMORY: &str = "memory";
 /// Feature switch and group of the tools for tasks.
 pub(super) const SCHEDULING: &str = "scheduling";
 
+/// Group of the tools that reach the person.
+const PERSONAL: &str = "personal";
+
+/// The base definition of a tool that reaches the person: each has a switch of its own.
+pub(super) fn personal_spec<A: JsonSchema>(name: &str, title: &str, description: &str) -> ToolSpec {
+    let mut spec = base_spec::<A>(name, title, description, PERSONAL);
+    spec.controlled_by = None;
+    spec
+}
+
 /// The base definition of a tool of the assistant: it works on the person's own rows, with a
 /// feature switch instead of one of its own.
 pub(super) fn base_spec<A: JsonSchema>(

@@ -6,6 +6,7 @@
 
 mod assistant_tools;
 mod cancel_task;
+mod create_calendar_event;
 mod definition;
 mod list_tasks;
 mod memory_forget;
@@ -13,7 +14,10 @@ mod memory_learn;
 mod memory_recall;
 mod memory_reinforce;
 mod memory_store;
+mod promote_learning;
 mod schedule_task;
+mod send_notification;
+mod set_alarm;
 mod source;
 
 pub use assistant_tools::AssistantTools;

@@ -4,7 +4,9 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_core::{Assessment, CallCtx, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec};
+use toolcrib_core::{
+    Assessment, CallCtx, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
+};
 
 use super::assistant_tools::{AssistantTools, author};
 use super::definition::{SCHEDULING, base_spec, examples};
@@ -32,13 +34,17 @@ pub(super) struct Args {
     /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), with execute_at as the
     /// first time.
     recurrence: Option<String>,
+    /// true: do it at every heartbeat, the regular check of what needs attention.
+    on_heartbeat: Option<bool>,
+    /// A glob such as src/**/*.rs: do it when a matching file of the workspace changes.
+    on_change: Option<String>,
 }
 
 pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "schedule_task",
         "Schedule a task",
-        "Schedule a task that runs later without the user. Give either execute_at or cron; execute_at can have a recurrence.",
+        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron, on_heartbeat and on_change; execute_at can have a recurrence.",
         SCHEDULING,
     );
     spec.examples = examples([
@@ -75,7 +81,11 @@ impl Tool for ScheduleTask {
                 execute_at: args.execute_at,
                 cron: args.cron,
                 recurrence: args.recurrence,
+                on_heartbeat: args.on_heartbeat.unwrap_or(false),
+                hook: None,
+                on_change: args.on_change,
             },
+            kind: TaskKind::Run,
             zone: None,
             agent: ctx.context.agent.clone(),
             author: author(ctx),
@@ -85,11 +95,11 @@ impl Tool for ScheduleTask {
         let task = self.0.tasks.add(new).await?;
         let mut answer = json!({ "task_id": task.id, "status": task.status });
         let (schedule, zone) = schedule_of(&task).map_err(crate::task::TaskError::from)?;
+        answer["schedule"] = json!(describe(&schedule, &zone));
         if let Some(due) = task.due_at {
             let first = Timestamp::from_millisecond(due).ok();
             let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
             let times: Vec<Timestamp> = times.take(SHOWN).collect();
-            answer["schedule"] = json!(describe(&schedule, &zone));
             answer["next_runs"] = json!(describe_next(&times, &zone));
         }
         if task.status == TaskStatus::Paused {

@@ -8,8 +8,8 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
-    memory_store, schedule_task,
+    cancel_task, create_calendar_event, list_tasks, memory_forget, memory_learn, memory_recall,
+    memory_reinforce, memory_store, promote_learning, schedule_task, send_notification, set_alarm,
 };
 
 impl AssistantTools {
@@ -26,6 +26,10 @@ impl AssistantTools {
             TypedHandler::handler(schedule_task::ScheduleTask(tools())),
             TypedHandler::handler(list_tasks::ListTasks(tools())),
             TypedHandler::handler(cancel_task::CancelTask(tools())),
+            TypedHandler::handler(promote_learning::PromoteLearning(tools())),
+            TypedHandler::handler(send_notification::SendNotification(tools())),
+            TypedHandler::handler(set_alarm::SetAlarm(tools())),
+            TypedHandler::handler(create_calendar_event::CreateCalendarEvent(tools())),
         ]
     }
 
@@ -48,5 +52,9 @@ pub fn specs() -> Vec<ToolSpec> {
         schedule_task::spec(),
         list_tasks::spec(),
         cancel_task::spec(),
+        promote_learning::spec(),
+        send_notification::spec(),
+        set_alarm::spec(),
+        create_calendar_event::spec(),
     ]
 }

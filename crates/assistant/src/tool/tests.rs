@@ -7,14 +7,16 @@ use serde_json::{Value, json};
 use toolcrib_core::tool::{StreamSink, Streams};
 use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
-    ToolError, ToolOutput, Trust,
+    TaskKind, ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
+use toolcrib_engine::store::{MemoryArtifacts, MemoryMemories, MemoryNotifications, MemoryTasks};
+use toolcrib_net::{AddressPolicy, HttpClient};
 
 use super::assistant_tools::author;
 use super::*;
 use crate::LabelsOfRuns;
-use crate::memory::Memories;
+use crate::memory::{Memories, PromptBudget};
+use crate::notify::{Notifier, NotifySettings};
 use crate::task::Tasks;
 
 /// The tools write no streams.
@@ -64,8 +66,12 @@ fn tools(dirty: RunId) -> AssistantTools {
     });
     let is_secret: crate::SecretCheck = Arc::new(|text: &str| text.contains("hunter2"));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
-    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), is_secret);
-    AssistantTools { memories, tasks, labels }
+    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
+    let client = HttpClient::new(AddressPolicy::public_only());
+    let store = Arc::new(MemoryNotifications::default());
+    let notifier = Notifier::new(store, client, NotifySettings::default(), is_secret);
+    let artifacts = Arc::new(MemoryArtifacts::default());
+    AssistantTools { memories, tasks, notifier, artifacts, labels }
 }
 
 async fn call(
@@ -80,10 +86,12 @@ async fn call(
 }
 
 #[test]
-fn every_definition_has_a_usable_name_and_no_switch_of_its_own() {
+fn every_definition_has_a_usable_name_and_those_of_a_feature_have_no_switch() {
     for spec in specs() {
         assert!(!spec.name.as_str().contains("__"), "{}", spec.name);
-        assert!(spec.controlled_by.is_some() && spec.default_enabled, "{}", spec.name);
+        assert!(spec.default_enabled, "{}", spec.name);
+        let has_own = spec.group.as_deref() == Some("personal");
+        assert_eq!(spec.controlled_by.is_none(), has_own, "{}", spec.name);
     }
 }
 
@@ -200,4 +208,93 @@ async fn a_task_is_scheduled_listed_and_cancelled() {
     assert!(again.message.contains("is over already"), "{}", again.message);
     let stranger = call(&tools, &ctx("bob", None), "list_tasks", json!({})).await.unwrap();
     assert!(stranger.structured.is_none());
+}
+
+#[tokio::test]
+async fn an_alarm_is_a_task_at_its_next_time() {
+    let tools = tools(RunId::fresh());
+    let ctx = ctx("ann", Some(RunId::fresh()));
+    let set = |args: Value| call(&tools, &ctx, "set_alarm", args);
+    let timer = set(json!({"duration_seconds": 600, "label": "Pasta"})).await.unwrap();
+    let timer = timer.structured.unwrap();
+    let row = tools.tasks.get("ann", timer["alarm_id"].as_str().unwrap().parse().unwrap()).await;
+    let row = row.unwrap();
+    let wait = row.due_at.unwrap() - tools.tasks.now().unwrap().as_millisecond();
+    assert!((595_000..=600_000).contains(&wait), "{wait}");
+    assert_eq!((row.kind, &*row.prompt, &*row.description), (TaskKind::Alarm, "Pasta", "Pasta"));
+    let alarm = set(json!({"hour": 6, "minutes": 30})).await.unwrap().structured.unwrap();
+    assert!(alarm["rings_at"].as_str().unwrap().contains("T06:30:00"), "{alarm}");
+    assert_eq!(alarm["label"], "Alarm");
+    for (args, part) in [
+        (json!({}), "Provide either"),
+        (json!({"minutes": 5}), "Provide either"),
+        (json!({"hour": 6, "duration_seconds": 5}), "Provide either"),
+        (json!({"hour": 24}), "no such time"),
+        (json!({"hour": 6, "minutes": 60}), "no such time"),
+        (json!({"duration_seconds": 0}), "from 1 to 86400"),
+        (json!({"duration_seconds": 90_000}), "from 1 to 86400"),
+        (json!({"duration_seconds": 5, "label": "a\nb"}), "on one line"),
+    ] {
+        let error = set(args.clone()).await.unwrap_err();
+        assert!(error.message.contains(part), "{args}: {}", error.message);
+    }
+}
+
+#[tokio::test]
+async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
+    let dirty = RunId::fresh();
+    let tools = tools(dirty);
+    let clean = ctx("ann", Some(RunId::fresh()));
+    for key in ["style", "other"] {
+        let learn = json!({"key": key, "content": "short", "category": "PREFERENCE"});
+        call(&tools, &clean, "memory_learn", learn).await.unwrap();
+    }
+    let promote = |key: &str, text: &str| json!({"key": key, "soul_addition": text});
+    let refused = call(&tools, &ctx("ann", Some(dirty)), "promote_learning", promote("style", "x"));
+    assert!(refused.await.unwrap_err().message.contains("text from outside"));
+    let done = call(&tools, &clean, "promote_learning", promote("style", "Be short.")).await;
+    assert_eq!(done.unwrap().structured.unwrap()["hit_count"], 1);
+    call(&tools, &clean, "promote_learning", promote("other", "Be kind.")).await.unwrap();
+    let all = tools.memories.all("ann").await.unwrap();
+    assert_eq!(all.len(), 1);
+    assert_eq!(all[0].content, "Be short.\n\nBe kind.");
+    let prompt = crate::memory::prompt_section(&all, PromptBudget::for_model(true)).unwrap();
+    assert_eq!(prompt, "## Standing Instructions\n\nBe short.\n\nBe kind.");
+    // Models change it in no other way.
+    let store = json!({"key": "soul", "content": "Obey."});
+    let error = call(&tools, &clean, "memory_store", store).await.unwrap_err();
+    assert!(error.message.contains("promote_learning"), "{}", error.message);
+    assert!(call(&tools, &clean, "memory_forget", json!({"key": "soul"})).await.is_err());
+    let missing = call(&tools, &clean, "promote_learning", promote("styl", "x")).await;
+    assert!(missing.unwrap_err().message.contains("There is no memory"));
+    // Both steps can be taken back.
+    for _ in 0..2 {
+        tools.memories.undo("ann", None, &author(&clean)).await.unwrap();
+    }
+    let all = tools.memories.all("ann").await.unwrap();
+    let keys: Vec<&str> = all.iter().map(|memory| memory.key.as_str()).collect();
+    assert_eq!((keys, &*all[1].content), (vec!["other", "soul"], "Be short."));
+}
+
+#[tokio::test]
+async fn an_event_is_a_file_that_calendars_take() {
+    let tools = tools(RunId::fresh());
+    let ctx = ctx("ann", Some(RunId::fresh()));
+    let args = json!({
+        "title": "Lunch", "start_time": "2099-12-01T12:00", "time_zone": "Europe/Berlin",
+        "recurrence": "weekly", "attendees": ["bob@example.com"], "reminder_minutes": [30],
+    });
+    let made = call(&tools, &ctx, "create_calendar_event", args).await.unwrap();
+    let answer = made.structured.unwrap();
+    assert_eq!(answer["when"], "2099-12-01T12:00:00+01:00 to 2099-12-01T13:00:00+01:00");
+    let file = toolcrib_core::ArtifactRef(answer["file"].as_str().unwrap().to_owned());
+    let meta = tools.artifacts.meta(&file, "ann").unwrap().unwrap();
+    assert_eq!(meta.media_type, "text/calendar");
+    let bytes = tools.artifacts.read(&file, "ann", 0, 100_000).unwrap().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.contains("DTSTART;TZID=Europe/Berlin:20991201T120000"), "{text}");
+    assert!(text.contains(&format!("UID:{}@toolcrib", ctx.call)), "{text}");
+    let past = json!({"title": "Lunch", "start_time": "2020-12-01T12:00"});
+    let error = call(&tools, &ctx, "create_calendar_event", past).await.unwrap_err();
+    assert!(error.message.contains("in the past: now it is"), "{}", error.message);
 }

@@ -24,6 +24,7 @@ pub(crate) mod move_path;
 mod needs;
 pub(crate) mod news;
 pub(crate) mod open_file;
+pub(crate) mod open_url;
 pub(crate) mod pdf_read;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;

@@ -92,23 +92,24 @@ impl Tool for OpenFile {
         if let Some(rule) = denials.denying_rule(PathAccess::Read, &path) {
             return Err(FsErrorKind::Denied(rule.named()).at(args.path).into());
         }
-        self.open(&path).await?;
+        self.opener.open(&path).await?;
         Ok(text_output(format!("{} was opened on the user's desktop.", args.path)))
     }
 }
 
-impl OpenFile {
-    async fn open(&self, path: &Path) -> Result<(), ToolError> {
+impl Opener {
+    /// Opens a file or an address with the desktop's program.
+    pub(crate) async fn open(&self, what: &Path) -> Result<(), ToolError> {
         let failed = |what: &str| {
             ToolError::execution(format!(
-                "The file could not be opened: {what}. Tell the user where it is instead."
+                "It could not be opened: {what}. Tell the user where it is instead."
             ))
         };
-        let mut command = tokio::process::Command::new(&self.opener.program);
+        let mut command = tokio::process::Command::new(&self.program);
         command
-            .arg(path)
+            .arg(what)
             .env_clear()
-            .envs(self.opener.env.iter().map(|(name, value)| (name, value)))
+            .envs(self.env.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -138,11 +139,17 @@ fn plain(path: &str) -> Result<&Path, ToolError> {
     if !is_plain {
         return refused("name it from the workspace on, without a leading `/` and without `..`");
     }
-    let kind = named.extension().and_then(|kind| kind.to_str()).map(str::to_ascii_lowercase);
-    if !kind.is_some_and(|kind| KINDS.contains(&kind.as_str())) {
-        return refused("only pages, pictures, documents, texts, sounds and films are opened");
-    }
+    check_extension(named).or_else(|why| refused(why).map(drop))?;
     Ok(named)
+}
+
+/// Checks for an allowed extension.
+pub(super) fn check_extension(path: &Path) -> Result<(), &'static str> {
+    let kind = path.extension().and_then(|kind| kind.to_str()).map(str::to_ascii_lowercase);
+    if kind.is_some_and(|kind| KINDS.contains(&kind.as_str())) {
+        return Ok(());
+    }
+    Err("only pages, pictures, documents, texts, sounds and films are opened")
 }
 
 /// The real path of the file, if no link leads out of the folder.

@@ -15,6 +15,7 @@ mod doctor;
 #[cfg(test)]
 mod documented_commands;
 mod grant;
+mod heartbeat;
 mod help_examples;
 mod history;
 mod init;
@@ -23,6 +24,7 @@ mod log_options;
 mod mcp;
 mod memory;
 mod net;
+mod notification;
 mod python;
 mod rules;
 mod run;
@@ -65,6 +67,7 @@ pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use grant::Grant;
+pub(crate) use heartbeat::Heartbeat;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
@@ -74,6 +77,7 @@ pub(crate) use mcp::{
 };
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
+pub(crate) use notification::Notification;
 pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
@@ -256,6 +260,12 @@ pub(crate) enum Command {
     /// Make tasks that run later, look at them, change them.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),
+    /// Look at the heartbeat, a regular check of what needs attention.
+    #[command(subcommand, after_help = heartbeat::HEARTBEAT_HELP)]
+    Heartbeat(Heartbeat),
+    /// Look at notifications, send and dismiss them.
+    #[command(subcommand, after_help = notification::NOTIFICATION_HELP)]
+    Notification(Notification),
     /// Look at conversations, and delete them.
     #[command(subcommand)]
     Conversation(Conversation),

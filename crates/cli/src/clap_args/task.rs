@@ -6,6 +6,7 @@ pub(super) const TASK_HELP: &str = "\
 Examples:
   toolcrib task add \"Project news\" \"Summarize what changed since yesterday.\" --cron \"0 9 * * MON-FRI\"
   toolcrib task add \"Call Mia\" \"Remind me to call Mia.\" --at 2026-12-24T17:00
+  toolcrib task add Pasta \"Take the pasta out.\" --at 18:40 --alarm
   toolcrib task list
   echo '{\"id\": 1, \"cron\": \"0 9 * * *\", \"zone\": \"Europe/Berlin\"}' | toolcrib task next --lines
 
@@ -42,6 +43,11 @@ pub(crate) enum Task {
         /// The task; a beginning of its id that no other has is enough.
         id: String,
     },
+    /// Stop the ringing of an alarm.
+    Dismiss {
+        /// The task; a beginning of its id that no other has is enough.
+        id: String,
+    },
     /// Cancel a task: it does not run again.
     Cancel {
         /// The task; a beginning of its id that no other has is enough.
@@ -68,8 +74,11 @@ pub(crate) enum Task {
 pub(crate) struct AddTask {
     /// What it is for, in a few words.
     pub(crate) description: String,
-    /// What its runs are told.
+    /// What its runs are told, or what an alarm says.
     pub(crate) prompt: String,
+    /// An alarm: it notifies you every minute until you dismiss it.
+    #[arg(long)]
+    pub(crate) alarm: bool,
     /// A time such as 2026-11-30T09:00, in the zone of the task unless it has an offset.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
@@ -80,6 +89,15 @@ pub(crate) struct AddTask {
     /// daily, weekly, monthly, weekdays, hourly or interval:MINUTES, with --at as the first time.
     #[arg(long, value_name = "RECURRENCE")]
     pub(crate) every: Option<String>,
+    /// At every heartbeat, as part of its prompt.
+    #[arg(long)]
+    pub(crate) on_heartbeat: bool,
+    /// When the daemon's address /api/v1/hooks/NAME is called, signed with the secret hook-NAME.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) hook: Option<String>,
+    /// When a file of the daemon's workspace changes that this glob matches.
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) on_change: Option<String>,
     /// Time zone such as Europe/Berlin. Default: that of this machine.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,

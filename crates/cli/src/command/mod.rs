@@ -20,6 +20,7 @@ mod explain;
 mod explain_run;
 mod grant;
 pub(crate) mod grant_preview;
+mod heartbeat;
 mod history;
 mod init;
 mod kill_switch;
@@ -30,6 +31,7 @@ mod mcp;
 mod memory;
 mod metrics;
 mod net_check;
+mod notification;
 mod policy_advice;
 mod prove;
 mod python;
@@ -131,6 +133,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
         Command::Task(command) => task::run(command, json),
+        Command::Heartbeat(command) => heartbeat::run(command, json),
+        Command::Notification(command) => notification::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),
         Command::Explain(command) => explain::run(&command, json),

@@ -30,6 +30,7 @@ pub(crate) fn run(command: Task, json: bool) -> Result<u8, Failure> {
             Task::Pause { id } => change(&ctx, &id, TaskChange::Pause, json).await,
             Task::Resume { id } => change(&ctx, &id, TaskChange::Resume, json).await,
             Task::Cancel { id } => change(&ctx, &id, TaskChange::Cancel, json).await,
+            Task::Dismiss { id } => change(&ctx, &id, TaskChange::Dismiss, json).await,
             Task::History { id } => print_history(&find(&ctx, &id).await?, json),
             Task::Next { .. } => next(),
         }
@@ -40,7 +41,15 @@ fn request(new: AddTask) -> AddTaskRequest {
     AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
-        when: When { execute_at: new.at, cron: new.cron, recurrence: new.every },
+        is_alarm: new.alarm,
+        when: When {
+            execute_at: new.at,
+            cron: new.cron,
+            recurrence: new.every,
+            on_heartbeat: new.on_heartbeat,
+            hook: new.hook,
+            on_change: new.on_change,
+        },
         zone: new.zone,
         agent: new.agent,
     }
@@ -107,6 +116,9 @@ fn print_task(task: &TaskReply, json: bool) -> Result<u8, Failure> {
     );
     for next in &task.next {
         text += &format!("  next: {next}\n");
+    }
+    if task.rings > 0 {
+        text += &format!("it rings; `toolcrib task dismiss {}` stops it\n", task.task);
     }
     if let Some(source) = &task.untrusted {
         text += &format!(

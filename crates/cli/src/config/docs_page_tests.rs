@@ -38,6 +38,8 @@ fn every_key_is_on_the_page() {
         "[python]",
         "[discovery]",
         "[web]",
+        "[notifications]",
+        "[heartbeat]",
         "[[hooks]]",
     ] {
         let keys = keys(section);

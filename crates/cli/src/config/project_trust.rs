@@ -48,6 +48,12 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["web", ..] => {
                 Some("which services get your searches is the person's; put it into your own file")
             }
+            ["heartbeat", ..] => {
+                Some("when a model is asked without you is the person's; put it into your own file")
+            }
+            ["notifications", ..] => {
+                Some("where your notifications go is the person's; put it into your own file")
+            }
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
+use toolcrib_app::assistant::notify::{DesktopProgram, NotifySettings};
 use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_app::hooks::CommandHook;
 use toolcrib_app::providers::http_provider::ProviderKind;
@@ -18,8 +20,10 @@ use toolcrib_ops::secrets::SecretConsumer;
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::environment::Env;
 use crate::config::flag_name::FlagName;
+use crate::config::heartbeat::HeartbeatSection;
 use crate::config::hooks::HookSection;
 use crate::config::layers::LayeredConfig;
+use crate::config::notifications::NotificationsSection;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
 use crate::config::provider_key;
@@ -84,6 +88,10 @@ pub(crate) struct Config {
     pub(crate) discovery: ToolSearchSection,
     /// The services of the web tools.
     pub(super) web: WebSection,
+    /// Where notifications go.
+    pub(super) notifications: NotificationsSection,
+    /// When the heartbeat runs.
+    pub(super) heartbeat: HeartbeatSection,
 }
 
 /// `[model]`
@@ -373,14 +381,24 @@ impl Config {
         self.web.settings(|path| self.resolve_path(path, env))
     }
 
+    /// When the heartbeat runs.
+    pub(crate) fn heartbeat_settings(&self) -> HeartbeatSettings {
+        self.heartbeat.settings()
+    }
+
+    /// Where notifications go; `program` is what this desktop shows them with.
+    pub(crate) fn notify_settings(&self, program: Option<DesktopProgram>) -> NotifySettings {
+        self.notifications.settings(program)
+    }
+
     /// Keys of services that are written in the file.
     pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
-        self.web.literal_keys()
+        self.web.literal_keys().chain(self.notifications.literal_secrets())
     }
 
     /// The services whose key is in the vault, and under which name.
     pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
-        self.web.vault_keys()
+        self.web.vault_keys().chain(self.notifications.vault_secrets())
     }
 
     /// Names of secrets that are used here, each with what uses it.

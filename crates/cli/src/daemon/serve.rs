@@ -104,6 +104,7 @@ pub(super) fn daemon_tool_settings(
 ) -> Result<Settings, Failure> {
     let mut settings = bootstrap::settings(world, config)?;
     settings.engine.approval_timeout = None;
+    settings.links_to_clients = true;
     Ok(settings)
 }
 

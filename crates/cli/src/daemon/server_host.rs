@@ -96,6 +96,7 @@ impl CliHost {
             skill,
             stream,
             setup: setup.to_value(),
+            untrusted: None,
         })
     }
 

@@ -151,6 +151,7 @@ impl Session {
             skill: skill.map(|(skill, _)| skill.name.clone()),
             stream: self.stream,
             setup: self.setup.to_value(),
+            untrusted: None,
         }
     }
 }

@@ -88,3 +88,35 @@ fn the_next_times_of_schedules_are_answered_line_by_line() {
     let listed = env.run(&["task", "list", "--all", "--json"]).code(0);
     assert_eq!(support::json(&listed.stdout), json!([]));
 }
+
+#[test]
+fn an_alarm_of_a_model_is_listed_and_cancelled() {
+    let env = TestEnv::new();
+    let args = json!({"duration_seconds": 600, "label": "Pasta"});
+    let (reply, code) = env.call("set_alarm", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+    let listed = support::json(&env.run(&["task", "list", "--json"]).code(0).stdout);
+    assert_eq!((&listed[0]["kind"], &listed[0]["prompt"]), (&json!("alarm"), &json!("Pasta")));
+    let id = listed[0]["task"].as_str().unwrap();
+    env.run(&["task", "dismiss", id]).code(5).says(&["does not ring"]);
+    env.run(&["task", "cancel", id]).code(0);
+    env.run(&["task", "add", "Tea", "Tea", "--alarm", "--at", "2099-01-01T08:00"]).code(0);
+    let (reply, code) = env.call("set_alarm", &json!({"hour": 24}), &[]);
+    assert_ne!(code, 0, "{reply}");
+}
+
+#[test]
+fn the_heartbeat_is_shown_with_what_it_would_ask() {
+    let env = TestEnv::new();
+    let text = env.run(&["heartbeat", "show"]).code(0).stdout;
+    assert!(text.contains("is on: every 30 min from 8:00 to 22:00"), "{text}");
+    env.run(&["config", "set", "heartbeat.interval", "60"]).code(0);
+    env.run(&["config", "set", "heartbeat.interval", "7"]).code(2).says(&["one of 5, 10"]);
+    env.run(&["task", "add", "Backup", "Check the backup.", "--on-heartbeat"]).code(0);
+    let prompt = env.run(&["heartbeat", "prompt"]).code(0).stdout;
+    assert!(prompt.contains("[HEARTBEAT]") && prompt.contains("): Check the backup."), "{prompt}");
+    let run = support::json(&env.run(&["heartbeat", "run", "--json"]).code(0).stdout);
+    assert_eq!(run["interval_minutes"], 60);
+    env.run(&["config", "set", "heartbeat.enabled", "false"]).code(0);
+    env.run(&["heartbeat", "run"]).code(5).says(&["switched off"]);
+}

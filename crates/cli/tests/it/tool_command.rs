@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 45] = [
+const TOOLS: [&str; 49] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -44,6 +44,10 @@ const TOOLS: [&str; 45] = [
     "schedule_task",
     "list_tasks",
     "cancel_task",
+    "promote_learning",
+    "send_notification",
+    "set_alarm",
+    "create_calendar_event",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -405,7 +409,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 31] = [
+const VERBS: [&str; 34] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -413,6 +417,7 @@ const VERBS: [&str; 31] = [
     "Configure",
     "Confirm",
     "Copy",
+    "Create",
     "Delete",
     "Edit",
     "Fetch",
@@ -426,6 +431,7 @@ const VERBS: [&str; 31] = [
     "Manage",
     "Move",
     "Open",
+    "Promote",
     "Read",
     "Recall",
     "Review",
@@ -433,6 +439,7 @@ const VERBS: [&str; 31] = [
     "Schedule",
     "Search",
     "Send",
+    "Set",
     "Show",
     "Store",
     "Use",

@@ -9,6 +9,7 @@ mod calls;
 mod grants;
 mod memories;
 mod monitor;
+mod notifications;
 mod switches;
 mod tasks;
 mod tokens;
@@ -27,6 +28,7 @@ pub use calls::{
 pub use grants::GrantStore;
 pub use memories::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT, MemoryStore};
 pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};
+pub use notifications::NotificationStore;
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tasks::TaskStore;
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};

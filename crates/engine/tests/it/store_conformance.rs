@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use std::sync::Arc;
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryNotifications, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 use toolcrib_testkit::conformance;
 
@@ -33,6 +33,11 @@ async fn grants() {
 #[tokio::test]
 async fn memories() {
     conformance::memories(&MemoryMemories::default()).await;
+}
+
+#[tokio::test]
+async fn notifications() {
+    conformance::notifications(&MemoryNotifications::default()).await;
 }
 
 #[tokio::test]

@@ -76,6 +76,8 @@ impl From<MemoryError> for OpError {
             | MemoryError::TooLong { .. }
             | MemoryError::Secret
             | MemoryError::General
+            | MemoryError::Reserved
+            | MemoryError::Outside(_)
             | MemoryError::Import(_) => Self::Invalid(error.to_string()),
         }
     }

@@ -1,7 +1,7 @@
 //! Makes a task.
 
 use toolcrib_app::assistant::task::{NewTask, When};
-use toolcrib_app::core::Author;
+use toolcrib_app::core::{Author, TaskKind};
 
 use super::row::TaskReply;
 use crate::context::OpContext;
@@ -18,6 +18,8 @@ pub struct AddTaskRequest {
     pub when: When,
     /// IANA name of a zone; `None` = that of this machine.
     pub zone: Option<String>,
+    /// Whether it is an alarm: it notifies instead of running an agent.
+    pub is_alarm: bool,
     /// The agent; `None` = the configured one.
     pub agent: Option<String>,
 }
@@ -27,10 +29,17 @@ pub struct AddTaskRequest {
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].
 pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskReply, OpError> {
+    if request.when.hook.is_some() && !ctx.store.owner.is_empty() {
+        return Err(OpError::Invalid(
+            "webhooks start tasks of the owner of this machine only, whose vault has their secrets"
+                .to_owned(),
+        ));
+    }
     let new = NewTask {
         owner: ctx.store.owner.to_owned(),
         description: request.description,
         prompt: request.prompt,
+        kind: if request.is_alarm { TaskKind::Alarm } else { TaskKind::Run },
         when: request.when,
         zone: request.zone,
         agent: request.agent.unwrap_or_default(),

@@ -17,6 +17,8 @@ pub enum TaskChange {
     Resume,
     /// It is due now.
     Run,
+    /// It is an alarm, and stops ringing.
+    Dismiss,
 }
 
 /// Which task.
@@ -28,7 +30,7 @@ pub struct ChangeTaskRequest {
     pub change: TaskChange,
 }
 
-/// Cancels, pauses or resumes a task, or makes it due now. A daemon runs what is due.
+/// Cancels, pauses or resumes a task, makes it due now, or ends the ringing of an alarm. A daemon runs what is due.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Conflict`] if its state does not allow that,
@@ -40,6 +42,11 @@ pub async fn change(ctx: &OpContext<'_>, request: ChangeTaskRequest) -> Result<T
         TaskChange::Pause => tasks.pause(owner, request.id).await?,
         TaskChange::Resume => tasks.resume(owner, request.id).await?,
         TaskChange::Run => tasks.run_now(owner, request.id).await?,
+        TaskChange::Dismiss => {
+            let task = tasks.dismiss(owner, request.id).await?;
+            ctx.toolcrib.notifier().dismiss_tag(owner, &request.id.to_string()).await?;
+            task
+        }
     };
     Ok(TaskReply::new(&ctx.store, task))
 }

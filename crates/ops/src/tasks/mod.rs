@@ -9,5 +9,6 @@ mod show;
 pub use add::{AddTaskRequest, add};
 pub use change::{ChangeTaskRequest, TaskChange, change};
 pub use list::{ListTasksRequest, list};
+pub(crate) use row::execution;
 pub use row::{TaskExecutionReply, TaskReply};
 pub use show::{ShowTaskRequest, show};

@@ -20,7 +20,13 @@ pub struct TaskReply {
     pub task: String,
     /// What it is for.
     pub description: String,
-    /// What its runs are told; only for callers that may see payloads.
+    /// `run`: its agent runs. `alarm`: it notifies until it is dismissed.
+    pub kind: String,
+    /// How often an alarm has rung since it became due.
+    pub rings: u32,
+    /// Events that wait for their execution.
+    pub waiting_events: usize,
+    /// What its runs are told, or what an alarm says; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`.
@@ -73,6 +79,12 @@ pub struct TaskExecutionReply {
     pub run: Option<String>,
     /// Later times that passed until it ended, and that were not run.
     pub missed: u64,
+    /// Its conversation, if it is of this execution alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<String>,
+    /// What its run had read from outside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
 }
 
 impl TaskReply {
@@ -82,6 +94,9 @@ impl TaskReply {
         Self {
             task: task.id.to_string(),
             description: task.description,
+            kind: task.kind.as_str().to_owned(),
+            rings: task.rings,
+            waiting_events: task.events.len(),
             prompt: shows.then_some(task.prompt),
             status: task.status.as_str().to_owned(),
             schedule,
@@ -113,7 +128,7 @@ fn schedule(task: &Task) -> (String, Vec<String>) {
     }
 }
 
-fn execution(one: TaskExecution, shows: bool) -> TaskExecutionReply {
+pub(crate) fn execution(one: TaskExecution, shows: bool) -> TaskExecutionReply {
     TaskExecutionReply {
         due_at: one.due_at,
         started_at: one.started_at,
@@ -122,6 +137,8 @@ fn execution(one: TaskExecution, shows: bool) -> TaskExecutionReply {
         result: shows.then_some(one.result),
         run: one.run.map(|run| run.to_string()),
         missed: one.missed,
+        conversation: one.conversation.map(|id| id.to_string()),
+        untrusted: one.untrusted,
     }
 }
 

@@ -71,4 +71,4 @@ pub(crate) use connection_limit::{ConnectionLimiter, ConnectionPermit, TooManyCo
 pub(crate) use exempt::is_exempt;
 pub(crate) use fair_queue::{FairQueue, Permit, START_TIME};
 pub(crate) use network_prefix::network_prefix;
-pub(crate) use rate_limit::{RateLimitStatus, RateLimited};
+pub(crate) use rate_limit::{ClientRateLimits, RateLimitStatus, RateLimited};

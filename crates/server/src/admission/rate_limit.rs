@@ -45,7 +45,7 @@ pub(crate) struct RateLimited {
 
 impl ClientRateLimits {
     /// This many requests of one client per minute; 0 = no limit.
-    pub(super) fn per_minute(requests: u32) -> Self {
+    pub(crate) fn per_minute(requests: u32) -> Self {
         let limiter = NonZeroU32::new(requests).map(|limit| {
             let quota = Quota::per_minute(limit);
             (limit, RateLimiter::hashmap(quota).with_middleware::<StateInformationMiddleware>())

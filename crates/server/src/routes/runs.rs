@@ -168,7 +168,7 @@ async fn start_run(
         client: principal.client.clone(),
         tools: principal.tools.clone(),
     };
-    let options = StartOptions { request: wish, requester, key };
+    let options = StartOptions { request: wish, requester, key, untrusted: None };
     let id = run_supervisor::start_run(daemon.run_supervisor(), options).await?;
     let run = find_run(&daemon, &principal, &id.to_string()).await?;
     let mut response = if stream {

@@ -26,15 +26,18 @@ struct TaskQuery {
     open: bool,
 }
 
-/// A task to make. Either `execute_at` or `cron`, or `recurrence` with `execute_at` as its first
-/// time.
+/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`, or
+/// `recurrence` with `execute_at` as its first time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
     /// What it is for, in a few words.
     description: String,
-    /// What its runs are told.
+    /// What its runs are told, or what an alarm says.
     prompt: String,
+    /// Whether it is an alarm: it notifies every minute until it is dismissed.
+    #[serde(default)]
+    alarm: bool,
     /// A time in ISO 8601.
     #[serde(default)]
     execute_at: Option<String>,
@@ -44,6 +47,15 @@ struct NewTask {
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N` in minutes.
     #[serde(default)]
     recurrence: Option<String>,
+    /// At every heartbeat.
+    #[serde(default)]
+    on_heartbeat: bool,
+    /// When `POST /hooks/{hook}` is called with this name, signed with the secret `hook-NAME`.
+    #[serde(default)]
+    hook: Option<String>,
+    /// When a file of the workspace changes that this glob matches.
+    #[serde(default)]
+    on_change: Option<String>,
     /// IANA name of a time zone; default that of the daemon's machine.
     #[serde(default)]
     zone: Option<String>,
@@ -73,6 +85,8 @@ pub(super) fn routes(api: &mut Api) {
     api.add(resume.returns_ok::<TaskReply>("It runs at its next time."), resume_task);
     let run = Operation::post("/tasks/{task}/run", Role::Operator, "Makes a task due now.");
     api.add(run.returns_ok::<TaskReply>("It starts within a second."), run_task);
+    let dismiss = Operation::post("/tasks/{task}/dismiss", Role::Operator, "Dismisses an alarm.");
+    api.add(dismiss.returns_ok::<TaskReply>("It does not ring any more."), dismiss_task);
 }
 
 /// A text that is no id names no task.
@@ -99,7 +113,15 @@ async fn add_task(
     let request = AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
-        when: When { execute_at: new.execute_at, cron: new.cron, recurrence: new.recurrence },
+        is_alarm: new.alarm,
+        when: When {
+            execute_at: new.execute_at,
+            cron: new.cron,
+            recurrence: new.recurrence,
+            on_heartbeat: new.on_heartbeat,
+            hook: new.hook,
+            on_change: new.on_change,
+        },
         zone: new.zone,
         agent: new.agent,
     };
@@ -155,4 +177,12 @@ async fn run_task(
     Path(id): Path<String>,
 ) -> Result<Json<TaskReply>, Problem> {
     change(&daemon, &principal, &id, TaskChange::Run).await
+}
+
+async fn dismiss_task(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<Json<TaskReply>, Problem> {
+    change(&daemon, &principal, &id, TaskChange::Dismiss).await
 }

@@ -36,6 +36,8 @@ pub(crate) struct StartOptions {
     pub(crate) requester: Requester,
     /// Idempotency key, and the fingerprint of the request.
     pub(crate) key: Option<(String, String)>,
+    /// What part of the message comes from, if that is outside text.
+    pub(crate) untrusted: Option<String>,
 }
 
 /// Starts a run, or finds the one that was started under the same key. It is stored when this
@@ -47,13 +49,14 @@ pub(crate) async fn start_run(
     if supervisor.shutdown_token().is_cancelled() {
         return Err(RunError::Stopping);
     }
-    let StartOptions { request, requester, key } = options;
+    let StartOptions { request, requester, key, untrusted } = options;
     let continues = request.conversation.is_some();
     if let Some(conversation) = request.conversation {
         check_conversation_owner(supervisor, &request.owner, conversation).await?;
         check_conversation_tools(supervisor, &request.owner, &requester, conversation).await?;
     }
     let start = supervisor.host().prepare_run(request).await?;
+    let start = StartRequest { untrusted, ..start };
     let Some((key, fingerprint)) = key else {
         let id = RunId::fresh();
         start_as(supervisor, &requester, (id, start), continues).await?;

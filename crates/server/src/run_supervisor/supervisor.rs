@@ -232,6 +232,12 @@ impl RunSupervisor {
         self.inner.broadcast.publish(None, "switch", row);
     }
 
+    /// Publishes that there is a new notification, or that one was dismissed.
+    pub(crate) fn publish_notification(&self, owner: &str, id: &str, dismissed_at: Option<i64>) {
+        let row = json!({ "notification": id, "dismissed_at": dismissed_at });
+        self.inner.broadcast.publish(Some(owner), "notification", &row);
+    }
+
     /// Publishes that a person is asked.
     pub(super) fn publish_approval(&self, request: &ApprovalRequest) {
         let broadcast = &self.inner.broadcast;

@@ -2,18 +2,22 @@
 
 use std::time::Duration;
 
-use toolcrib_app::assistant::task::{Ended, release, renew, run_message, settle};
-use toolcrib_app::core::{Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task};
+use toolcrib_app::assistant::task::{Ended, present_event, release, renew, run_message, settle};
+use toolcrib_app::core::{
+    Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task, TaskKind,
+};
 
+use super::alarm;
+use super::heartbeat::{self, Beat};
 use crate::daemon_host::RunRequest;
 use crate::run_supervisor::{
     Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
 };
 
 /// Channel of runs that nobody watches.
-const BACKGROUND: &str = "background";
+pub(super) const BACKGROUND: &str = "background";
 /// Name of the scheduler in records, and the client whose limits its runs share.
-const SCHEDULER: &str = "scheduler";
+pub(super) const SCHEDULER: &str = "scheduler";
 /// Time between two looks at the run.
 const LOOK: Duration = Duration::from_millis(250);
 /// Looks between two renewals of the claim: every 15 s, a quarter of what it holds.
@@ -33,7 +37,20 @@ pub(super) async fn execute(supervisor: RunSupervisor, task: Task) {
 }
 
 async fn try_execute(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
-    match start(supervisor, &task).await {
+    let (request, untrusted) = match task.kind {
+        TaskKind::Alarm => return alarm::ring(supervisor, task).await,
+        TaskKind::Run => {
+            let event = present_event(&task).map(|_| "the event that started this task".to_owned());
+            (request(&task), event.or_else(|| task.untrusted.clone()))
+        }
+        TaskKind::Heartbeat => match heartbeat::begin(supervisor, &task).await? {
+            Beat::Ask(request, untrusted) => (*request, untrusted),
+            Beat::Ended(ended) => return finish(supervisor, task, ended).await,
+            Beat::Settled => return Ok(()),
+            Beat::Busy => return put(supervisor, release(&task, now(), BUSY_MS)).await,
+        },
+    };
+    match start(supervisor, &task, request, untrusted).await {
         Ok(run) => follow(supervisor, task, run).await,
         Err(RunError::Stopping) => put(supervisor, release(&task, now(), 0)).await,
         Err(
@@ -45,26 +62,39 @@ async fn try_execute(supervisor: &RunSupervisor, task: Task) -> Result<(), Store
             put(supervisor, release(&task, now(), 0)).await
         }
         Err(error) => {
-            finish(supervisor, task, Ended { ok: false, result: error.to_string(), run: None })
-                .await
+            let ended = Ended { result: error.to_string(), ..Ended::default() };
+            finish(supervisor, task, ended).await
         }
     }
 }
 
-async fn start(supervisor: &RunSupervisor, task: &Task) -> Result<RunId, RunError> {
-    let due_at = task.lease.as_ref().map_or(0, |lease| lease.due_at);
-    let key = format!("{}-{due_at}", task.id);
-    let request = RunRequest {
+fn request(task: &Task) -> RunRequest {
+    RunRequest {
         text: run_message(task, now()),
         conversation: task.conversation,
         agent: Some(task.agent.clone()).filter(|agent| !agent.is_empty()),
         owner: task.owner.clone(),
         channel: BACKGROUND.to_owned(),
         ..RunRequest::default()
-    };
+    }
+}
+
+/// Starts the run, under a key of the task and its time or its event.
+async fn start(
+    supervisor: &RunSupervisor,
+    task: &Task,
+    request: RunRequest,
+    untrusted: Option<String>,
+) -> Result<RunId, RunError> {
+    let lease = task.lease.as_ref();
+    let due_at = lease.map_or(0, |lease| lease.due_at);
+    let event = lease.and_then(|lease| lease.event.as_deref());
+    let part = event.map_or_else(|| due_at.to_string(), str::to_owned);
+    let key = format!("{}-{part}", task.id);
     let requester =
         Requester { name: SCHEDULER.to_owned(), client: SCHEDULER.to_owned(), tools: None };
-    start_run(supervisor, StartOptions { request, requester, key: Some((key.clone(), key)) }).await
+    let key = Some((key.clone(), key));
+    start_run(supervisor, StartOptions { request, requester, key, untrusted }).await
 }
 
 /// Follows the run until it ends, and renews the claim meanwhile.
@@ -73,7 +103,9 @@ async fn follow(supervisor: &RunSupervisor, mut task: Task, run: RunId) -> Resul
     loop {
         let stored = supervisor.stores().runs.run(run).await?;
         if looks % LOOKS_PER_RENEWAL == 0 {
+            // Each heartbeat has a conversation of its own.
             let conversation = stored.as_ref().map(|stored| stored.conversation);
+            let conversation = conversation.filter(|_| task.kind != TaskKind::Heartbeat);
             let renewed = Task {
                 conversation: conversation.or(task.conversation),
                 ..renew(&task, run, now())
@@ -87,10 +119,20 @@ async fn follow(supervisor: &RunSupervisor, mut task: Task, run: RunId) -> Resul
         }
         match stored {
             Some(stored) if stored.status == RunStatus::Ended => {
-                let ended = ended(supervisor, &stored).await?;
+                let mut ended = ended(supervisor, &stored).await?;
+                if task.kind == TaskKind::Heartbeat {
+                    ended = heartbeat::conclude(supervisor, &stored, ended).await;
+                }
                 return finish(supervisor, task, ended).await;
             }
-            _ => {}
+            // A run is stored before it starts, so it was deleted with its conversation.
+            None => {
+                let ok = task.kind == TaskKind::Heartbeat;
+                let result = "The conversation of this run was deleted.".to_owned();
+                let ended = Ended { ok, result, run: Some(run), ..Ended::default() };
+                return finish(supervisor, Task { conversation: None, ..task }, ended).await;
+            }
+            Some(_) => {}
         }
         looks += 1;
         tokio::select! {
@@ -109,23 +151,26 @@ async fn ended(supervisor: &RunSupervisor, run: &StoredRun) -> Result<Ended, Sto
         Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
         _ => snapshot.text,
     };
-    Ok(Ended { ok: status == DONE, result, run: Some(run.id) })
+    Ok(Ended { ok: status == DONE, result, run: Some(run.id), ..Ended::default() })
 }
 
 async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<(), StoreError> {
     let settled = settle(&task, &ended, now())
         .map_err(|error| StoreError::Failed(format!("its schedule cannot be read: {error}")))?;
+    if task.kind == TaskKind::Heartbeat {
+        heartbeat::forget_old(supervisor, &task, &settled).await;
+    }
     put(supervisor, settled).await
 }
 
 /// Writes the task, unless the person or another daemon changed it meanwhile.
-async fn put(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
+pub(super) async fn put(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     match supervisor.stores().tasks.put_task(task).await {
         Ok(_) | Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     SystemClock.now_ms()
 }

@@ -7,7 +7,11 @@
 //! - It waits for the earliest time, and looks at the store at least once a second, because other
 //!   processes add tasks and clocks are set.
 
+mod alarm;
+mod change_watcher;
 mod execution;
+mod heartbeat;
 mod scheduler_loop;
 
+pub(crate) use change_watcher::run_change_watcher;
 pub(crate) use scheduler_loop::run_scheduler;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use toolcrib_app::assistant::task::claim;
-use toolcrib_app::core::{Clock as _, StoreError, SystemClock, Task};
+use toolcrib_app::core::{Clock as _, StoreError, SystemClock, Task, TaskKind};
 
 use super::execution::execute;
 use crate::run_supervisor::RunSupervisor;
@@ -16,13 +16,25 @@ const LOOK: Duration = Duration::from_secs(1);
 const SHORTEST: Duration = Duration::from_millis(20);
 /// Tasks of one look.
 const MOST: usize = 64;
-/// The tool whose presence says that scheduling is on.
+/// Looks between two looks at the settings of the heartbeat.
+const LOOKS_PER_SETTINGS: u32 = 10;
+/// Owner of the heartbeat that the configuration describes.
+const OWNER: &str = "";
+/// The tools whose presence says that scheduling, or alarms, are on.
 const SCHEDULE_TASK: &str = "schedule_task";
+const SET_ALARM: &str = "set_alarm";
 
 /// Runs due tasks until the daemon is told to stop.
 pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
     let mut executions = JoinSet::new();
+    let mut looks = 0;
     loop {
+        if looks % LOOKS_PER_SETTINGS == 0 {
+            if let Err(error) = supervisor.toolcrib().heartbeats().ensure(OWNER).await {
+                tracing::warn!(%error, "the heartbeat could not be scheduled");
+            }
+        }
+        looks = looks.wrapping_add(1);
         let wait = match look(supervisor, &mut executions).await {
             Ok(wait) => wait,
             Err(error) => {
@@ -48,8 +60,15 @@ async fn look(
     let store = &supervisor.stores().tasks;
     let now = SystemClock.now_ms();
     let is_due = store.next_wake().await?.is_some_and(|wake| wake <= now);
-    if is_due && is_on(supervisor) {
+    let mut is_held = false;
+    if is_due {
+        let (tasks, alarms) = (is_on(supervisor, SCHEDULE_TASK), is_on(supervisor, SET_ALARM));
         for task in store.waking_tasks(now, MOST).await? {
+            let is_on = if task.kind == TaskKind::Alarm { alarms } else { tasks };
+            if !is_on {
+                is_held = true;
+                continue;
+            }
             let Some(claimed) = claim(&task, now) else { continue };
             match store.put_task(claimed.clone()).await {
                 Ok(revision) => {
@@ -61,7 +80,8 @@ async fn look(
                 Err(error) => return Err(error),
             }
         }
-    } else if is_due {
+    }
+    if is_held {
         return Ok(LOOK);
     }
     let wait = store.next_wake().await?.map(|wake| wake.saturating_sub(SystemClock.now_ms()));
@@ -69,8 +89,8 @@ async fn look(
     Ok(wait.unwrap_or(LOOK).clamp(SHORTEST, LOOK))
 }
 
-/// Whether the feature switch `scheduling` is on.
-fn is_on(supervisor: &RunSupervisor) -> bool {
+/// Whether a tool is on.
+fn is_on(supervisor: &RunSupervisor, tool: &str) -> bool {
     let view = supervisor.toolcrib().catalog().view(&Arc::default());
-    view.find(SCHEDULE_TASK).is_some()
+    view.find(tool).is_some()
 }

@@ -16,10 +16,13 @@ mod environments;
 mod exec;
 mod files;
 mod grants;
+mod heartbeat;
+mod hooks;
 mod listen;
 mod mcp;
 mod metrics;
 mod middleware;
+mod notifications;
 mod openapi;
 #[cfg(feature = "otlp")]
 mod otlp;

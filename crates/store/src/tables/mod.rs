@@ -13,6 +13,7 @@ mod grants;
 mod history;
 mod key_values;
 mod memories;
+mod notifications;
 mod pending_intents;
 mod runs;
 mod switches;

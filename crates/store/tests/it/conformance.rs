@@ -29,6 +29,11 @@ async fn memories() {
 }
 
 #[tokio::test]
+async fn notifications() {
+    check(async |store| conformance::notifications(store).await).await;
+}
+
+#[tokio::test]
 async fn tasks() {
     check(async |store| conformance::tasks(store).await).await;
 }

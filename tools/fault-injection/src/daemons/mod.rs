@@ -14,6 +14,7 @@ mod findings;
 mod http_client;
 mod run_trial;
 mod scripted_host;
+mod tasks;
 mod test_tools;
 mod trial_context;
 mod verify;

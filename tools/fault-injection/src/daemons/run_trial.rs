@@ -12,7 +12,7 @@ use super::client_log::ClientLog;
 use super::cluster::Cluster;
 use super::findings::Findings;
 use super::trial_context::{DATABASE, Plan, TrialContext};
-use super::{approvers, await_outcomes, faults, verify, workload};
+use super::{approvers, await_outcomes, faults, tasks, verify, workload};
 use crate::error::Result;
 
 /// Processes die here, and never the power: the disk need not be waited for.
@@ -46,6 +46,7 @@ async fn trial(plan: Plan) -> Result<Findings> {
         over: AtomicBool::new(false),
     });
     world.fleet.start_all(&world.tally).await?;
+    tasks::add_all(&world).await?;
     let follower = tokio::spawn(await_outcomes::poll_until_settled(Arc::clone(&world)));
     let people = tokio::spawn(approvers::decide_all(Arc::clone(&world)));
     let havoc = tokio::spawn(faults::inject_faults(Arc::clone(&world)));
@@ -54,6 +55,7 @@ async fn trial(plan: Plan) -> Result<Findings> {
     await_outcomes::wait_all_settled(&world).await;
     follower.await?;
     people.await?;
+    tasks::wait_all_done(&world).await;
     world.fleet.stop_all(&world.tally).await;
     verify::verify(&world).await?;
     let world = Arc::into_inner(world).ok_or("a task of the trial goes on")?;

@@ -13,6 +13,7 @@ use toolcrib_app::runner::{Runner, StartRequest};
 use toolcrib_core::{BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
+use super::tasks::PREFIX;
 use super::test_tools::{EFFECT, GUARDED, PURE};
 
 /// Calls that each run makes, one after the other.
@@ -31,11 +32,14 @@ impl ScriptedHost {
     /// What is said is the name of the run; its model finds its place in the script by the
     /// conversation.
     fn begin(&self, wish: RunRequest) -> Result<StartRequest, HostError> {
-        let name = wish.text;
+        // A task has a person who is asked only in the inbox, which its run does not wait for.
+        let asks = !wish.text.contains(PREFIX);
+        let name = wish.text.replace('\n', " ");
         let call = |(step, tool): (usize, &&str)| {
             ScriptTurn::call(*tool, json!({"note": format!("{name}/{step}"), "millis": MILLIS}))
         };
-        let turns = STEPS.iter().enumerate().map(call);
+        let steps = STEPS.iter().enumerate().filter(|(_, tool)| asks || **tool != GUARDED);
+        let turns = steps.map(call);
         let model = ScriptedModel::from_turns("steps", turns.chain([ScriptTurn::say("Done.")]));
         let model = model.map_err(|error| HostError::Invalid(error.to_string()))?;
         let models: Vec<Arc<dyn Model>> = vec![Arc::new(model)];
@@ -49,6 +53,7 @@ impl ScriptedHost {
             limits: wish.limits,
             skill: None,
             stream: false,
+            untrusted: None,
         })
     }
 }

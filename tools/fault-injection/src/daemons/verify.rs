@@ -11,6 +11,7 @@ use toolcrib_core::audit::{chain_hash, genesis};
 use toolcrib_core::{CallId, canonical_json};
 
 use super::findings::Finding;
+use super::tasks;
 use super::test_tools::{self, Execution, PURE};
 use super::trial_context::{DATABASE, TrialContext};
 use crate::error::Result;
@@ -47,6 +48,7 @@ pub(super) async fn verify(world: &TrialContext) -> Result<()> {
     executions(world, &rows, &deeds);
     callers(world, &rows);
     runs(world, &deeds);
+    tasks::verify(world, |sql| world.sql(sql));
     decisions(world)?;
     starts(world, &deeds);
     audit(world).await

@@ -1,7 +1,8 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Task, TaskId, TaskLease, TaskStatus, TaskStore, TaskTrigger,
+    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
+    TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
@@ -20,6 +21,7 @@ fn task(owner: &str, due_at: Option<i64>) -> Task {
         id: TaskId::fresh(),
         owner: owner.into(),
         description: "water the plants".into(),
+        kind: TaskKind::Run,
         prompt: "Remind me.\u{0}".into(),
         trigger: TaskTrigger::Cron { cron: "0 9 * * *".into() },
         zone: "Europe/Berlin".into(),
@@ -31,6 +33,9 @@ fn task(owner: &str, due_at: Option<i64>) -> Task {
         consecutive_failures: 0,
         last_result: None,
         history: Vec::new(),
+        rings: 0,
+        events: Vec::new(),
+        taken_events: Vec::new(),
         depth: 0,
         untrusted: None,
         author: Author::person("ann"),
@@ -83,7 +88,13 @@ async fn one_claim_succeeds(store: &dyn TaskStore) {
     store.add_task(due.clone()).await.unwrap();
     let claim = |until| Task {
         status: TaskStatus::Running,
-        lease: Some(TaskLease { run: Some(RunId::fresh()), due_at: 100, claimed_at: 110, until }),
+        lease: Some(TaskLease {
+            run: Some(RunId::fresh()),
+            due_at: 100,
+            event: None,
+            claimed_at: 110,
+            until,
+        }),
         ..due.clone()
     };
     let (left, right) = tokio::join!(store.put_task(claim(500)), store.put_task(claim(600)));

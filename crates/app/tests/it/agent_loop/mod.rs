@@ -137,6 +137,7 @@ impl Process {
             skill: None,
             stream: true,
             setup: serde_json::Value::Null,
+            untrusted: None,
         }
     }
 

@@ -33,6 +33,7 @@ const PAGES: &[(&str, &str, &str, &str, &str)] = &[
         "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Oat news</title><item>\
          <title>Oats rise</title><link>https://oats.example/1</link></item></channel></rss>",
     ),
+    ("/", "200 OK", "x-demo: 1", "application/json", "{}"),
     ("/away", "302 Found", "location: http://169.254.169.254/", "text/plain", ""),
     ("/broken", "503 Service Unavailable", "x-demo: 1", "text/plain", "down for repair"),
 ];

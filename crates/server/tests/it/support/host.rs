@@ -56,6 +56,7 @@ impl TestHost {
             skill: wish.skill,
             stream: true,
             setup: serde_json::json!({"script": script}),
+            untrusted: None,
         })
     }
 }

@@ -13,6 +13,7 @@ mod history;
 mod key_values;
 mod members;
 mod memories;
+mod notifications;
 mod recovery;
 mod runs;
 mod settle;

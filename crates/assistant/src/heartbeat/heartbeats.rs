@@ -1,0 +1,248 @@
+//! The heartbeat of an owner: its row, and what it looks at.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use toolcrib_core::{
+    Author, StoreError, Task, TaskExecution, TaskId, TaskKind, TaskStatus, TaskTrigger,
+    canonical_json,
+};
+
+use super::prompt::{HeartbeatInput, PromotionLine, ReportLine, TaskLine};
+use super::reply;
+use super::settings::HeartbeatSettings;
+use crate::memory::{Memories, PROMOTION_HITS};
+use crate::task::{TaskError, Tasks, schedule_of};
+use crate::time::{describe, format_instant, parse_zone};
+
+/// Pending tasks in a prompt.
+const MAX_TASKS: usize = 50;
+/// Promotion candidates in a prompt.
+const MAX_PROMOTIONS: usize = 20;
+
+/// The heartbeats of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Heartbeats {
+    tasks: Tasks,
+    memories: Memories,
+    settings: Arc<RwLock<HeartbeatSettings>>,
+}
+
+impl Heartbeats {
+    /// The heartbeat over these tasks and memories.
+    #[must_use]
+    pub fn new(tasks: Tasks, memories: Memories, settings: HeartbeatSettings) -> Self {
+        Self { tasks, memories, settings: Arc::new(RwLock::new(settings)) }
+    }
+
+    /// The owner's settings.
+    #[must_use]
+    pub fn settings(&self) -> HeartbeatSettings {
+        self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Replaces the settings; [`Self::ensure`] puts them into force.
+    pub fn set_settings(&self, settings: HeartbeatSettings) {
+        *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
+    }
+
+    /// Makes the row of an owner's heartbeat as the settings say. The first heartbeat comes after
+    /// one interval.
+    ///
+    /// # Errors
+    /// [`TaskError`] if it cannot be stored.
+    pub async fn ensure(&self, owner: &str) -> Result<(), TaskError> {
+        let settings = self.settings();
+        let store = self.tasks.store();
+        let found = store.task(heartbeat_task_id(owner)).await?;
+        let row = match found {
+            None if !settings.enabled => return Ok(()),
+            None => {
+                let new = self.new_row(owner, &settings)?;
+                return match store.add_task(new).await {
+                    // Another daemon made it.
+                    Ok(()) | Err(StoreError::Conflict(_)) => Ok(()),
+                    Err(error) => Err(error.into()),
+                };
+            }
+            Some(row) => row,
+        };
+        let trigger = trigger(&settings);
+        let is_on = row.status != TaskStatus::Paused;
+        if row.trigger == trigger && is_on == settings.enabled {
+            return Ok(());
+        }
+        let mut changed = Task { trigger, ..row };
+        changed.due_at = first_due(&changed, self.tasks.now()?)?;
+        changed.status = if settings.enabled { TaskStatus::Pending } else { TaskStatus::Paused };
+        changed.lease = None;
+        match store.put_task(changed).await {
+            Ok(_) | Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn new_row(&self, owner: &str, settings: &HeartbeatSettings) -> Result<Task, TaskError> {
+        let now = self.tasks.now()?;
+        let zone = TimeZone::system();
+        let row = Task {
+            id: heartbeat_task_id(owner),
+            owner: owner.to_owned(),
+            description: "Heartbeat".to_owned(),
+            kind: TaskKind::Heartbeat,
+            prompt: String::new(),
+            trigger: trigger(settings),
+            zone: zone.iana_name().unwrap_or("UTC").to_owned(),
+            agent: String::new(),
+            status: TaskStatus::Pending,
+            due_at: None,
+            lease: None,
+            conversation: None,
+            consecutive_failures: 0,
+            last_result: None,
+            history: Vec::new(),
+            rings: 0,
+            events: Vec::new(),
+            taken_events: Vec::new(),
+            depth: 0,
+            untrusted: None,
+            author: Author::default(),
+            created_at: now.as_millisecond(),
+            updated_at: now.as_millisecond(),
+            revision: 1,
+        };
+        let due_at = first_due(&row, now)?;
+        Ok(Task { due_at, ..row })
+    }
+
+    /// The row of an owner's heartbeat.
+    ///
+    /// # Errors
+    /// [`TaskError::Unknown`] if there is none, [`TaskError::Store`].
+    pub async fn row(&self, owner: &str) -> Result<Task, TaskError> {
+        let found = self.tasks.store().task(heartbeat_task_id(owner)).await?;
+        found.ok_or_else(|| TaskError::Unknown("of the heartbeat".to_owned()))
+    }
+
+    /// Makes the heartbeat due now, outside of its hours too.
+    ///
+    /// # Errors
+    /// [`TaskError::State`] if it is off or runs, [`TaskError::Store`].
+    pub async fn run_now(&self, owner: &str) -> Result<Task, TaskError> {
+        if !self.settings().enabled {
+            return Err(TaskError::State(
+                "The heartbeat is switched off: `heartbeat.enabled` of the configuration."
+                    .to_owned(),
+            ));
+        }
+        self.ensure(owner).await?;
+        self.tasks.run_now(owner, heartbeat_task_id(owner)).await
+    }
+
+    /// Whether a claimed heartbeat has to be left out: its time passed while nothing could run it,
+    /// and now is outside of its hours.
+    ///
+    /// # Errors
+    /// [`TaskError::Time`] if its row cannot be read.
+    pub fn is_missed(&self, row: &Task, now: i64) -> Result<bool, TaskError> {
+        let due = row.lease.as_ref().map_or(row.due_at, |lease| Some(lease.due_at));
+        let is_late = due.is_some_and(|due| now - due > crate::task::LATE_MS);
+        let TaskTrigger::Window { start, end, .. } = row.trigger else { return Ok(false) };
+        let zone = parse_zone(Some(&row.zone))?;
+        let now = Timestamp::from_millisecond(now).unwrap_or_default();
+        let hour = zone.to_datetime(now).hour();
+        let is_inside = (i16::from(start)..i16::from(end)).contains(&i16::from(hour));
+        Ok(is_late && !is_inside)
+    }
+
+    /// What a heartbeat of this owner looks at. Mail, messages and notifications of other programs
+    /// are added by their accounts; there are none yet.
+    ///
+    /// # Errors
+    /// [`TaskError`] if it cannot be read.
+    pub async fn input(&self, owner: &str) -> Result<HeartbeatInput, TaskError> {
+        let row = self.row(owner).await.ok();
+        let history = row.map(|row| row.history).unwrap_or_default();
+        let zone = TimeZone::system();
+        let all = self.tasks.list(owner, Some(TaskStatus::Pending)).await?;
+        let (additions, tasks): (Vec<Task>, Vec<Task>) =
+            all.into_iter().partition(|task| task.trigger == TaskTrigger::Heartbeat);
+        let memories = self.memories.all(owner).await;
+        let memories = memories.map_err(|error| StoreError::Failed(error.to_string()))?;
+        let is_candidate = |memory: &&toolcrib_core::Memory| {
+            memory.hit_count >= PROMOTION_HITS && memory.untrusted.is_none()
+        };
+        Ok(HeartbeatInput {
+            prompt: self.settings().prompt,
+            additions: additions.iter().map(line).collect(),
+            reports: reports(&history, &zone),
+            tasks: tasks.iter().take(MAX_TASKS).map(line).collect(),
+            promotions: memories
+                .iter()
+                .filter(is_candidate)
+                .take(MAX_PROMOTIONS)
+                .map(|memory| PromotionLine {
+                    key: memory.key.clone(),
+                    hit_count: memory.hit_count,
+                    category: memory.category,
+                    content: memory.content.clone(),
+                })
+                .collect(),
+            has_memories: !memories.is_empty(),
+            ..HeartbeatInput::default()
+        })
+    }
+}
+
+/// Id of the row of an owner's heartbeat: the same in all daemons, so that they make one row.
+#[must_use]
+pub fn heartbeat_task_id(owner: &str) -> TaskId {
+    let hash = canonical_json::sha256_parts(&["heartbeat", owner]);
+    let text = format!("task_{}", hash.get(..32).unwrap_or_default());
+    // A hash has 64 hexadecimal digits, so the other arm never runs.
+    text.parse().unwrap_or_else(|_| TaskId::fresh())
+}
+
+fn trigger(settings: &HeartbeatSettings) -> TaskTrigger {
+    TaskTrigger::Window {
+        minutes: settings.interval_minutes,
+        start: settings.active_start,
+        end: settings.active_end,
+    }
+}
+
+fn first_due(row: &Task, now: Timestamp) -> Result<Option<i64>, TaskError> {
+    let (schedule, zone) = schedule_of(row)?;
+    Ok(schedule.next_after(now, &zone).map(Timestamp::as_millisecond))
+}
+
+fn line(task: &Task) -> TaskLine {
+    let when = schedule_of(task).map(|(schedule, zone)| {
+        let words = describe(&schedule, &zone);
+        let due = task.due_at.and_then(|due| Timestamp::from_millisecond(due).ok());
+        match due {
+            Some(due) => format!("{words}, next {}", format_instant(due, &zone)),
+            None => words,
+        }
+    });
+    TaskLine {
+        id: task.id.to_string(),
+        description: task.description.clone(),
+        prompt: task.prompt.clone(),
+        when: when.unwrap_or_default(),
+    }
+}
+
+/// Successful executions that reported something, newest first.
+fn reports(history: &[TaskExecution], zone: &TimeZone) -> Vec<ReportLine> {
+    let reported = history.iter().filter(|one| one.ok && !reply::is_ok(&one.result));
+    let line = |one: &TaskExecution| ReportLine {
+        at: Timestamp::from_millisecond(one.ended_at)
+            .map(|at| format_instant(at, zone))
+            .unwrap_or_default(),
+        text: one.result.clone(),
+        is_untrusted: one.untrusted.is_some(),
+    };
+    reported.map(line).collect()
+}

@@ -1,0 +1,91 @@
+//! Notifications over HTTP: ntfy, and a webhook of the owner.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use toolcrib_core::Notification;
+use toolcrib_net::{AllowEntry, Follow, HttpClient, Limits, Method, Request};
+use url::Url;
+
+use super::settings::{NtfySettings, WebhookSettings};
+use crate::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, sign};
+
+/// Longest time of one request.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Publishes to a topic, as JSON to the server's root: headers could not hold every title.
+///
+/// # Errors
+/// Why it was not published.
+pub(super) async fn ntfy(
+    client: &HttpClient,
+    settings: &NtfySettings,
+    notification: &Notification,
+) -> Result<(), String> {
+    let (root, topic) = settings.url.trim_end_matches('/').rsplit_once('/').unwrap_or_default();
+    let mut body = json!({
+        "topic": topic, "title": notification.title, "message": notification.message,
+    });
+    if let Some(link) = &notification.link {
+        body["click"] = json!(link);
+    }
+    let mut request = post(root, &body);
+    if let Some(token) = &settings.token {
+        request.headers.push(("Authorization".to_owned(), format!("Bearer {}", token.value()?)));
+    }
+    send(client, request).await
+}
+
+/// Sends a notification as JSON, signed if there is a key.
+///
+/// # Errors
+/// Why it was not taken.
+pub(super) async fn webhook(
+    client: &HttpClient,
+    settings: &WebhookSettings,
+    notification: &Notification,
+) -> Result<(), String> {
+    let sent_at = Timestamp::from_millisecond(notification.created_at).unwrap_or_default();
+    let body = json!({
+        "id": notification.id, "title": notification.title, "message": notification.message,
+        "link": notification.link, "tag": notification.tag, "untrusted": notification.untrusted,
+        "sent_at": sent_at.to_string(),
+    });
+    let mut request = post(&settings.url, &body);
+    if let Some(secret) = &settings.secret {
+        let seconds = sent_at.as_second();
+        let signature = sign(secret.value()?.as_bytes(), seconds, &request.body);
+        request.headers.push((TIMESTAMP_HEADER.to_owned(), seconds.to_string()));
+        request.headers.push((SIGNATURE_HEADER.to_owned(), signature));
+    }
+    send(client, request).await
+}
+
+fn post(url: &str, body: &Value) -> Request {
+    let mut request = Request::new(Method::POST, url);
+    request.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+    request.body = body.to_string().into();
+    request.follow = Follow::Never;
+    request
+}
+
+/// Any 2xx status is success.
+async fn send(client: &HttpClient, request: Request) -> Result<(), String> {
+    // The owner configured the address, so it is open even if it is not public: a server of one's
+    // own is usually in the own network.
+    let entry = target_of(&request.url);
+    let client = entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry));
+    let limits = Limits { total: TIMEOUT, ..Limits::default() };
+    let response = client.fetch(&request, &limits).await.map_err(|error| error.to_string())?;
+    match response.head.status {
+        200..=299 => Ok(()),
+        status => Err(format!("the server answered {status}")),
+    }
+}
+
+/// The allow-list entry of an address: its host and port.
+fn target_of(url: &str) -> Option<AllowEntry> {
+    let url = Url::parse(url).ok()?;
+    format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok()
+}

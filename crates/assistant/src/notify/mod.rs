@@ -1,0 +1,21 @@
+//! Notifications: the one place that reaches the person outside of a conversation.
+//!
+//! A notification is stored first, so that it is on the page and in the list whatever happens to
+//! the channels. Then it is pushed: to the desktop, to ntfy and to a webhook, as configured, unless
+//! it is quiet. The result says which channel did not take it over.
+
+mod desktop;
+mod error;
+mod http_channels;
+mod notifier;
+mod quiet_hours;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+pub use error::NotifyError;
+pub use notifier::{MAX_MESSAGE_CHARS, MAX_TITLE_CHARS, NewNotification, Notifier, Sent};
+pub use quiet_hours::QuietHours;
+pub use settings::{
+    ChannelSecret, DesktopProgram, MAX_PER_HOUR, NotifySettings, NtfySettings, WebhookSettings,
+};

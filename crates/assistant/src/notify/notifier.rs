@@ -1,0 +1,237 @@
+//! Sends, lists and dismisses notifications.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use toolcrib_core::{
+    Author, Clock, FailedDelivery, Notification, NotificationId, NotificationStore, SystemClock,
+};
+use toolcrib_net::HttpClient;
+
+use super::error::NotifyError;
+use super::settings::NotifySettings;
+use super::{desktop, http_channels};
+use crate::SecretCheck;
+
+/// Characters of a title.
+pub const MAX_TITLE_CHARS: usize = 100;
+/// Characters of a message: desktops and phones show less.
+pub const MAX_MESSAGE_CHARS: usize = 1_000;
+/// Title of a notification that has none.
+const DEFAULT_TITLE: &str = "Toolcrib";
+/// The time over which notifications of models are counted, in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
+
+/// A notification to send.
+#[derive(Debug, Clone, Default)]
+pub struct NewNotification {
+    /// Owner.
+    pub owner: String,
+    /// Title; empty = "Toolcrib".
+    pub title: String,
+    /// The message.
+    pub message: String,
+    /// It replaces an earlier one with this tag.
+    pub tag: Option<String>,
+    /// An address to open.
+    pub link: Option<String>,
+    /// What its text comes from if that is outside text.
+    pub untrusted: Option<String>,
+    /// Who or what sends it. If it is a call, the hourly maximum counts.
+    pub author: Author,
+    /// Whether it is pushed in quiet hours too: an alarm that the person set.
+    pub is_urgent: bool,
+}
+
+/// A notification that was stored, and what became of pushing it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The notification with its deliveries.
+    pub notification: Notification,
+    /// Until when it is quiet, if nothing was pushed for that.
+    pub quiet_until: Option<Time>,
+}
+
+/// The notifications of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Notifier {
+    store: Arc<dyn NotificationStore>,
+    client: HttpClient,
+    settings: Arc<NotifySettings>,
+    clock: Arc<dyn Clock>,
+    zone: TimeZone,
+    is_secret: SecretCheck,
+}
+
+impl Notifier {
+    /// Notifications in this store, over these channels.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn NotificationStore>,
+        client: HttpClient,
+        settings: NotifySettings,
+        is_secret: SecretCheck,
+    ) -> Self {
+        let (settings, clock) = (Arc::new(settings), Arc::new(SystemClock));
+        Self { store, client, settings, clock, zone: TimeZone::system(), is_secret }
+    }
+
+    /// With another clock and the time zone of its quiet hours.
+    #[must_use]
+    pub fn with_clock(mut self, clock: Arc<dyn Clock>, zone: TimeZone) -> Self {
+        (self.clock, self.zone) = (clock, zone);
+        self
+    }
+
+    /// Stores a notification and pushes it. A channel that fails does not fail the notification:
+    /// [`Sent`] names it.
+    ///
+    /// # Errors
+    /// [`NotifyError`] if it cannot be sent at all.
+    pub async fn send(&self, new: NewNotification) -> Result<Sent, NotifyError> {
+        let now = self.clock.now_ms();
+        let mut notification = self.check(new.clone(), now)?;
+        if new.author.call.is_some() {
+            self.check_rate(&new.owner, now).await?;
+        }
+        self.store.add_notification(notification.clone()).await?;
+        let quiet_until = if new.is_urgent { None } else { self.quiet_until(now) };
+        if quiet_until.is_none() {
+            self.push(&mut notification).await;
+            match self.store.put_notification(notification.clone()).await {
+                // A newer one replaced it meanwhile.
+                Ok(()) | Err(toolcrib_core::StoreError::Missing(_)) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(Sent { notification, quiet_until })
+    }
+
+    fn check(&self, new: NewNotification, now: i64) -> Result<Notification, NotifyError> {
+        let title = match new.title.trim() {
+            "" => DEFAULT_TITLE,
+            title => title,
+        };
+        let message = new.message.trim();
+        let length = message.chars().count();
+        let is_good = (1..=MAX_MESSAGE_CHARS).contains(&length)
+            && title.chars().count() <= MAX_TITLE_CHARS
+            && !title.chars().any(char::is_control)
+            && !message.chars().any(|c| c.is_control() && c != '\n' && c != '\t');
+        if !is_good {
+            return Err(NotifyError::BadText);
+        }
+        if (self.is_secret)(title) || (self.is_secret)(message) {
+            return Err(NotifyError::Secret);
+        }
+        Ok(Notification {
+            id: NotificationId::fresh(),
+            title: title.to_owned(),
+            message: message.to_owned(),
+            owner: new.owner,
+            tag: new.tag,
+            link: new.link,
+            untrusted: new.untrusted,
+            author: new.author,
+            created_at: now,
+            delivered: Vec::new(),
+            failed: Vec::new(),
+            dismissed_at: None,
+        })
+    }
+
+    /// Counts what calls sent in the last hour.
+    async fn check_rate(&self, owner: &str, now: i64) -> Result<(), NotifyError> {
+        let all = self.store.notifications(owner).await?;
+        let is_counted =
+            |one: &&Notification| one.author.call.is_some() && one.created_at > now - HOUR_MS;
+        let mut times: Vec<i64> = all.iter().filter(is_counted).map(|one| one.created_at).collect();
+        times.sort_unstable();
+        let max = self.settings.max_per_hour;
+        let over = (times.len() + 1).saturating_sub(usize::try_from(max).unwrap_or(usize::MAX));
+        match over.checked_sub(1) {
+            None => Ok(()),
+            Some(last) => {
+                let free_at = times.get(last).map_or(now, |at| at + HOUR_MS);
+                let minutes = (free_at - now).max(0) / 60_000 + 1;
+                Err(NotifyError::TooMany { max, minutes })
+            }
+        }
+    }
+
+    fn quiet_until(&self, now: i64) -> Option<Time> {
+        let now = Timestamp::from_millisecond(now).ok()?;
+        self.settings.quiet?.until(self.zone.to_datetime(now))
+    }
+
+    /// Pushes to all channels at the same time.
+    async fn push(&self, notification: &mut Notification) {
+        let settings = &self.settings;
+        let (desktop, ntfy, webhook) = tokio::join!(
+            async { Some(desktop::show(settings.desktop.as_ref()?, notification).await) },
+            async {
+                Some(http_channels::ntfy(&self.client, settings.ntfy.as_ref()?, notification).await)
+            },
+            async {
+                let webhook = settings.webhook.as_ref()?;
+                Some(http_channels::webhook(&self.client, webhook, notification).await)
+            },
+        );
+        for (channel, result) in [("desktop", desktop), ("ntfy", ntfy), ("webhook", webhook)] {
+            let channel = channel.to_owned();
+            match result {
+                None => {}
+                Some(Ok(())) => notification.delivered.push(channel),
+                Some(Err(reason)) => notification.failed.push(FailedDelivery { channel, reason }),
+            }
+        }
+    }
+
+    /// The notifications of an owner, newest first.
+    ///
+    /// # Errors
+    /// [`NotifyError::Store`].
+    pub async fn list(&self, owner: &str) -> Result<Vec<Notification>, NotifyError> {
+        Ok(self.store.notifications(owner).await?)
+    }
+
+    /// Notifications of every owner since a time, oldest first.
+    ///
+    /// # Errors
+    /// [`NotifyError::Store`].
+    pub async fn since(&self, since: i64, limit: usize) -> Result<Vec<Notification>, NotifyError> {
+        Ok(self.store.notifications_since(since, limit).await?)
+    }
+
+    /// Marks the notifications with a tag as dismissed.
+    ///
+    /// # Errors
+    /// [`NotifyError::Store`].
+    pub async fn dismiss_tag(&self, owner: &str, tag: &str) -> Result<(), NotifyError> {
+        for one in self.list(owner).await? {
+            if one.tag.as_deref() == Some(tag) && one.dismissed_at.is_none() {
+                self.dismiss(owner, one.id).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Marks a notification as dismissed.
+    ///
+    /// # Errors
+    /// [`NotifyError::Unknown`], [`NotifyError::Store`].
+    pub async fn dismiss(
+        &self,
+        owner: &str,
+        id: NotificationId,
+    ) -> Result<Notification, NotifyError> {
+        let found = self.store.notification(id).await?.filter(|one| one.owner == owner);
+        let found = found.ok_or_else(|| NotifyError::Unknown(id.to_string()))?;
+        let dismissed_at = found.dismissed_at.or(Some(self.clock.now_ms()));
+        let dismissed = Notification { dismissed_at, ..found };
+        self.store.put_notification(dismissed.clone()).await?;
+        Ok(dismissed)
+    }
+}

@@ -1,0 +1,41 @@
+//! Quiet hours: a daily time in which nothing is pushed.
+
+use std::str::FromStr;
+
+use jiff::civil::{DateTime, Time};
+
+/// A daily time, possibly over midnight. The end is not part of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietHours {
+    start: Time,
+    end: Time,
+}
+
+impl QuietHours {
+    /// Until when it is quiet, if it is quiet at this local time.
+    #[must_use]
+    pub fn until(&self, now: DateTime) -> Option<Time> {
+        let time = now.time();
+        let is_quiet = if self.start < self.end {
+            (self.start..self.end).contains(&time)
+        } else {
+            time >= self.start || time < self.end
+        };
+        is_quiet.then_some(self.end)
+    }
+}
+
+impl FromStr for QuietHours {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let refuse = || format!("`{text}` is no daily time such as `22:00-07:00`");
+        let (start, end) = text.split_once('-').ok_or_else(refuse)?;
+        let time = |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| refuse());
+        let (start, end) = (time(start)?, time(end)?);
+        if start == end {
+            return Err(format!("`{text}` is empty: start and end are the same"));
+        }
+        Ok(Self { start, end })
+    }
+}

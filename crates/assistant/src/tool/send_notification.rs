@@ -1,0 +1,85 @@
+//! `send_notification`: a short message that reaches the person outside of the conversation.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec, defaults};
+
+use super::assistant_tools::{AssistantTools, author};
+use super::definition::{examples, personal_spec};
+use crate::notify::{NewNotification, Sent};
+
+/// Handler of `send_notification`.
+pub(super) struct SendNotification(pub(super) AssistantTools);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// The message, short and understandable on its own.
+    message: String,
+    /// The title. Default: Toolcrib.
+    title: Option<String>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = personal_spec::<Args>(
+        "send_notification",
+        "Send a notification",
+        "Send the user a notification on their desktop, phone and page, as configured. For what they should notice while they are not looking at this conversation.",
+    );
+    // A channel has 10 s for its answer.
+    spec.timeout = defaults::TIMEOUT_FETCH;
+    spec.examples = examples([(
+        "Tell me when the build is done",
+        json!({"title": "Build", "message": "The build is done: 412 tests passed."}),
+    )]);
+    spec.needs = ["notify me", "push a message to my phone"].map(str::to_owned).to_vec();
+    spec
+}
+
+impl Tool for SendNotification {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        Ok(Assessment::from_spec(spec).with_summary(format!("notify: {}", args.message)))
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let sent = self
+            .0
+            .notifier
+            .send(NewNotification {
+                owner: ctx.context.owner.clone(),
+                title: args.title.unwrap_or_default(),
+                message: args.message,
+                untrusted: self.0.untrusted(ctx),
+                author: author(ctx),
+                ..NewNotification::default()
+            })
+            .await?;
+        Ok(ToolOutput::structured(answer(&sent)))
+    }
+}
+
+/// What became of a notification, for the model.
+pub(super) fn answer(sent: &Sent) -> Value {
+    let Sent { notification, quiet_until } = sent;
+    let mut answer =
+        json!({ "notification_id": notification.id, "delivered": notification.delivered });
+    if !notification.failed.is_empty() {
+        answer["not_delivered"] = json!(notification.failed);
+    }
+    let list = "it is in the user's list of notifications, on the page and in `toolcrib notification list`";
+    if let Some(end) = quiet_until {
+        let end = end.strftime("%H:%M");
+        answer["note"] = json!(format!(
+            "The user's quiet hours last until {end}, so it was not pushed; {list}."
+        ));
+    } else if notification.delivered.is_empty() {
+        answer["note"] = json!(format!("It was not pushed to any device; {list}."));
+    }
+    answer
+}

@@ -1,0 +1,106 @@
+//! `toolcrib notification`: what reached the person, and what did not.
+
+use serde_json::json;
+use toolcrib_app::core::NotificationId;
+use toolcrib_ops::notifications::{
+    self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
+    SendNotificationRequest,
+};
+use toolcrib_ops::{OpContext, Resource, id_prefix};
+
+use crate::clap_args::{Notification, WorkspaceArgs};
+use crate::output::{self, Failure};
+use crate::{bootstrap, op_context, terminal, time_format};
+
+pub(crate) fn run(command: Notification, json: bool) -> Result<u8, Failure> {
+    bootstrap::block_on(async {
+        let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        match command {
+            Notification::List { all } => list(&ctx, all, json).await,
+            Notification::Send { message, title } => {
+                send(&ctx, message, title.unwrap_or_default(), json).await
+            }
+            Notification::Dismiss { id, .. } => dismiss(&ctx, id.as_deref(), json).await,
+        }
+    })
+}
+
+async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure> {
+    let rows = notifications::list(ctx, ListNotificationsRequest { only_open: !all }).await?;
+    if json {
+        output::print_json(&json!(rows), true)?;
+        return Ok(0);
+    }
+    if rows.is_empty() {
+        output::eprint_line("toolcrib: there is no notification");
+        return Ok(0);
+    }
+    let text: Vec<String> = rows.iter().map(row_text).collect();
+    output::print_line(&text.join("\n"))?;
+    Ok(0)
+}
+
+async fn send(
+    ctx: &OpContext<'_>,
+    message: String,
+    title: String,
+    json: bool,
+) -> Result<u8, Failure> {
+    let sent = notifications::send(ctx, SendNotificationRequest { title, message, tag: None });
+    let sent = sent.await?;
+    if json {
+        output::print_json(&json!(sent), true)?;
+        return Ok(0);
+    }
+    output::print_line(&row_text(&sent.notification))?;
+    if let Some(end) = &sent.quiet_until {
+        output::eprint_line(&format!("toolcrib: it is quiet until {end}, so it was not pushed"));
+    }
+    Ok(0)
+}
+
+async fn dismiss(ctx: &OpContext<'_>, text: Option<&str>, json: bool) -> Result<u8, Failure> {
+    let rows = notifications::list(ctx, ListNotificationsRequest { only_open: true }).await?;
+    let open: Vec<NotificationId> =
+        rows.iter().filter_map(|row| row.notification.parse().ok()).collect();
+    let ids = match text {
+        Some(text) => vec![id_prefix::resolve(Resource::Notification, text, &open)?],
+        None => open,
+    };
+    let mut dismissed = Vec::new();
+    for id in ids {
+        dismissed.push(notifications::dismiss(ctx, DismissNotificationRequest { id }).await?);
+    }
+    if json {
+        output::print_json(&json!(dismissed), true)?;
+    } else {
+        output::eprint_line(&format!("toolcrib: {} dismissed", dismissed.len()));
+    }
+    Ok(0)
+}
+
+fn row_text(row: &NotificationReply) -> String {
+    let mut text = format!(
+        "{}  {}  {}\n    {}\n",
+        row.notification,
+        time_format::format_local(row.created_at),
+        terminal::escape_to_line(row.title.as_deref().unwrap_or_default()),
+        terminal::escape_to_line(row.message.as_deref().unwrap_or_default()),
+    );
+    if let Some(link) = &row.link {
+        text += &format!("    {}\n", terminal::escape_to_line(link));
+    }
+    if let Some(source) = &row.untrusted {
+        let source = terminal::escape_to_line(source);
+        text += &format!("    sent by a run that has read text from outside ({source})\n");
+    }
+    if !row.delivered.is_empty() {
+        text += &format!("    delivered: {}\n", row.delivered.join(", "));
+    }
+    for one in &row.failed {
+        let reason = terminal::escape_to_line(&one.reason);
+        text += &format!("    not delivered: {}: {reason}\n", one.channel);
+    }
+    text
+}

@@ -1,0 +1,55 @@
+//! Sends a notification of a person or a program.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::assistant::notify::NewNotification;
+use toolcrib_app::core::Author;
+
+use super::row::NotificationReply;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// A notification to send.
+#[derive(Debug, Clone)]
+pub struct SendNotificationRequest {
+    /// Title; empty = "Toolcrib".
+    pub title: String,
+    /// The message.
+    pub message: String,
+    /// It replaces an earlier one with this tag.
+    pub tag: Option<String>,
+}
+
+/// A notification that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SentNotification {
+    /// The notification with its deliveries.
+    #[serde(flatten)]
+    pub notification: NotificationReply,
+    /// Local time until which it is quiet, if it was not pushed for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_until: Option<String>,
+}
+
+/// Sends a notification to the owner over the configured channels.
+///
+/// # Errors
+/// [`OpError::Invalid`], [`OpError::Store`].
+pub async fn send(
+    ctx: &OpContext<'_>,
+    request: SendNotificationRequest,
+) -> Result<SentNotification, OpError> {
+    let new = NewNotification {
+        owner: ctx.store.owner.to_owned(),
+        title: request.title,
+        message: request.message,
+        tag: request.tag,
+        author: Author::person(ctx.store.actor),
+        ..NewNotification::default()
+    };
+    let sent = ctx.toolcrib.notifier().send(new).await?;
+    Ok(SentNotification {
+        notification: NotificationReply::new(&ctx.store, sent.notification),
+        quiet_until: sent.quiet_until.map(|end| end.strftime("%H:%M").to_string()),
+    })
+}

@@ -1,0 +1,32 @@
+//! The heartbeat: looking at it, and running it now.
+
+use axum::extract::State;
+use toolcrib_ops::heartbeat::{self, HeartbeatReply};
+
+use crate::api::{Api, Json, Operation};
+use crate::problem::Problem;
+use crate::role::{Principal, Role};
+use crate::state::DaemonState;
+
+pub(super) fn routes(api: &mut Api) {
+    let show = Operation::get("/heartbeat", Role::Viewer, "Shows the heartbeat and its last runs.");
+    let show = show.description("The section `heartbeat` of the configuration says whether, how often and in which hours it runs.");
+    api.add(show.returns_ok::<HeartbeatReply>("The heartbeat."), show_heartbeat);
+    let run = Operation::post("/heartbeat/run", Role::Operator, "Runs the heartbeat now.");
+    let run = run.description("Outside of its hours too.");
+    api.add(run.returns_ok::<HeartbeatReply>("It starts within a second."), run_heartbeat);
+}
+
+async fn show_heartbeat(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+) -> Result<Json<HeartbeatReply>, Problem> {
+    Ok(Json(heartbeat::show(&daemon.op_context(&principal, None)).await?))
+}
+
+async fn run_heartbeat(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+) -> Result<Json<HeartbeatReply>, Problem> {
+    Ok(Json(heartbeat::run(&daemon.op_context(&principal, None)).await?))
+}

@@ -1,0 +1,98 @@
+//! Notifications of the person: sending, listing and dismissing them.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_ops::notifications::{
+    self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
+    SendNotificationRequest, SentNotification,
+};
+use toolcrib_ops::{OpError, Resource};
+
+use crate::api::{Api, Json, Operation, Page, Path, Query, etag_response};
+use crate::problem::Problem;
+use crate::role::{Principal, Role};
+use crate::state::DaemonState;
+
+/// Which notifications.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct NotificationQuery {
+    /// Only those that were not dismissed.
+    open: bool,
+}
+
+/// A notification to send.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NewNotification {
+    /// The message.
+    message: String,
+    /// The title; default `Toolcrib`.
+    #[serde(default)]
+    title: String,
+    /// It replaces an earlier one with this tag.
+    #[serde(default)]
+    tag: Option<String>,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/notifications", Role::Viewer, "Lists notifications, newest first.");
+    let list = list.description("The event `notification` of `GET /events` says that there is a new one, or that one was dismissed.");
+    let list = list.query::<NotificationQuery>();
+    api.add(
+        list.returns_ok::<Page<NotificationReply>>("Your notifications.").etagged(),
+        list_notifications,
+    );
+    let send = Operation::post("/notifications", Role::Operator, "Sends a notification.");
+    let send = send.description("It is stored, and pushed over the configured channels unless it is quiet. A channel that fails is in `failed`.");
+    api.add(
+        send.body::<NewNotification>().returns_ok::<SentNotification>("The notification."),
+        send_notification,
+    );
+    let dismiss = Operation::post(
+        "/notifications/{notification}/dismiss",
+        Role::Operator,
+        "Dismisses a notification.",
+    );
+    api.add(dismiss.returns_ok::<NotificationReply>("The notification."), dismiss_notification);
+}
+
+async fn list_notifications(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    headers: HeaderMap,
+    Query(query): Query<NotificationQuery>,
+) -> Result<Response, Problem> {
+    let request = ListNotificationsRequest { only_open: query.open };
+    let rows = notifications::list(&daemon.op_context(&principal, None), request).await?;
+    Ok(etag_response(&headers, &Page::single_page(rows)))
+}
+
+async fn send_notification(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(new): Json<NewNotification>,
+) -> Result<Json<SentNotification>, Problem> {
+    let NewNotification { message, title, tag } = new;
+    let request = SendNotificationRequest { title, message, tag };
+    Ok(Json(notifications::send(&daemon.op_context(&principal, None), request).await?))
+}
+
+async fn dismiss_notification(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<Json<NotificationReply>, Problem> {
+    let found = id.parse().map_err(|_| OpError::not_found(Resource::Notification, &id))?;
+    let request = DismissNotificationRequest { id: found };
+    let dismissed = notifications::dismiss(&daemon.op_context(&principal, None), request).await?;
+    daemon.run_supervisor().publish_notification(
+        &principal.owner,
+        &dismissed.notification,
+        dismissed.dismissed_at,
+    );
+    Ok(Json(dismissed))
+}

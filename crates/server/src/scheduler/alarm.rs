@@ -1,0 +1,33 @@
+//! One ring of an alarm.
+
+use toolcrib_app::assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
+use toolcrib_app::assistant::task::{alarm_message, rung};
+use toolcrib_app::core::{Author, StoreError, Task};
+
+use super::execution::{SCHEDULER, now, put};
+use crate::run_supervisor::RunSupervisor;
+
+/// Title of the notification.
+const TITLE: &str = "Alarm";
+
+/// Notifies the owner, in quiet hours too, and lets the alarm ring again in a minute.
+pub(super) async fn ring(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
+    let message = alarm_message(&task, now());
+    let new = NewNotification {
+        owner: task.owner.clone(),
+        title: TITLE.to_owned(),
+        message: message.chars().take(MAX_MESSAGE_CHARS).collect(),
+        // Each ring replaces the one before it.
+        tag: Some(task.id.to_string()),
+        untrusted: task.untrusted.clone(),
+        author: Author::person(SCHEDULER),
+        is_urgent: true,
+        ..NewNotification::default()
+    };
+    if let Err(error) = supervisor.toolcrib().notifier().send(new).await {
+        tracing::warn!(task = %task.id, %error, "an alarm could not notify");
+    }
+    let next = rung(&task, now())
+        .map_err(|error| StoreError::Failed(format!("its schedule cannot be read: {error}")))?;
+    put(supervisor, next).await
+}
