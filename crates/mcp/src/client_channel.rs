@@ -4,11 +4,12 @@
 //! and finds the channel here by the id of its call.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[expect(deprecated, reason = "clients of the older revisions have it")]
 use rmcp::model::{
-    ClientCapabilities, ClientResult, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
+    ClientCapabilities, ClientResult, ElicitRequestParams, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
     ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
 };
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer};
@@ -17,6 +18,9 @@ use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::CallId;
 
 use crate::client::Elicited;
+
+/// Progress messages to one client that may wait to be written.
+const MOST_WRITES: usize = 64;
 
 /// The channels of running calls.
 #[derive(Clone, Default)]
@@ -38,6 +42,8 @@ pub struct ClientChannel {
     /// Queue of questions for a client that gets them in the response, as in the present revision;
     /// `None` if we send it requests.
     pub(crate) questions: Option<mpsc::Sender<ClientQuestions>>,
+    /// Messages that are being written; a client that does not read gets no more of them.
+    pub(crate) writing: AtomicUsize,
 }
 
 /// Questions that are asked together, by key, and where the answers go.
@@ -95,13 +101,16 @@ fn required_capability(request: &InputRequest) -> Option<ClientCapabilities> {
 }
 
 impl ClientChannel {
-    /// Reports progress, if the client asked for it.
+    /// Reports progress, if the client asked for it and reads what it is sent.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         let (Some(peer), Some(token)) = (&self.peer, self.progress.clone()) else { return };
-        let mut told = ProgressNotificationParam::new(token, done);
-        (told.total, told.message) = (total, message);
-        // A client that is gone is noticed when its call ends.
-        let _ = peer.notify_progress(told).await;
+        if self.writing.fetch_add(1, Ordering::Relaxed) < MOST_WRITES {
+            let mut told = ProgressNotificationParam::new(token, done);
+            (told.total, told.message) = (total, message);
+            // A client that is gone is noticed when its call ends.
+            let _ = peer.notify_progress(told).await;
+        }
+        self.writing.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Sends a line for the client's log.
@@ -117,15 +126,26 @@ impl ClientChannel {
         let _ = peer.notify_logging_message(told).await;
     }
 
-    /// Whether a person can be asked with a form.
+    /// Whether a person can be asked with a form. A client that declares no mode means forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        self.capabilities.elicitation.is_some()
+        let declared = self.capabilities.elicitation.as_ref();
+        declared.is_some_and(|own| own.form.is_some() || own.url.is_none())
+    }
+
+    /// Whether a person can be asked to open a web page.
+    #[must_use]
+    pub fn can_open_pages(&self) -> bool {
+        let declared = self.capabilities.elicitation.as_ref();
+        declared.is_some_and(|own| own.url.is_some())
     }
 
     fn can(&self, request: &InputRequest) -> bool {
         match request {
-            InputRequest::Elicitation(_) => self.can_elicit(),
+            InputRequest::Elicitation(request) => match request.params {
+                ElicitRequestParams::UrlElicitationParams { .. } => self.can_open_pages(),
+                _ => self.can_elicit(),
+            },
             InputRequest::CreateMessage(_) => self.capabilities.sampling.is_some(),
             InputRequest::ListRoots(_) => self.capabilities.roots.is_some(),
             _ => false,

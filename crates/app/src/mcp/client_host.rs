@@ -163,18 +163,20 @@ impl ClientHost for McpClientHost {
     }
 
     /// A question in the middle of a call goes to the MCP client that made the call, if there is
-    /// one and it supports questions.
-    fn ask<'a>(
-        &'a self,
-        call: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    /// one and it supports such questions.
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         Box::pin(async move {
-            let caller = call.and_then(|call| self.client_channel.get(call.call));
-            let Some(caller) = caller.filter(|caller| caller.can_elicit()) else {
+            let Some(caller) = self.client_channel.get(call.call) else {
                 return Elicited::Decline;
             };
-            caller.elicit(question.params).await
+            let able = match question.url {
+                Some(_) => caller.can_open_pages(),
+                None => caller.can_elicit(),
+            };
+            if !able {
+                return Elicited::Decline;
+            }
+            caller.elicit(question.attributed_params()).await
         })
     }
 

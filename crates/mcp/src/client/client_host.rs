@@ -83,12 +83,8 @@ pub trait ClientHost: Send + Sync + 'static {
         let _ = server;
     }
 
-    /// A server asks a question in the middle of a call.
-    fn ask<'a>(
-        &'a self,
-        call: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    /// A server asks a question in the middle of this call.
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let _ = (call, question);
         Box::pin(std::future::ready(Elicited::Decline))
     }

@@ -1,7 +1,7 @@
 //! Connects to a server: starts its program or opens its address, negotiates the protocol revision,
 //! identifies the server and lists its tools.
 
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -20,6 +20,7 @@ use toolcrib_sandbox::Process;
 use super::client_handler::McpClientHandler;
 use super::connection::{Connection, LiveConnection};
 use super::http_transport::HttpTransport;
+use super::inbound::{GatedTransport, InboundGate};
 use super::reviewed_tools::{self, ReviewedTools};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
 use crate::stdio::StdioTransport;
@@ -178,7 +179,8 @@ async fn start(
             connection.log().read_stderr(stderr).await;
         }
     });
-    let transport = StdioTransport::new(stdout, stdin);
+    let gate = Arc::new(InboundGate::new(connection.weak()));
+    let transport = GatedTransport::new(StdioTransport::new(stdout, stdin), gate);
     let ours = McpClientHandler(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
         Ok(service) => Ok((service, process)),
@@ -205,6 +207,8 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Conn
     config.reinit_on_expired_session = false;
     let reaching = HttpTransport { http: host.http(), keeper: connection.token_manager().cloned() };
     let transport = StreamableHttpClientTransport::with_client(reaching, config);
+    let gate = Arc::new(InboundGate::new(connection.weak()));
+    let transport = GatedTransport::new(transport, gate);
     let ours = McpClientHandler(connection.weak());
     let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
     served.map_err(|error| {
@@ -279,9 +283,11 @@ fn listen(connection: &Connection, peer: Peer<RoleClient>) {
     tokio::spawn(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let Ok(mut news) = peer.listen(filter).await else { return };
+        // The reports themselves are used by the gate, before they get here.
         while let Ok(Some(_)) = news.next().await {
-            let Some(connection) = connection.upgrade() else { return };
-            connection.recheck_tools();
+            if connection.strong_count() == 0 {
+                return;
+            }
         }
     });
 }

@@ -6,27 +6,35 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use rmcp::model::ProgressToken;
+#[expect(deprecated, reason = "servers of the older revisions have it")]
+use rmcp::model::LoggingMessageNotificationParam;
+use rmcp::model::{ProgressNotificationParam, ProgressToken, RequestId};
 use rmcp::service::{Peer, RoleClient, RunningService};
 use serde::Serialize;
-use toolcrib_core::{CallCtx, ErrorType, ToolError};
+use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_sandbox::Process;
 
 use super::client_handler::McpClientHandler;
 use super::connect::{self, ConnectError};
 use super::oauth::{AuthError, Login, StoredCredentials, TokenManager};
 use super::reviewed_tools::{PendingReview, ReviewedTools};
+use super::running_calls::{AskingCall, RunningCalls};
 use super::stderr_log::StderrLog;
+use super::tool_recheck::ToolRecheck;
 use super::{ClientHost, Remote, ServerConfig};
 
 /// Time limit from the start of a program to its tool list.
-const CONNECT_TIME: Duration = Duration::from_secs(30);
+const CONNECT_TIME: Duration = Duration::from_secs(15);
 /// Longest wait between two attempts; the first is 1 s.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// A connection that lasted less than this counts as a failed attempt.
 const STABLE_TIME: Duration = Duration::from_secs(10);
 /// Timeouts in a row after which the server counts as hung and is restarted.
 const MAX_TIMEOUTS: u32 = 2;
+/// How long a server that flooded us is left alone.
+const QUARANTINE: Duration = Duration::from_secs(300);
+/// Characters that are kept of a log line or a progress message of a server.
+const MESSAGE_CHARS: usize = 2_000;
 
 /// State of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,8 +87,8 @@ pub struct Connection {
     /// Locked while connecting, so that only one attempt runs.
     slot: tokio::sync::Mutex<ConnectionSlot>,
     state: Mutex<ConnectionState>,
-    /// Running calls, the newest last.
-    calls: Mutex<Vec<(ProgressToken, CallCtx)>>,
+    calls: RunningCalls,
+    recheck: ToolRecheck,
     unanswered: AtomicU32,
     me: Weak<Self>,
 }
@@ -120,6 +128,10 @@ impl LiveConnection {
 
     pub(crate) fn advertised(&self) -> ReviewedTools {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_advertised(&self, now: ReviewedTools) {
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
     }
 
     /// Fails if the tool's definition differs from the reviewed one.
@@ -162,7 +174,8 @@ impl Connection {
             keeper,
             slot: tokio::sync::Mutex::default(),
             state: Mutex::new(ConnectionState::Idle),
-            calls: Mutex::default(),
+            calls: RunningCalls::default(),
+            recheck: ToolRecheck::default(),
             unanswered: AtomicU32::new(0),
             me: me.clone(),
         })
@@ -289,6 +302,7 @@ impl Connection {
                 let live = Arc::new(live);
                 slot.live = Some(Arc::clone(&live));
                 slot.retry_at = None;
+                self.calls.forget_abandoned();
                 self.unanswered.store(0, Ordering::Relaxed);
                 let (server, protocol) = (live.server.clone(), live.protocol.clone());
                 self.set(ConnectionState::Connected { server, protocol });
@@ -409,22 +423,53 @@ impl Connection {
             .transient(false)
     }
 
+    /// The running calls.
+    pub(crate) fn calls(&self) -> &RunningCalls {
+        &self.calls
+    }
+
+    pub(crate) fn recheck(&self) -> &ToolRecheck {
+        &self.recheck
+    }
+
     /// Registers a running call, so that messages of the server can be assigned to it.
-    pub(crate) fn register_call(&self, token: ProgressToken, call: CallCtx) -> CallGuard<'_> {
-        lock(&self.calls).push((token.clone(), call));
-        CallGuard { connection: self, token }
+    pub(crate) fn register_call(
+        &self,
+        request: RequestId,
+        token: ProgressToken,
+        call: AskingCall,
+    ) -> CallGuard<'_> {
+        self.calls.add(request.clone(), token, call);
+        CallGuard { connection: self, request }
     }
 
-    /// The call with this progress token.
-    pub(crate) fn call_of(&self, token: &ProgressToken) -> Option<CallCtx> {
-        let calls = lock(&self.calls);
-        calls.iter().find(|(own, _)| own == token).map(|(_, call)| call.clone())
+    /// Passes on the progress of a call.
+    pub(crate) fn progress(&self, told: &ProgressNotificationParam) {
+        if let Some(call) = self.calls.with_token(&told.progress_token) {
+            let message = told.message.as_ref().map(|text| cut(text));
+            self.host.progress(&call, told.progress, told.total, message);
+        }
     }
 
-    /// The newest call. Old revisions do not say which call a question belongs to; this is the most
-    /// likely one.
-    pub(crate) fn newest_call(&self) -> Option<CallCtx> {
-        lock(&self.calls).last().map(|(_, call)| call.clone())
+    /// Keeps a log line of the server.
+    #[expect(deprecated, reason = "servers of the older revisions have it")]
+    pub(crate) fn log_message(&self, told: &LoggingMessageNotificationParam) {
+        let text = cut(&told.data.to_string());
+        self.log.push_line(&format!("{:?}: {text}", told.level));
+    }
+
+    /// Ends the server and leaves it alone for a while.
+    pub(crate) fn quarantine(&self, reason: String) {
+        let Some(me) = self.me.upgrade() else { return };
+        let minutes = QUARANTINE.as_secs() / 60;
+        let reason = format!("it is in quarantine for {minutes} minutes: {reason}");
+        self.log.push_line(&reason);
+        tokio::spawn(async move {
+            let mut slot = me.slot.lock().await;
+            slot.live = None;
+            slot.retry_at = Some(Instant::now() + QUARANTINE);
+            me.set(ConnectionState::Error { reason });
+        });
     }
 
     /// Resets the count of timeouts.
@@ -445,25 +490,6 @@ impl Connection {
         });
     }
 
-    /// Lists the tools again after the server reported a change.
-    pub(crate) fn recheck_tools(&self) {
-        let Some(me) = self.me.upgrade() else { return };
-        tokio::spawn(async move {
-            let Some(live) = me.connected().await else { return };
-            match connect::list_definitions(live.peer()).await {
-                Ok(definitions) => {
-                    let identity = live.advertised().identity;
-                    let says = ReviewedTools::from_definitions(identity, &definitions);
-                    *live.now.write().unwrap_or_else(PoisonError::into_inner) = says;
-                    me.host.tools_changed(me.config.name.as_str());
-                }
-                Err(error) => {
-                    me.log.push_line(&format!("its tools could not be listed again: {error}"));
-                }
-            }
-        });
-    }
-
     /// Disconnects the server when it is idle.
     fn watch_idle(&self) {
         let (me, idle) = (self.me.clone(), self.config.idle);
@@ -477,7 +503,7 @@ impl Connection {
                     me.mark_gone(&mut slot);
                     return;
                 }
-                if lock(&live.used).elapsed() >= idle && lock(&me.calls).is_empty() {
+                if lock(&live.used).elapsed() >= idle && me.calls.is_empty() {
                     slot.live = None;
                     me.set(ConnectionState::Idle);
                     return;
@@ -493,15 +519,19 @@ fn back_off(slot: &mut ConnectionSlot) {
     slot.retry_at = Some(Instant::now() + wait);
 }
 
-/// A running call on a connection.
+fn cut(text: &str) -> String {
+    text.chars().take(MESSAGE_CHARS).collect()
+}
+
+/// A running call on a connection. Dropping it before the server has answered abandons the call.
 pub(crate) struct CallGuard<'a> {
     connection: &'a Connection,
-    token: ProgressToken,
+    request: RequestId,
 }
 
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        lock(&self.connection.calls).retain(|(token, _)| *token != self.token);
+        self.connection.calls.abandon(&self.request);
         // Idle time counts from the end of a call.
         if let Ok(slot) = self.connection.slot.try_lock()
             && let Some(live) = &slot.live

@@ -7,17 +7,20 @@ mod connection;
 mod elicitation;
 mod http_transport;
 pub mod import_config;
+mod inbound;
 mod oauth;
 mod remote_resource;
 mod remote_skill;
 mod remote_task;
 mod remote_tool;
 mod reviewed_tools;
+mod running_calls;
 mod server_config;
 pub mod servers_file;
 mod source;
 mod stderr_log;
 mod tool_definition;
+mod tool_recheck;
 mod tool_result;
 
 pub use client_host::ClientHost;
@@ -30,3 +33,4 @@ pub use server_config::{
     Http, Remote, SECRET_PREFIX, ServerConfig, ServerName, ServerNameError, Stdio,
 };
 pub use source::McpSource;
+pub(crate) use tool_definition::visible_text;

@@ -10,15 +10,16 @@ use rmcp::model::{
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use toolcrib_core::{
-    BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+    Assessment, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
 };
 
 use super::connection::{Connection, LiveConnection};
 use super::oauth::AuthError;
+use super::running_calls::{AskingCall, QuestionBudget};
 use super::server_config::Remote;
-use super::tool_result;
+use super::{tool_result, visible_text};
 
-/// Rounds of questions in one call, as in other implementations.
+/// Rounds of a call that asks in its results, as in other implementations.
 const ROUNDS: usize = 10;
 
 /// One tool of one server.
@@ -34,6 +35,13 @@ pub(crate) struct RemoteTool {
 impl Handler for RemoteTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
+    }
+
+    /// What a person is asked about is told in our words; the title is the server's.
+    fn assess(&self, _: &Value) -> Result<Assessment, ToolError> {
+        let (tool, server) = (visible_text(&self.own_name), self.name());
+        let summary = format!("call the tool \"{tool}\" of the MCP server {server}");
+        Ok(Assessment { summary: Some(summary), ..Assessment::from_spec(&self.spec) })
     }
 
     fn call<'a>(
@@ -68,34 +76,36 @@ impl RemoteTool {
     ) -> Result<ToolOutput, ToolError> {
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
+        let call = AskingCall { ctx: ctx.clone(), questions: QuestionBudget::default() };
         for _ in 0..ROUNDS {
-            let answer = self.send_call(live, ctx, params.clone()).await?;
+            let answer = self.send_call(live, &call, params.clone()).await?;
             match answer {
                 ServerResult::CallToolResult(answer) => {
                     return Ok(tool_result::output(self.connection.config().name.as_str(), answer));
                 }
                 ServerResult::InputRequiredResult(wanted) => {
-                    let (answers, state) = self.answer(live, wanted).await;
+                    let (answers, state) = self.answer(live, &call, wanted).await?;
                     params.input_responses = (!answers.is_empty()).then_some(answers);
                     params.request_state = state;
                 }
                 ServerResult::CreateTaskResult(created) => {
-                    return self.follow_task(live, ctx, created.task).await;
+                    return self.follow_task(live, &call, created.task).await;
                 }
                 ServerResult::EmptyResult(_) => return Ok(ToolOutput::from_blocks(Vec::new())),
                 _ => return Err(self.invalid_reply("its answer is no result of a tool")),
             }
         }
-        Err(self.invalid_reply("it asked again and again"))
+        Err(self.asked_too_often())
     }
 
     /// Sends one request, once, and waits for its response.
     async fn send_call(
         &self,
         live: &Arc<LiveConnection>,
-        ctx: &CallCtx,
+        call: &AskingCall,
         params: CallToolRequestParams,
     ) -> Result<ServerResult, ToolError> {
+        let ctx = &call.ctx;
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = live.peer();
         let options = PeerRequestOptions::no_options();
@@ -105,7 +115,8 @@ impl RemoteTool {
             }
             () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
         };
-        let _at_work = self.connection.register_call(handle.progress_token.clone(), ctx.clone());
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        let _at_work = self.connection.register_call(id, token, call.clone());
         let mut open = CancelOnDrop {
             connection: &self.connection,
             peer: peer.clone(),
@@ -115,23 +126,29 @@ impl RemoteTool {
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
             () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
+            () = call.questions.exceeded.cancelled() => return Err(self.asked_too_often()),
         };
         open.id = None;
         self.connection.record_answer();
         answer.map_err(|error| self.failed(&error))
     }
 
-    /// Forwards the server's questions to people; questions that are not allowed are left out.
+    /// Forwards the server's questions to the person behind this call; questions that are not
+    /// allowed are left out.
     pub(super) async fn answer(
         &self,
         live: &LiveConnection,
+        call: &AskingCall,
         wanted: InputRequiredResult,
-    ) -> (InputResponses, Option<String>) {
+    ) -> Result<(InputResponses, Option<String>), ToolError> {
         let mut answers = InputResponses::new();
         for (key, request) in wanted.input_requests.unwrap_or_default() {
+            if !call.questions.take() {
+                return Err(self.asked_too_often());
+            }
             let answer = match request {
                 InputRequest::Elicitation(request) => {
-                    let answer = live.service.service().elicit(request.params).await;
+                    let answer = live.service.service().elicit(&call.ctx, request.params).await;
                     serde_json::to_value(answer).unwrap_or_default()
                 }
                 InputRequest::ListRoots(_) => json!({"roots": []}),
@@ -139,7 +156,7 @@ impl RemoteTool {
             };
             answers.insert(key, answer);
         }
-        (answers, wanted.request_state)
+        Ok((answers, wanted.request_state))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -154,6 +171,16 @@ impl RemoteTool {
             ""
         };
         ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
+    }
+
+    /// The call ends because the server does not stop asking. What it did until then is unknown.
+    fn asked_too_often(&self) -> ToolError {
+        let name = self.name();
+        self.connection.log().push_line("it asked too many questions in one call, which was ended");
+        let text = format!(
+            "The MCP server {name} asked too many questions in one call, so the call was ended; whether it took effect is unknown. Check before you call it again, and tell the user."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text)
     }
 
     pub(super) fn invalid_reply(&self, what: &str) -> ToolError {

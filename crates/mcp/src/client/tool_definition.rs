@@ -129,17 +129,22 @@ fn depth(value: &Value) -> usize {
 /// Sanitizes text that a model reads before any review: removes invisible characters and shortens
 /// it.
 fn sanitize_description(text: &str) -> String {
-    let seen = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-            || matches!(c, '\n' | '\t')
-    };
-    let clean: String = text.chars().filter(seen).collect();
+    let clean = visible_text(text);
     if clean.chars().count() <= DESCRIPTION_CHARS {
         return clean;
     }
     let cut: String = clean.chars().take(DESCRIPTION_CHARS).collect();
     format!("{cut} [cut]")
+}
+
+/// A text of a server without the characters that a person does not see.
+pub(crate) fn visible_text(text: &str) -> String {
+    let seen = |c: &char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            || matches!(c, '\n' | '\t')
+    };
+    text.chars().filter(seen).collect()
 }
 
 #[cfg(test)]

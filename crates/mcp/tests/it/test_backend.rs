@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use serde_json::Value;
 use toolcrib_core::{
-    Batch, BoxFuture, Call, CallCtx, Catalog, Invoker as _, Origin, Outcome, RawArgs,
+    Batch, BoxFuture, Call, CallCtx, CallId, Catalog, Invoker as _, Origin, Outcome, RawArgs,
 };
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::client::{
@@ -23,6 +23,8 @@ pub(crate) struct Memory {
     pub(crate) pins: Mutex<Option<ReviewedTools>>,
     pub(crate) progress: Mutex<Vec<f64>>,
     pub(crate) asked: Mutex<Vec<String>>,
+    /// The calls of those questions.
+    pub(crate) asked_for: Mutex<Vec<CallId>>,
     pub(crate) authorization: Mutex<Option<String>>,
     folder: PathBuf,
     /// Kept: what it started ends with it.
@@ -97,8 +99,9 @@ impl ClientHost for Memory {
         tokio::spawn(async move { catalog.attach(&McpSource::new(connection)).await });
     }
 
-    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         self.asked.lock().unwrap().push(question.message);
+        self.asked_for.lock().unwrap().push(call.call);
         let content = serde_json::json!({"name": "Ada"});
         Box::pin(std::future::ready(Elicited::Accept(Some(content))))
     }
@@ -128,6 +131,15 @@ pub(crate) async fn world(
     files: &[(&str, &str)],
     change: impl FnOnce(&mut ServerConfig),
 ) -> Option<World> {
+    world_of("server.py", files, change).await
+}
+
+/// The same with another server of the fixtures.
+pub(crate) async fn world_of(
+    server: &str,
+    files: &[(&str, &str)],
+    change: impl FnOnce(&mut ServerConfig),
+) -> Option<World> {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         eprintln!("skipped: there is no python3");
         return None;
@@ -136,7 +148,7 @@ pub(crate) async fn world(
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixture/server.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixture").join(server);
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let program = Stdio {
         command: "python3".to_owned(),

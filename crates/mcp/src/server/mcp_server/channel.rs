@@ -1,5 +1,6 @@
 //! Builds the channel back to the client of a request.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ClientCapabilities, ProgressToken, RequestId};
@@ -39,6 +40,7 @@ pub(super) fn client_channel(
         logs: way.logs,
         missing_capability: Mutex::default(),
         questions: send,
+        writing: AtomicUsize::new(0),
     };
     (Arc::new(caller), receive)
 }

@@ -1,0 +1,10 @@
+//! What a server sends, before rmcp sees it. rmcp starts one task for each message of a server and
+//! has no limit, so a flood of messages would fill the memory; the [`GatedTransport`] lets through
+//! as much as a well-behaved server sends, and ends a server that goes on.
+
+mod gate;
+mod gated_transport;
+mod token_bucket;
+
+pub(super) use gate::InboundGate;
+pub(super) use gated_transport::GatedTransport;
