@@ -19,8 +19,8 @@ impl Toolcrib {
     /// Settings that cannot change at run time keep their value. Returns the names of those that
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
-    /// is one; a changed program policy applies to programs that start later), `mcp_servers`,
-    /// `web`.
+    /// is one; a changed program policy applies to programs that start later), `web`. MCP servers
+    /// that are new, changed or gone take effect at once ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
@@ -50,6 +50,7 @@ impl Toolcrib {
             workbench.set_program_policy(confines);
             self.renew_shared_denials(workbench).await;
         }
+        self.mcp().apply(&self.settings().mcp_servers).await;
         Ok(waiting)
     }
 }
@@ -86,7 +87,6 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("vault", place(&before.vault) != place(&now.vault)),
         ("discovery", before.discovery.search_mode() != now.discovery.search_mode()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
-        ("mcp_servers", before.mcp_servers != now.mcp_servers),
         ("web", before.web != now.web),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
@@ -116,7 +116,6 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         tool_folders: before.tool_folders,
         protected: before.protected,
         vault: before.vault,
-        mcp_servers: before.mcp_servers,
         web: before.web,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
 use toolcrib_builtins::program_runner::{Needs, Program, ProgramRunner};
-use toolcrib_core::{BoxFuture, CallCtx, Clock as _, KeyValueStore, SystemClock};
+use toolcrib_core::{BoxFuture, CallCtx, Clock as _, KeyValueStore, StoreError, SystemClock};
 use toolcrib_engine::Secrets;
 use toolcrib_mcp::client::{
     ClientHost, Elicitation, Elicited, ReviewedTools, ServerName, Stdio, StoredCredentials,
@@ -34,6 +34,23 @@ pub(crate) struct McpClientHost {
 
 fn pins_key(server: &str) -> String {
     format!("mcp.pins.{server}")
+}
+
+fn seen_key(server: &str) -> String {
+    format!("mcp.seen.{server}")
+}
+
+/// Forgets what was reviewed of a server, so that a later one of the same name starts anew.
+///
+/// # Errors
+/// Those of the store.
+pub async fn forget_reviews(facts: &dyn KeyValueStore, server: &str) -> Result<(), StoreError> {
+    for key in [pins_key(server), seen_key(server)] {
+        if facts.value(&key).await?.is_some() {
+            facts.put_value(&key, "").await?;
+        }
+    }
+    Ok(())
 }
 
 /// Name of the secret with the authorization for a server.
@@ -148,6 +165,29 @@ impl ClientHost for McpClientHost {
             let text = serde_json::to_string(pins).map_err(|error| error.to_string())?;
             let kept = self.facts.put_value(&pins_key(server), &text).await;
             kept.map_err(|error| error.to_string())
+        })
+    }
+
+    fn seen_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        Box::pin(async move {
+            let text = self.facts.value(&seen_key(server)).await.ok()??;
+            serde_json::from_str(&text).ok()
+        })
+    }
+
+    fn store_seen_tools<'a>(
+        &'a self,
+        server: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let key = seen_key(server);
+            let text = seen.and_then(|seen| serde_json::to_string(seen).ok()).unwrap_or_default();
+            let before = self.facts.value(&key).await.ok().flatten().unwrap_or_default();
+            if before != text {
+                // Without it the tools are held again as soon as the server is connected.
+                let _ = self.facts.put_value(&key, &text).await;
+            }
         })
     }
 

@@ -71,7 +71,7 @@ impl ClientHost for Suite {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, _: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let fields = question.params["requestedSchema"]["properties"].as_object().cloned();
         let mut content = Map::new();
         for (name, field) in fields.unwrap_or_default() {

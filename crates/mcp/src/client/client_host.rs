@@ -72,6 +72,22 @@ pub trait ClientHost: Send + Sync + 'static {
         pins: &'a ReviewedTools,
     ) -> BoxFuture<'a, Result<(), String>>;
 
+    /// The definitions that were seen last, if they differ from the reviewed ones.
+    fn seen_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        let _ = server;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Stores the definitions that were seen last; `None`: they are the reviewed ones.
+    fn store_seen_tools<'a>(
+        &'a self,
+        server: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        let _ = (server, seen);
+        Box::pin(std::future::ready(()))
+    }
+
     /// Log file for a server's standard error; `None` keeps it in memory only.
     fn log_file(&self, server: &str) -> Option<std::path::PathBuf> {
         let _ = server;

@@ -20,7 +20,7 @@ use toolcrib_sandbox::Process;
 use super::client_handler::McpClientHandler;
 use super::connection::{Connection, LiveConnection};
 use super::http_transport::HttpTransport;
-use super::inbound::{GatedTransport, InboundGate};
+use super::inbound::{GatedTransport, InboundGate, raw_lists};
 use super::reviewed_tools::{self, ReviewedTools};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
 use crate::stdio::StdioTransport;
@@ -31,6 +31,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const PAGES: usize = 200;
 /// Most tools of one server.
 const TOOLS: usize = 10_000;
+/// Most bytes of their definitions; in memory they take up to four times as much.
+const LIST_BYTES: usize = 16 << 20;
 
 type Service = RunningService<RoleClient, McpClientHandler>;
 
@@ -70,18 +72,22 @@ pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, C
     let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
     let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
     let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
-    let definitions = if offers {
+    let listed = if offers {
         let listed = list_definitions(service.peer()).await;
         listed.map_err(|error| match error.auth_challenge() {
             Some(_) => ConnectError::unauthorized(connection),
             None => format!("its tools could not be listed: {}", with_causes(&error)).into(),
         })?
     } else {
-        Vec::new()
+        ToolList { definitions: Vec::new(), cut: None }
     };
+    if let Some(cut) = &listed.cut {
+        connection.log().push_line(cut);
+    }
+    let cut = Mutex::new(listed.cut);
     let now = ReviewedTools::from_definitions(
         reviewed_tools::identity(connection.config(), &own_name),
-        &definitions,
+        &listed.definitions,
     );
     review(connection, &now).await?;
     let tells = info
@@ -96,7 +102,7 @@ pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, C
     let since = Instant::now();
     let used = Mutex::new(since);
     let now = RwLock::new(now);
-    Ok(LiveConnection { service, now, server, protocol, since, used, _process: process })
+    Ok(LiveConnection { service, now, server, protocol, since, used, cut, process })
 }
 
 /// Definitions seen for the first time count as reviewed, since the owner has just configured the
@@ -106,11 +112,12 @@ async fn review(connection: &Connection, now: &ReviewedTools) -> Result<(), Stri
     match connection.host().reviewed_tools(name).await {
         None => connection.host().store_reviewed_tools(name, now).await,
         Some(reviewed) => {
-            if reviewed.pending_reviews(now).is_empty() {
-                return Ok(());
+            connection.remember_seen(now).await;
+            if !reviewed.pending_reviews(now).is_empty() {
+                let line = "its tools differ from what was reviewed; they are held";
+                connection.log().push_line(line);
+                connection.host().tools_changed(name);
             }
-            connection.log().push_line("its tools differ from what was reviewed; they are held");
-            connection.host().tools_changed(name);
             Ok(())
         }
     }
@@ -180,7 +187,8 @@ async fn start(
         }
     });
     let gate = Arc::new(InboundGate::new(connection.weak()));
-    let transport = GatedTransport::new(StdioTransport::new(stdout, stdin), gate);
+    let lines = StdioTransport::new(stdout, stdin).with_hook(Arc::clone(&gate) as _);
+    let transport = GatedTransport::new(lines, gate);
     let ours = McpClientHandler(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
         Ok(service) => Ok((service, process)),
@@ -245,36 +253,49 @@ fn words(error: &ClientInitializeError, errors: &str) -> String {
     format!("{error}; it wrote: {last}")
 }
 
-/// The raw definitions of all tools. An unreadable one does not hide the others.
-pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<Vec<Value>, ServiceError> {
-    let mut all = Vec::new();
+/// The definitions of all tools, as they are on the wire.
+pub(super) struct ToolList {
+    pub(super) definitions: Vec<Value>,
+    /// Why it is not complete.
+    pub(super) cut: Option<String>,
+}
+
+/// Lists all tools. An unreadable one does not hide the others.
+pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<ToolList, ServiceError> {
+    let (mut all, mut bytes) = (Vec::new(), 0);
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ListToolsRequest::with_param(params);
         let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
-        let next = match page {
-            ServerResult::ListToolsResult(page) => {
-                all.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
-                page.next_cursor
-            }
-            // A page that contains a tool in an unknown form.
+        let (tools, next) = match page {
             ServerResult::CustomResult(page) => {
-                let Some(tools) = page.0.get("tools").and_then(Value::as_array) else {
-                    return Err(ServiceError::UnexpectedResponse);
-                };
-                all.extend(tools.iter().cloned());
-                page.0.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+                raw_lists::page(page).ok_or(ServiceError::UnexpectedResponse)?
+            }
+            ServerResult::ListToolsResult(page) => {
+                let tools = page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok());
+                (tools.collect(), page.next_cursor)
             }
             _ => return Err(ServiceError::UnexpectedResponse),
         };
-        match next {
-            Some(next) if all.len() < TOOLS => cursor = Some(next),
-            _ => break,
+        for tool in tools {
+            bytes += tool.to_string().len();
+            if all.len() >= TOOLS || bytes > LIST_BYTES {
+                let (count, most) = (all.len(), LIST_BYTES >> 20);
+                let cut = format!(
+                    "its list of tools was cut after {count} tools: at most {TOOLS} tools and {most} MB are read"
+                );
+                return Ok(ToolList { definitions: all, cut: Some(cut) });
+            }
+            all.push(tool);
+        }
+        cursor = next;
+        if cursor.is_none() {
+            return Ok(ToolList { definitions: all, cut: None });
         }
     }
-    all.truncate(TOOLS);
-    Ok(all)
+    let cut = format!("its list of tools was cut after {PAGES} pages, with {} tools", all.len());
+    Ok(ToolList { definitions: all, cut: Some(cut) })
 }
 
 /// Subscribes to changes, in revisions where a client must ask for notifications.

@@ -11,6 +11,7 @@ use rmcp::model::LoggingMessageNotificationParam;
 use rmcp::model::{ProgressNotificationParam, ProgressToken, RequestId};
 use rmcp::service::{Peer, RoleClient, RunningService};
 use serde::Serialize;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_sandbox::Process;
 
@@ -90,6 +91,8 @@ pub struct Connection {
     calls: RunningCalls,
     recheck: ToolRecheck,
     unanswered: AtomicU32,
+    /// Cancelled when its owner has switched it off, removed or changed it.
+    retired: CancellationToken,
     me: Weak<Self>,
 }
 
@@ -109,8 +112,10 @@ pub(crate) struct LiveConnection {
     pub(crate) protocol: String,
     pub(crate) since: Instant,
     pub(crate) used: Mutex<Instant>,
+    /// Why its list of tools is not complete.
+    pub(crate) cut: Mutex<Option<String>>,
     /// Its process with all children.
-    pub(crate) _process: Option<Mutex<Process>>,
+    pub(crate) process: Option<Mutex<Process>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -126,8 +131,20 @@ impl LiveConnection {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
+    /// Ends it at once, also for calls that are running.
+    fn end(&self) {
+        self.service.cancellation_token().cancel();
+        if let Some(killer) = self.process.as_ref().and_then(|process| lock(process).killer()) {
+            killer.kill();
+        }
+    }
+
     pub(crate) fn advertised(&self) -> ReviewedTools {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set_cut(&self, cut: Option<String>) {
+        *lock(&self.cut) = cut;
     }
 
     pub(crate) fn set_advertised(&self, now: ReviewedTools) {
@@ -177,6 +194,7 @@ impl Connection {
             calls: RunningCalls::default(),
             recheck: ToolRecheck::default(),
             unanswered: AtomicU32::new(0),
+            retired: CancellationToken::new(),
             me: me.clone(),
         })
     }
@@ -191,6 +209,13 @@ impl Connection {
     #[must_use]
     pub fn state(&self) -> ConnectionState {
         lock(&self.state).clone()
+    }
+
+    /// Why the list of its tools is not complete, if it is connected.
+    pub async fn cut(&self) -> Option<String> {
+        let live = self.connected().await?;
+        let cut = lock(&live.cut).clone();
+        cut
     }
 
     /// The end of its standard error.
@@ -234,6 +259,17 @@ impl Connection {
         drop(live);
     }
 
+    /// Ends the connection for good, with the calls that are running on it and its program: the
+    /// owner has switched the server off, removed or changed it.
+    pub async fn retire(&self) {
+        self.retired.cancel();
+        let live = self.slot.lock().await.live.take();
+        if let Some(live) = live {
+            live.end();
+        }
+        self.set(ConnectionState::Idle);
+    }
+
     /// The differences from the reviewed definitions. Connects first.
     ///
     /// # Errors
@@ -245,13 +281,18 @@ impl Connection {
         Ok(reviewed.pending_reviews(&now))
     }
 
-    /// The differences of a connected server, without waiting; empty for others.
+    /// The differences that are known without connecting: those of a connected server, otherwise
+    /// those that were seen last.
     pub async fn known_pending_reviews(&self) -> Vec<PendingReview> {
+        let name = self.config.name.as_str();
         let live = self.slot.try_lock().ok().and_then(|slot| slot.live.clone());
-        let Some(live) = live.filter(|live| !live.is_gone()) else { return Vec::new() };
-        let reviewed =
-            self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
-        reviewed.pending_reviews(&live.advertised())
+        let seen = match live.filter(|live| !live.is_gone()) {
+            Some(live) => Some(live.advertised()),
+            None => self.host.seen_tools(name).await,
+        };
+        let Some(seen) = seen else { return Vec::new() };
+        let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
+        reviewed.pending_reviews(&seen)
     }
 
     /// Accepts the present definitions as reviewed; connects first. Returns the number of tools.
@@ -260,15 +301,29 @@ impl Connection {
     /// As [`connect`](Self::connect), and when the review cannot be stored.
     pub async fn accept_reviews(&self) -> Result<usize, ToolError> {
         let now = self.live().await?.advertised();
-        let kept = self.host.store_reviewed_tools(self.config.name.as_str(), &now).await;
+        let name = self.config.name.as_str();
+        let kept = self.host.store_reviewed_tools(name, &now).await;
         kept.map_err(ToolError::execution)?;
-        self.host.tools_changed(self.config.name.as_str());
+        self.host.store_seen_tools(name, None).await;
+        self.host.tools_changed(name);
         Ok(now.tools.len())
+    }
+
+    /// Stores what was seen of a server's tools where it differs from what was reviewed, so that
+    /// they stay held, and are shown as such, when the server is not connected.
+    pub(crate) async fn remember_seen(&self, now: &ReviewedTools) {
+        let name = self.config.name.as_str();
+        let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
+        let differs = !reviewed.pending_reviews(now).is_empty();
+        self.host.store_seen_tools(name, differs.then_some(now)).await;
     }
 
     /// The live connection. Callers during an attempt share its result.
     pub(crate) async fn live(&self) -> Result<Arc<LiveConnection>, ToolError> {
         let mut slot = self.slot.lock().await;
+        if self.retired.is_cancelled() {
+            return Err(self.was_retired());
+        }
         if let Some(live) = &slot.live {
             if !live.is_gone() {
                 *lock(&live.used) = Instant::now();
@@ -293,9 +348,11 @@ impl Connection {
         }
         self.set(ConnectionState::Connecting);
         let attempt = connect::connect(self);
-        let attempt = match tokio::time::timeout(CONNECT_TIME, attempt).await {
-            Ok(attempt) => attempt,
-            Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into()),
+        let attempt = tokio::select! {
+            attempt = tokio::time::timeout(CONNECT_TIME, attempt) => attempt.unwrap_or_else(|_| {
+                Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into())
+            }),
+            () = self.retired.cancelled() => return Err(self.was_retired()),
         };
         match attempt {
             Ok(live) => {
@@ -408,6 +465,14 @@ impl Connection {
         self.keeper.as_ref().ok_or_else(none)?.finish(login, redirected).await?;
         self.slot.lock().await.retry_at = None;
         Ok(())
+    }
+
+    fn was_retired(&self) -> ToolError {
+        let name = &self.config.name;
+        let text = format!(
+            "The owner has switched the MCP server {name} off, removed or changed it, so nothing was called. If its tools are still listed, call again; otherwise go on without them, or tell the user."
+        );
+        ToolError::new(ErrorType::ToolNotAvailable, text)
     }
 
     fn unreachable(&self, reason: &str, wait: Option<Duration>) -> ToolError {

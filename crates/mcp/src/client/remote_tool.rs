@@ -14,6 +14,7 @@ use toolcrib_core::{
 };
 
 use super::connection::{Connection, LiveConnection};
+use super::inbound::UNREADABLE_ANSWER;
 use super::oauth::AuthError;
 use super::running_calls::{AskingCall, QuestionBudget};
 use super::server_config::Remote;
@@ -193,6 +194,9 @@ impl RemoteTool {
 
     fn failed(&self, error: &ServiceError) -> ToolError {
         match error {
+            ServiceError::McpError(error) if error.code == UNREADABLE_ANSWER => {
+                self.unreadable(&error.message)
+            }
             ServiceError::McpError(error) => self.refused(error.code, &error.message),
             ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
                 self.invalid_reply("its answer is no result of a tool")
@@ -222,6 +226,20 @@ impl RemoteTool {
             ErrorCode::INVALID_PARAMS => ToolError::validation(text),
             _ => ToolError::execution(text),
         }
+    }
+
+    /// The error for a response that cannot be read. The call itself may have taken effect.
+    fn unreadable(&self, why: &str) -> ToolError {
+        let server = self.name();
+        if self.spec.effect <= Effect::Read {
+            return ToolError::execution(format!(
+                "The answer of the MCP server {server} cannot be read: {why}. The same call will most likely give the same; ask for less, or go on without it."
+            ));
+        }
+        let text = format!(
+            "The answer of the MCP server {server} cannot be read: {why}. Whether the call took effect is unknown: check before you call it again."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text)
     }
 
     /// The error for a lost response. A call that may have changed something is never sent again.

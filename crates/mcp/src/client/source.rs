@@ -65,10 +65,7 @@ impl Source for McpSource {
                     Err(_) => return Ok(Vec::new()),
                 },
             };
-            let held = match self.connection.connected().await {
-                Some(live) => reviewed.pending_reviews(&live.advertised()),
-                None => Vec::new(),
-            };
+            let held = self.connection.known_pending_reviews().await;
             let same = |tool: &&String| held.iter().all(|held| held.tool != **tool);
             let good = reviewed.tools.keys().filter(same);
             let good = good.filter_map(|tool| self.entry(&reviewed, tool));

@@ -90,10 +90,13 @@ impl Connection {
             Err(_) => Err(format!("no answer within {} s", LOOK_TIME.as_secs())),
         };
         match listed {
-            Ok(definitions) => {
+            Ok(listed) => {
                 let before = live.advertised();
-                let now = ReviewedTools::from_definitions(before.identity.clone(), &definitions);
+                let identity = before.identity.clone();
+                let now = ReviewedTools::from_definitions(identity, &listed.definitions);
+                live.set_cut(listed.cut);
                 if now != before {
+                    self.remember_seen(&now).await;
                     live.set_advertised(now);
                     self.host().tools_changed(self.config().name.as_str());
                 }

@@ -45,7 +45,7 @@ async fn a_flood_of_other_notifications_is_left_out() {
         assert_eq!(outcome.kind, OutcomeKind::Succeeded, "{kind}: {outcome:?}");
         let grown = resident_mb().saturating_sub(before);
         assert!(grown < 50, "{kind}: {grown} MB");
-        assert!(world.connection.errors().contains("some are left out"), "{kind}");
+        assert!(world.connection.errors().contains("left out so far"), "{kind}");
         assert!(world.host.progress.lock().unwrap().len() < 5_000);
     }
 }
@@ -132,4 +132,49 @@ async fn a_start_without_an_answer_is_bounded() {
     assert!(begin.elapsed() < Duration::from_secs(25), "{:?}", begin.elapsed());
     let ConnectionState::Error { reason } = world.connection.state() else { panic!() };
     assert!(reason.contains("within 15 s"), "{reason}");
+}
+
+/// Each of these waited for the end of the call's time, a minute.
+#[tokio::test]
+async fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
+    let Some(world) = hostile(&[]).await else { return };
+    for (kind, why) in [
+        ("long", "longer than 16 MB"),
+        ("long_id_last", "longer than 16 MB"),
+        ("utf8", "invalid UTF-8"),
+        ("deep", "nested too deeply"),
+        ("half", "cut off"),
+        ("id_object", "no JSON-RPC message"),
+        ("id_float", "no JSON-RPC message"),
+    ] {
+        let begin = Instant::now();
+        let outcome = world.call("unreadable", json!({"kind": kind})).await;
+        assert!(begin.elapsed() < Duration::from_secs(20), "{kind}");
+        assert_eq!(outcome.kind, OutcomeKind::Unknown, "{kind}: {outcome:?}");
+        assert!(outcome.to_text().contains(why), "{kind}: {}", outcome.to_text());
+        assert!(world.connection.errors().contains("cannot be read"), "{kind}");
+    }
+    assert_eq!(world.call("plain", json!({})).await.kind, OutcomeKind::Succeeded);
+    assert_eq!(world.calls().iter().filter(|call| *call == "start").count(), 1);
+}
+
+#[tokio::test]
+async fn stray_answers_and_lines_are_counted() {
+    let Some(world) = hostile(&[]).await else { return };
+    assert_eq!(world.call("stray", json!({"count": 5})).await.kind, OutcomeKind::Succeeded);
+    let log = world.connection.errors();
+    for part in ["it answered request 100003", "such answers so far: 4", "is no message", "so far: 2"] {
+        assert!(log.contains(part), "{part}: {log}");
+    }
+}
+
+#[tokio::test]
+async fn an_endless_list_is_cut_and_says_so() {
+    let before = resident_mb();
+    let Some(world) = hostile(&[("hostile.json", r#"{"endless": true}"#)]).await else { return };
+    let cut = world.connection.cut().await.unwrap();
+    assert!(cut.contains("was cut after") && cut.contains("16 MB"), "{cut}");
+    assert!(world.connection.errors().contains("was cut after"));
+    let grown = resident_mb().saturating_sub(before);
+    assert!(grown < 120, "{grown} MB");
 }

@@ -29,7 +29,7 @@ struct McpServerRow {
     protocol: Option<String>,
     /// Tools that it has here.
     tools: usize,
-    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called
+    /// Tools that differ from what was reviewed, as far as they were seen: they cannot be called
     /// before `toolcrib mcp review`.
     held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.
@@ -96,7 +96,7 @@ async fn list_servers(State(daemon): State<DaemonState>, headers: HeaderMap) -> 
     for connection in daemon.toolcrib().mcp().connections() {
         let name = connection.config().name.as_str();
         let tools = infos.iter().filter(|info| info.source == name).count();
-        rows.push(row(&daemon, connection, tools).await);
+        rows.push(row(&daemon, &connection, tools).await);
     }
     etag_response(&headers, &Page::single_page(rows))
 }

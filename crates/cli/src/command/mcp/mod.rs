@@ -130,7 +130,7 @@ async fn open_connection(
     let config = ServerConfig { enabled: true, ..find_server(name)? };
     let toolcrib = bootstrap::build_with_mcp_server(world, config).await?;
     let connection =
-        toolcrib.mcp().connection(name).cloned().ok_or_else(|| unknown_server(name))?;
+        toolcrib.mcp().connection(name).ok_or_else(|| unknown_server(name))?;
     Ok((toolcrib, connection))
 }
 
@@ -210,6 +210,8 @@ async fn review(command: &McpReview, json: bool) -> Result<u8, Failure> {
     }
     if command.accept {
         let count = connection.accept_reviews().await.map_err(|error| unreachable(name, &error))?;
+        // A running daemon looks at the reviewed tools again when the file is written.
+        edit_servers::update_servers(|_| ())?;
         output::eprint_line(&format!("toolcrib: {count} tools of {name} count as reviewed now"));
     } else if held.is_empty() {
         output::eprint_line(&format!("toolcrib: nothing of {name} differs from what was reviewed"));

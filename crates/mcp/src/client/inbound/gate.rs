@@ -1,16 +1,20 @@
 //! The limits of what a server sends without being asked, and the count of answers that nothing
 //! waits for.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
-    ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification,
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerNotification,
 };
+use rmcp::service::RoleClient;
 
 use super::super::connection::Connection;
 use super::token_bucket::TokenBucket;
+use super::{UNREADABLE_ANSWER, raw_lists};
+use crate::stdio::{LineHook, UnreadableLine};
 
 /// Notifications that are used at once, and per second after that. Progress of several calls and a
 /// chatty log stay far below.
@@ -39,8 +43,20 @@ struct GateState {
     /// Begin of the present [`FLOOD_TIME`], and what was left out in it.
     since: Instant,
     dropped: u64,
-    unanswered: HashSet<RequestId>,
+    unanswered: HashMap<RequestId, Request>,
     stray: u64,
+    /// Lines that are no messages.
+    noise: u64,
+}
+
+/// What an unanswered request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    /// Its answer is read as it is on the wire.
+    ListsTools,
+    /// It stays open.
+    Listens,
+    Other,
 }
 
 /// What becomes of a message.
@@ -60,8 +76,9 @@ impl InboundGate {
             requests: bucket(REQUESTS),
             since: Instant::now(),
             dropped: 0,
-            unanswered: HashSet::new(),
+            unanswered: HashMap::new(),
             stray: 0,
+            noise: 0,
         };
         Self { connection, state: Mutex::new(state) }
     }
@@ -70,8 +87,13 @@ impl InboundGate {
     pub(super) fn sends(&self, message: &ClientJsonRpcMessage) {
         if let JsonRpcMessage::Request(request) = message {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let kind = match request.request {
+                ClientRequest::ListToolsRequest(_) => Request::ListsTools,
+                ClientRequest::SubscriptionsListenRequest(_) => Request::Listens,
+                _ => Request::Other,
+            };
             if state.unanswered.len() < MOST_UNANSWERED {
-                state.unanswered.insert(request.id.clone());
+                state.unanswered.insert(request.id.clone(), kind);
             }
         }
     }
@@ -112,8 +134,10 @@ impl GateState {
             (self.since, self.dropped) = (now, 0);
         }
         self.dropped += 1;
-        if self.dropped == 1 {
-            connection.log().push_line("its notifications come too fast; some are left out");
+        if self.dropped == 1 || self.dropped.is_multiple_of(10_000) {
+            let count = self.dropped;
+            let line = format!("its notifications come too fast; left out so far: {count}");
+            connection.log().push_line(&line);
         }
         if self.dropped <= FLOOD {
             return Verdict::Consumed;
@@ -129,8 +153,8 @@ impl GateState {
     fn answered(&mut self, connection: &Connection, id: Option<&RequestId>) {
         let known = id.is_some_and(|id| {
             connection.calls().answered(id);
-            self.unanswered.remove(id)
-                || number(id).is_some_and(|id| self.unanswered.remove(&id))
+            self.unanswered.remove(id).is_some()
+                || number(id).is_some_and(|id| self.unanswered.remove(&id).is_some())
         });
         if known {
             return;
@@ -144,6 +168,54 @@ impl GateState {
             connection.log().push_line(&format!(
                 "it answered {id}, which nothing waits for; such answers so far: {count}"
             ));
+        }
+    }
+}
+
+impl LineHook<RoleClient> for InboundGate {
+    fn read(&self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = |id: &RequestId| state.unanswered.get(id) == Some(&Request::ListsTools);
+        if !state.unanswered.values().any(|kind| *kind == Request::ListsTools) {
+            return None;
+        }
+        raw_lists::read_answer(line, lists)
+    }
+
+    /// The call whose answer cannot be read ends with an error.
+    fn unreadable(&self, line: &UnreadableLine<'_>) -> Option<ServerJsonRpcMessage> {
+        let connection = self.connection.upgrade()?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = line.is_answer().then(|| state.request_of(line)).flatten();
+        let Some(id) = id else {
+            state.noise += 1;
+            if state.noise.is_power_of_two() {
+                let (count, reason) = (state.noise, line.reason);
+                let what = if line.is_noise() { "no message" } else { "not readable" };
+                let start = String::from_utf8_lossy(line.head.get(..100).unwrap_or(line.head));
+                connection.log().push_line(&format!(
+                    "a line of its output is {what} ({reason}): {start:?}; such lines so far: {count}"
+                ));
+            }
+            return None;
+        };
+        let reason = line.reason;
+        connection.log().push_line(&format!("its answer to request {id} cannot be read: {reason}"));
+        let error = ErrorData::new(UNREADABLE_ANSWER, reason.to_string(), None);
+        Some(ServerJsonRpcMessage::error(error, Some(id)))
+    }
+}
+
+impl GateState {
+    /// The request that an unreadable answer is for: the one of its id, or the only one there is.
+    fn request_of(&self, line: &UnreadableLine<'_>) -> Option<RequestId> {
+        if let Some(id) = line.id() {
+            return self.unanswered.contains_key(&id).then_some(id);
+        }
+        let mut open = self.unanswered.iter().filter(|(_, kind)| **kind != Request::Listens);
+        match (open.next(), open.next()) {
+            (Some((id, _)), None) => Some(id.clone()),
+            _ => None,
         }
     }
 }

@@ -4,7 +4,13 @@
 
 mod gate;
 mod gated_transport;
+pub(super) mod raw_lists;
+pub(super) mod stream_answers;
 mod token_bucket;
 
 pub(super) use gate::InboundGate;
 pub(super) use gated_transport::GatedTransport;
+use rmcp::model::ErrorCode;
+
+/// Code of the error with which the gate ends a request whose answer cannot be read.
+pub(super) const UNREADABLE_ANSWER: ErrorCode = ErrorCode(-32_811);
