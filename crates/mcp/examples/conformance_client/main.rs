@@ -31,7 +31,12 @@ struct Suite {
 }
 
 impl ClientHost for Suite {
-    fn start<'a>(&'a self, _: &'a str, _: &'a Stdio) -> BoxFuture<'a, Result<Process, String>> {
+    fn start<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Stdio,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Process, String>> {
         Box::pin(std::future::ready(Err("no programs here".to_owned())))
     }
 

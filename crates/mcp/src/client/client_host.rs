@@ -12,7 +12,8 @@ use super::server_config::Stdio;
 /// not have.
 pub trait ClientHost: Send + Sync + 'static {
     /// Starts the program of a server with piped input, in the sandbox. References to secrets in
-    /// its variables are already replaced.
+    /// its variables are already replaced. At `first_sight`, before it was reviewed, it sees empty
+    /// folders in place of the workspace.
     ///
     /// # Errors
     /// Why it was not started, as a sentence.
@@ -20,7 +21,57 @@ pub trait ClientHost: Send + Sync + 'static {
         &'a self,
         server: &'a str,
         program: &'a Stdio,
+        first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>>;
+
+    /// Prepares the start of a program, such as fetching it; may take minutes. Done before the time
+    /// of a start begins.
+    ///
+    /// # Errors
+    /// Why it cannot be started, as a sentence.
+    fn prepare<'a>(
+        &'a self,
+        server: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        let _ = (server, program);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// What may explain a start that failed, from all that the program wrote: the setting that was
+    /// in the way, and the command that changes it.
+    fn explain_failed_start(&self, server: &str, program: &Stdio, stderr: &str) -> Option<String> {
+        let _ = (server, program, stderr);
+        None
+    }
+
+    /// SHA-256 of the files of a program.
+    fn program_digest<'a>(&'a self, program: &'a Stdio) -> BoxFuture<'a, Option<String>> {
+        let _ = program;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Watches what a call changes in the workspace, if the program may change it.
+    fn watch_call<'a>(
+        &'a self,
+        program: &'a Stdio,
+        call: &'a CallCtx,
+    ) -> BoxFuture<'a, Option<Box<dyn CallWatch>>> {
+        let _ = (program, call);
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Whether the server is known to leave `server/discover` unanswered.
+    fn ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, bool> {
+        let _ = server;
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Remembers that it does.
+    fn remember_ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
+        let _ = server;
+        Box::pin(std::future::ready(()))
+    }
 
     /// The HTTP client with the owner's address policy.
     fn http(&self) -> HttpClient;
@@ -109,4 +160,12 @@ pub trait ClientHost: Send + Sync + 'static {
     fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
         let _ = (call, done, total, message);
     }
+}
+
+/// What a call changes in the workspace.
+pub trait CallWatch: Send {
+    /// Records the changes under this call. Returns what the model has to know.
+    fn end<'a>(self: Box<Self>, call: &'a CallCtx) -> BoxFuture<'a, Option<String>>
+    where
+        Self: 'a;
 }

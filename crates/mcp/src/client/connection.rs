@@ -26,6 +26,8 @@ use super::{ClientHost, Remote, ServerConfig};
 
 /// Time limit from the start of a program to its tool list.
 const CONNECT_TIME: Duration = Duration::from_secs(15);
+/// Time limit of fetching a program from a package registry.
+const PREPARE_TIME: Duration = Duration::from_secs(300);
 /// Longest wait between two attempts; the first is 1 s.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// A connection that lasted less than this counts as a failed attempt.
@@ -112,6 +114,8 @@ pub(crate) struct LiveConnection {
     pub(crate) protocol: String,
     pub(crate) since: Instant,
     pub(crate) used: Mutex<Instant>,
+    /// It was not reviewed yet, and sees no workspace.
+    pub(crate) is_first_sight: bool,
     /// Why its list of tools is not complete.
     pub(crate) cut: Mutex<Option<String>>,
     /// Its process with all children.
@@ -143,6 +147,11 @@ impl LiveConnection {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The isolation level of its program.
+    pub(crate) fn sandbox(&self) -> Option<&'static str> {
+        self.process.as_ref().map(|process| lock(process).level.as_str())
+    }
+
     pub(crate) fn set_cut(&self, cut: Option<String>) {
         *lock(&self.cut) = cut;
     }
@@ -152,8 +161,14 @@ impl LiveConnection {
     }
 
     /// Fails if the tool's definition differs from the reviewed one.
-    pub(crate) fn check(&self, server: &str, tool: &str, pinned: &str) -> Result<(), ToolError> {
-        let now = self.now.read().unwrap_or_else(PoisonError::into_inner).hash(tool);
+    pub(crate) fn check(
+        &self,
+        config: &ServerConfig,
+        tool: &str,
+        pinned: &str,
+    ) -> Result<(), ToolError> {
+        let server = &config.name;
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner).hash(tool, config.pin);
         let text = match now {
             Some(now) if now == pinned => return Ok(()),
             Some(_) => format!(
@@ -278,7 +293,30 @@ impl Connection {
         let now = self.live().await?.advertised();
         let reviewed =
             self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
-        Ok(reviewed.pending_reviews(&now))
+        Ok(reviewed.pending_reviews(&now, self.config.pin))
+    }
+
+    /// What the server offers now; connects first.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn offered(&self) -> Result<ReviewedTools, ToolError> {
+        Ok(self.live().await?.advertised())
+    }
+
+    /// Whether its tools were reviewed once.
+    pub async fn is_reviewed(&self) -> bool {
+        self.host.reviewed_tools(self.config.name.as_str()).await.is_some()
+    }
+
+    /// How the version or the program of the server differs from the reviewed one; connects first.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn program_change(&self) -> Result<Option<String>, ToolError> {
+        let now = self.live().await?.advertised();
+        let reviewed = self.host.reviewed_tools(self.config.name.as_str()).await;
+        Ok(reviewed.and_then(|reviewed| reviewed.program_change(&now)))
     }
 
     /// The differences that are known without connecting: those of a connected server, otherwise
@@ -292,7 +330,7 @@ impl Connection {
         };
         let Some(seen) = seen else { return Vec::new() };
         let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
-        reviewed.pending_reviews(&seen)
+        reviewed.pending_reviews(&seen, self.config.pin)
     }
 
     /// Accepts the present definitions as reviewed; connects first. Returns the number of tools.
@@ -300,11 +338,18 @@ impl Connection {
     /// # Errors
     /// As [`connect`](Self::connect), and when the review cannot be stored.
     pub async fn accept_reviews(&self) -> Result<usize, ToolError> {
-        let now = self.live().await?.advertised();
+        let live = self.live().await?;
+        let now = live.advertised();
         let name = self.config.name.as_str();
         let kept = self.host.store_reviewed_tools(name, &now).await;
         kept.map_err(ToolError::execution)?;
         self.host.store_seen_tools(name, None).await;
+        if live.is_first_sight {
+            // It runs with empty folders. The next call starts it with those of its entry.
+            self.slot.lock().await.live = None;
+            live.end();
+            self.set(ConnectionState::Idle);
+        }
         self.host.tools_changed(name);
         Ok(now.tools.len())
     }
@@ -314,7 +359,7 @@ impl Connection {
     pub(crate) async fn remember_seen(&self, now: &ReviewedTools) {
         let name = self.config.name.as_str();
         let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
-        let differs = !reviewed.pending_reviews(now).is_empty();
+        let differs = !reviewed.pending_reviews(now, self.config.pin).is_empty();
         self.host.store_seen_tools(name, differs.then_some(now)).await;
     }
 
@@ -347,6 +392,16 @@ impl Connection {
             }
         }
         self.set(ConnectionState::Connecting);
+        let prepared = tokio::select! {
+            prepared = self.prepare() => prepared,
+            () = self.retired.cancelled() => return Err(self.was_retired()),
+        };
+        if let Err(reason) = prepared {
+            back_off(&mut slot);
+            self.log.push_line(&reason);
+            self.set(ConnectionState::Error { reason: reason.clone() });
+            return Err(self.unreachable(&reason, None));
+        }
         let attempt = connect::connect(self);
         let attempt = tokio::select! {
             attempt = tokio::time::timeout(CONNECT_TIME, attempt) => attempt.unwrap_or_else(|_| {
@@ -380,6 +435,19 @@ impl Connection {
                 self.set(ConnectionState::Error { reason: reason.clone() });
                 Err(self.unreachable(&reason, None))
             }
+        }
+    }
+
+    /// What has to be done before a start, such as fetching the program.
+    async fn prepare(&self) -> Result<(), String> {
+        let Remote::Stdio(program) = &self.config.remote else { return Ok(()) };
+        let prepared = self.host.prepare(self.config.name.as_str(), program);
+        match tokio::time::timeout(PREPARE_TIME, prepared).await {
+            Ok(prepared) => prepared,
+            Err(_) => Err(format!(
+                "its program could not be fetched within {} s",
+                PREPARE_TIME.as_secs()
+            )),
         }
     }
 

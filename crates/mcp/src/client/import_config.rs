@@ -170,6 +170,7 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
                 args: args.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 folder: text(server, &["cwd"]).map(Into::into),
                 network: false,
+                ..Stdio::default()
             })
         }
         (None, Some(url)) => {

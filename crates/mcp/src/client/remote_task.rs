@@ -17,7 +17,6 @@ use toolcrib_core::{ErrorType, ToolError, ToolOutput};
 use super::connection::LiveConnection;
 use super::remote_tool::RemoteTool;
 use super::running_calls::AskingCall;
-use super::tool_result;
 
 /// Shortest and longest poll interval, whatever the server suggests.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
@@ -135,7 +134,7 @@ impl RemoteTool {
     fn completed(&self, result: Value) -> Result<ToolOutput, ToolError> {
         let result: Result<CallToolResult, _> = serde_json::from_value(result);
         let result = result.map_err(|_| self.invalid_reply("its answer is no result of a tool"))?;
-        Ok(tool_result::output(self.name(), result))
+        Ok(self.output(result))
     }
 
     /// The task failed at the server, which is not a result of the tool.

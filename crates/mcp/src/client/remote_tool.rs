@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest, ErrorCode,
     InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Assessment, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+    Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
 };
 
 use super::connection::{Connection, LiveConnection};
@@ -56,13 +56,22 @@ impl Handler for RemoteTool {
                 live = self.connection.live() => live?,
                 () = ctx.cancel.cancelled() => return Err(stopped()),
             };
-            let server = self.connection.config().name.as_str();
-            live.check(server, &self.own_name, &self.pinned)?;
-            let output = self.call_with_questions(&live, ctx, args).await?;
-            Ok(match self.connection.config().remote {
-                // The program of a server runs as it is, without a sandbox.
-                Remote::Stdio(_) => output.with_sandbox("none"),
-                Remote::Http(_) => output,
+            live.check(self.connection.config(), &self.own_name, &self.pinned)?;
+            let watch = match &self.connection.config().remote {
+                Remote::Stdio(program) => self.connection.host().watch_call(program, ctx).await,
+                Remote::Http(_) => None,
+            };
+            let output = self.call_with_questions(&live, ctx, args).await;
+            // Also of a call that failed: what it changed is recorded for undo.
+            let note = match watch {
+                Some(watch) => watch.end(ctx).await,
+                None => None,
+            };
+            let mut output = output?;
+            output.content.extend(note.map(Block::text));
+            Ok(match live.sandbox() {
+                Some(level) => output.with_sandbox(level),
+                None => output,
             })
         })
     }
@@ -82,7 +91,7 @@ impl RemoteTool {
             let answer = self.send_call(live, &call, params.clone()).await?;
             match answer {
                 ServerResult::CallToolResult(answer) => {
-                    return Ok(tool_result::output(self.connection.config().name.as_str(), answer));
+                    return Ok(self.output(answer));
                 }
                 ServerResult::InputRequiredResult(wanted) => {
                     let (answers, state) = self.answer(live, &call, wanted).await?;
@@ -97,6 +106,12 @@ impl RemoteTool {
             }
         }
         Err(self.asked_too_often())
+    }
+
+    /// The server's result, whose text is from outside unless the owner says otherwise.
+    pub(super) fn output(&self, answer: CallToolResult) -> ToolOutput {
+        let output = tool_result::output(self.name(), answer);
+        ToolOutput { trust: Some(self.spec.trust), ..output }
     }
 
     /// Sends one request, once, and waits for its response.

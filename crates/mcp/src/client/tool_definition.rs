@@ -69,7 +69,10 @@ pub(crate) fn spec(
     spec.tier = Tier::Interface;
     spec.group = Some(config.name.to_string());
     spec.timeout = config.timeout;
-    spec.trust = Trust::External;
+    let own_name = own_name(definition).unwrap_or_default();
+    let is_trusted =
+        config.workspace_results || config.workspace_tools.iter().any(|tool| tool == own_name);
+    spec.trust = if is_trusted { Trust::Workspace } else { Trust::External };
     spec.runs = Some(hash(identity, definition));
     if let Some(words) = definition.get("_meta").and_then(Value::as_object) {
         spec.meta = ToolMeta::from_map(words.clone()).map_err(|fault| fault.to_string())?;
@@ -86,7 +89,7 @@ fn reach(config: &ServerConfig) -> Reach {
             Reach { outbound: true, exec: false, private_read: config.remote.has_secrets() }
         }
         Remote::Stdio(program) => Reach {
-            outbound: program.network,
+            outbound: program.network || !program.allow_hosts.is_empty(),
             exec: false,
             private_read: config.remote.has_secrets(),
         },

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use super::connect;
 use super::connection::Connection;
-use super::reviewed_tools::ReviewedTools;
 
 /// The first pause between two looks; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -92,8 +91,7 @@ impl Connection {
         match listed {
             Ok(listed) => {
                 let before = live.advertised();
-                let identity = before.identity.clone();
-                let now = ReviewedTools::from_definitions(identity, &listed.definitions);
+                let now = before.with_definitions(&listed.definitions);
                 live.set_cut(listed.cut);
                 if now != before {
                     self.remember_seen(&now).await;

@@ -178,3 +178,54 @@ async fn an_endless_list_is_cut_and_says_so() {
     let grown = resident_mb().saturating_sub(before);
     assert!(grown < 120, "{grown} MB");
 }
+
+/// Definitions come as they are on the wire, with members that no library of ours knows.
+#[tokio::test]
+async fn a_member_that_nothing_here_knows_is_part_of_a_definition() {
+    let tool = |more: serde_json::Value| {
+        let mut tool = json!({"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}});
+        tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        json!([tool]).to_string()
+    };
+    let first = tool(json!({"execution": {"later": 1}}));
+    let Some(world) = crate::test_backend::world(&[("tools.json", &first)], |_| {}).await else {
+        return;
+    };
+    assert_eq!(world.connection.offered().await.unwrap().tools["add"]["execution"]["later"], 1);
+    world.connection.disconnect().await;
+    let second = tool(json!({"execution": {"later": 2}}));
+    std::fs::write(world.folder.path().join("tools.json"), second).unwrap();
+    let held = world.connection.pending_reviews().await.unwrap();
+    assert_eq!(held.len(), 1, "{held:?}");
+    assert!(held[0].diff.contains("later"), "{}", held[0].diff);
+    // It stays held when the server is not connected.
+    world.connection.disconnect().await;
+    assert_eq!(world.connection.known_pending_reviews().await.len(), 1);
+    world.connection.accept_reviews().await.unwrap();
+    world.connection.disconnect().await;
+    assert_eq!(world.connection.known_pending_reviews().await, []);
+}
+
+/// What was never reviewed is not called, and sees nothing of the workspace.
+#[tokio::test]
+async fn a_server_is_reviewed_before_its_first_call() {
+    let Some(world) = hostile(&[]).await else { return };
+    assert_eq!(*world.host.first_sights.lock().unwrap(), [true, false]);
+    world.connection.disconnect().await;
+    *world.host.pins.lock().unwrap() = None;
+    let source = toolcrib_mcp::client::McpSource::new(world.connection.clone());
+    world.engine.catalog().attach(&source).await.unwrap();
+    let outcome = world.call("plain", json!({})).await;
+    assert_eq!(outcome.kind, OutcomeKind::Failed, "{outcome:?}");
+    assert!(!world.calls().iter().any(|call| call == "plain"));
+}
+
+/// Each start of such a server took ten seconds.
+#[tokio::test]
+async fn a_server_that_ignores_discover_is_remembered() {
+    let Some(world) = hostile(&[("hostile.json", r#"{"silent": true}"#)]).await else { return };
+    world.connection.disconnect().await;
+    let begin = Instant::now();
+    world.connection.connect().await.unwrap();
+    assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
+}

@@ -22,6 +22,10 @@ const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-mcp-worker");
 pub(crate) struct Memory {
     pub(crate) pins: Mutex<Option<ReviewedTools>>,
     pub(crate) progress: Mutex<Vec<f64>>,
+    /// Of each start, whether it was before the first review.
+    pub(crate) first_sights: Mutex<Vec<bool>>,
+    seen: Mutex<Option<ReviewedTools>>,
+    silent: Mutex<bool>,
     pub(crate) asked: Mutex<Vec<String>>,
     /// The calls of those questions.
     pub(crate) asked_for: Mutex<Vec<CallId>>,
@@ -37,7 +41,9 @@ impl ClientHost for Memory {
         &'a self,
         _: &'a str,
         program: &'a Stdio,
+        first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>> {
+        self.first_sights.lock().unwrap().push(first_sight);
         Box::pin(async move {
             let policy = sandbox::Policy {
                 writable: vec![self.folder.clone()],
@@ -90,6 +96,28 @@ impl ClientHost for Memory {
     ) -> BoxFuture<'a, Result<(), String>> {
         *self.pins.lock().unwrap() = Some(pins.clone());
         Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn seen_tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        Box::pin(std::future::ready(self.seen.lock().unwrap().clone()))
+    }
+
+    fn store_seen_tools<'a>(
+        &'a self,
+        _: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        *self.seen.lock().unwrap() = seen.cloned();
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ignores_discover<'a>(&'a self, _: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(*self.silent.lock().unwrap()))
+    }
+
+    fn remember_ignores_discover<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        *self.silent.lock().unwrap() = true;
+        Box::pin(std::future::ready(()))
     }
 
     fn tools_changed(&self, _: &str) {
@@ -162,6 +190,11 @@ pub(crate) async fn world_of(
     let engine = engine();
     let attached = (Arc::downgrade(&connection), engine.shared_catalog());
     assert!(host.attached.set(attached).is_ok());
+    // Reviewed by its owner, started anew, and offered.
+    if connection.accept_reviews().await.is_ok() {
+        std::fs::remove_file(folder.path().join("calls")).unwrap();
+        connection.connect().await.unwrap();
+    }
     engine.catalog().attach(&McpSource::new(Arc::clone(&connection))).await.unwrap();
     Some(World { engine, connection, host, folder })
 }

@@ -56,6 +56,7 @@ enum Request {
     ListsTools,
     /// It stays open.
     Listens,
+    Discovers,
     Other,
 }
 
@@ -83,12 +84,19 @@ impl InboundGate {
         Self { connection, state: Mutex::new(state) }
     }
 
+    /// Whether the server left `server/discover` without an answer of any kind.
+    pub(crate) fn ignores_discover(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.unanswered.values().any(|kind| *kind == Request::Discovers)
+    }
+
     /// Takes note of a message of ours.
     pub(super) fn sends(&self, message: &ClientJsonRpcMessage) {
         if let JsonRpcMessage::Request(request) = message {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
             let kind = match request.request {
                 ClientRequest::ListToolsRequest(_) => Request::ListsTools,
+                ClientRequest::DiscoverRequest(_) => Request::Discovers,
                 ClientRequest::SubscriptionsListenRequest(_) => Request::Listens,
                 _ => Request::Other,
             };
@@ -212,7 +220,9 @@ impl GateState {
         if let Some(id) = line.id() {
             return self.unanswered.contains_key(&id).then_some(id);
         }
-        let mut open = self.unanswered.iter().filter(|(_, kind)| **kind != Request::Listens);
+        let mut open = self.unanswered.iter().filter(|(_, kind)| {
+            !matches!(kind, Request::Listens | Request::Discovers)
+        });
         match (open.next(), open.next()) {
             (Some((id, _)), None) => Some(id.clone()),
             _ => None,
