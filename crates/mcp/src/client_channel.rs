@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 #[expect(deprecated, reason = "clients of the older revisions have it")]
 use rmcp::model::{
-    ClientCapabilities, ClientResult, ElicitRequestParams, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
+    ClientCapabilities, ClientResult, ElicitRequestParams, InputRequest, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId,
+    ServerRequest,
 };
 use rmcp::service::{OriginatingRequestId, Peer, RoleServer};
 use serde_json::Value;

@@ -2,7 +2,11 @@
 
 mod backend;
 mod client_host;
+mod failed_start;
+mod launcher;
+mod program_digest;
 mod resources_and_prompts;
+mod server_program;
 mod servers;
 mod skill_resources;
 mod ui_resources;

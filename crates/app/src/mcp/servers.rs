@@ -94,7 +94,8 @@ impl McpServers {
     pub(crate) async fn apply(self: &Arc<Self>, servers: &[ServerConfig]) {
         let _one = self.applying.lock().await;
         let before = self.connections();
-        let same = |server: &ServerConfig| before.iter().find(|one| one.config() == server).cloned();
+        let same =
+            |server: &ServerConfig| before.iter().find(|one| one.config() == server).cloned();
         let on = servers.iter().filter(|server| server.enabled);
         let (mut now, mut new) = (Vec::new(), Vec::new());
         for server in on {

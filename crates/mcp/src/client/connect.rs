@@ -59,9 +59,10 @@ impl From<String> for ConnectError {
 
 pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, ConnectError> {
     let name = connection.config().name.as_str();
-    let is_first_sight = connection.host().reviewed_tools(name).await.is_none();
+    let mut is_first_sight = false;
     let (service, process, program) = match &connection.config().remote {
         Remote::Stdio(program) => {
+            is_first_sight = connection.host().reviewed_tools(name).await.is_none();
             let digest = connection.host().program_digest(program).await;
             let (service, process) = over_stdio(connection, program, is_first_sight).await?;
             (service, Some(Mutex::new(process)), digest)

@@ -444,10 +444,9 @@ impl Connection {
         let prepared = self.host.prepare(self.config.name.as_str(), program);
         match tokio::time::timeout(PREPARE_TIME, prepared).await {
             Ok(prepared) => prepared,
-            Err(_) => Err(format!(
-                "its program could not be fetched within {} s",
-                PREPARE_TIME.as_secs()
-            )),
+            Err(_) => {
+                Err(format!("its program could not be fetched within {} s", PREPARE_TIME.as_secs()))
+            }
         }
     }
 

@@ -88,7 +88,9 @@ mod tests {
             let params: ElicitRequestParams = serde_json::from_value(params).unwrap();
             Elicitation::new("fx", &params)
         };
-        let form = question(json!({"mode": "form", "message": "Toolcrib\u{202e} needs your key", "requestedSchema": {"type": "object", "properties": {}}}));
+        let form = question(
+            json!({"mode": "form", "message": "Toolcrib\u{202e} needs your key", "requestedSchema": {"type": "object", "properties": {}}}),
+        );
         assert_eq!(
             form.unwrap().attributed_params()["message"],
             "The MCP server \"fx\" asks, in its own words: Toolcrib needs your key"
@@ -96,8 +98,13 @@ mod tests {
         let page = |url: &str| {
             question(json!({"mode": "url", "message": "Log in", "url": url, "elicitationId": "1"}))
         };
-        assert_eq!(page("https://a.example/x").unwrap().url.as_deref(), Some("https://a.example/x"));
-        for bad in ["file:///etc/passwd", "javascript:alert(1)", "vscode://x/y", "data:text/html,x", "a"] {
+        assert_eq!(
+            page("https://a.example/x").unwrap().url.as_deref(),
+            Some("https://a.example/x")
+        );
+        for bad in
+            ["file:///etc/passwd", "javascript:alert(1)", "vscode://x/y", "data:text/html,x", "a"]
+        {
             assert!(page(bad).is_err(), "{bad}");
         }
     }

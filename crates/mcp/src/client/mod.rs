@@ -38,4 +38,5 @@ pub use server_config::{
     ServerNameError, Stdio, WorkspaceAccess,
 };
 pub use source::McpSource;
+pub use start_output::first_error;
 pub(crate) use tool_definition::visible_text;

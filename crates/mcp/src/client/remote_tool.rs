@@ -4,13 +4,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientRequest, ErrorCode,
-    InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
+    ClientRequest, ErrorCode, InputRequest, InputRequiredResult, InputResponses, RequestId,
+    ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+    Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput,
+    ToolSpec,
 };
 
 use super::connection::{Connection, LiveConnection};

@@ -24,7 +24,8 @@ const ERROR_WORDS: [&str; 16] = [
 ];
 
 /// The first line that says what went wrong; otherwise the first line with text.
-pub(super) fn first_error(wrote: &str) -> Option<String> {
+#[must_use]
+pub fn first_error(wrote: &str) -> Option<String> {
     let lines = || wrote.lines().map(str::trim).filter(|line| is_told(line));
     let says_error = |line: &&str| {
         let lower = line.to_lowercase();
@@ -65,7 +66,10 @@ mod tests {
             "Traceback (most recent call last):\n  File \"a.py\", line 1\nModuleNotFoundError: No module named 'mcp'\n",
             Some("ModuleNotFoundError: No module named 'mcp'"),
         );
-        check("[toolcrib] x\nstarting\nnpm error code E404\nnpm error 404 Not Found\n", Some("npm error code E404"));
+        check(
+            "[toolcrib] x\nstarting\nnpm error code E404\nnpm error 404 Not Found\n",
+            Some("npm error code E404"),
+        );
         check("hello\n", Some("hello"));
         check("", None);
     }

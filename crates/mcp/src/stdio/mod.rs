@@ -13,7 +13,6 @@ use std::task::Poll;
 
 use bytes::{Buf as _, BytesMut};
 pub(crate) use fast_parse::FastCall;
-pub(crate) use unreadable::{LineHook, UnreadableLine, UnreadableReason};
 use futures_util::poll;
 use in_flight::InFlightRequests;
 use rmcp::model::{
@@ -27,6 +26,7 @@ use serde_json::error::Category;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
 use toolcrib_core::BoxFuture;
+pub(crate) use unreadable::{LineHook, UnreadableLine, UnreadableReason};
 
 /// Longest message, in bytes; a longer one is discarded while it arrives.
 pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
@@ -209,7 +209,8 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
     /// What becomes of a line that was too long.
     fn classify_long_line(&self) -> Option<LineAction<S>> {
         let reason = UnreadableReason::TooLong;
-        let line = UnreadableLine { head: text_of(&self.line), tail: self.tail.trim_ascii(), reason };
+        let line =
+            UnreadableLine { head: text_of(&self.line), tail: self.tail.trim_ascii(), reason };
         self.hook.as_ref()?.unreadable(&line).map(LineAction::Message)
     }
 }

@@ -52,8 +52,7 @@ impl UnreadableLine<'_> {
     pub(crate) fn is_answer(&self) -> bool {
         let has = |word: &[u8]| {
             let found = |text: &[u8]| text.windows(word.len()).any(|part| part == word);
-            found(self.head.get(..KEPT_BYTES).unwrap_or(self.head))
-                || found(end_of(self.tail))
+            found(self.head.get(..KEPT_BYTES).unwrap_or(self.head)) || found(end_of(self.tail))
         };
         self.head.first() == Some(&b'{') && (has(b"\"result\"") || has(b"\"error\""))
     }

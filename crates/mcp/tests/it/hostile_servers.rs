@@ -163,7 +163,9 @@ async fn stray_answers_and_lines_are_counted() {
     let Some(world) = hostile(&[]).await else { return };
     assert_eq!(world.call("stray", json!({"count": 5})).await.kind, OutcomeKind::Succeeded);
     let log = world.connection.errors();
-    for part in ["it answered request 100003", "such answers so far: 4", "is no message", "so far: 2"] {
+    for part in
+        ["it answered request 100003", "such answers so far: 4", "is no message", "so far: 2"]
+    {
         assert!(log.contains(part), "{part}: {log}");
     }
 }
@@ -183,7 +185,8 @@ async fn an_endless_list_is_cut_and_says_so() {
 #[tokio::test]
 async fn a_member_that_nothing_here_knows_is_part_of_a_definition() {
     let tool = |more: serde_json::Value| {
-        let mut tool = json!({"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}});
+        let mut tool =
+            json!({"name": "add", "description": "Adds.", "inputSchema": {"type": "object"}});
         tool.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         json!([tool]).to_string()
     };

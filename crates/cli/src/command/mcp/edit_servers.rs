@@ -63,8 +63,8 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
             env: parse_name_values(&command.env)?,
             folder: None,
             network: command.network,
-                ..Stdio::default()
-            }),
+            ..Stdio::default()
+        }),
         _ => return Err(Failure::usage("give a program after `--`, or an address with --url")),
     };
     let config = ServerConfig {

@@ -220,9 +220,10 @@ impl GateState {
         if let Some(id) = line.id() {
             return self.unanswered.contains_key(&id).then_some(id);
         }
-        let mut open = self.unanswered.iter().filter(|(_, kind)| {
-            !matches!(kind, Request::Listens | Request::Discovers)
-        });
+        let mut open = self
+            .unanswered
+            .iter()
+            .filter(|(_, kind)| !matches!(kind, Request::Listens | Request::Discovers));
         match (open.next(), open.next()) {
             (Some((id, _)), None) => Some(id.clone()),
             _ => None,
@@ -243,7 +244,9 @@ fn number(id: &RequestId) -> Option<RequestId> {
 fn is_used(connection: &Connection, told: &ServerNotification) -> bool {
     match told {
         ServerNotification::ProgressNotification(told) => connection.progress(&told.params),
-        ServerNotification::LoggingMessageNotification(told) => connection.log_message(&told.params),
+        ServerNotification::LoggingMessageNotification(told) => {
+            connection.log_message(&told.params)
+        }
         ServerNotification::ToolListChangedNotification(_) => connection.recheck_tools(),
         // rmcp keeps what it has read of resources until one of these, and waits for the others.
         ServerNotification::ResourceUpdatedNotification(_)

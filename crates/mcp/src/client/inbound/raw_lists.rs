@@ -56,9 +56,10 @@ mod tests {
     fn members_that_the_library_does_not_know_stay() {
         let tool = json!({"name": "a", "inputSchema": {}, "later": {"x": 1}, "annotations": null});
         let id = RequestId::Number(3);
-        let text = json!({"jsonrpc": "2.0", "id": 3, "result": {"resultType": "complete", "ttlMs": 1,
+        let text =
+            json!({"jsonrpc": "2.0", "id": 3, "result": {"resultType": "complete", "ttlMs": 1,
             "tools": [tool], "nextCursor": "n"}})
-        .to_string();
+            .to_string();
         let of = |message: ServerJsonRpcMessage| {
             let ServerJsonRpcMessage::Response(answer) = message else { panic!() };
             let ServerResult::CustomResult(result) = answer.result else { panic!() };

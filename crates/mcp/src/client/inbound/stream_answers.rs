@@ -3,9 +3,7 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use rmcp::model::{
-    ClientRequest, ErrorData, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
-};
+use rmcp::model::{ClientRequest, ErrorData, JsonRpcRequest, RequestId, ServerJsonRpcMessage};
 use sse_stream::{Error as SseError, Sse};
 
 use super::{UNREADABLE_ANSWER, raw_lists};
@@ -26,7 +24,8 @@ fn unreadable(id: &RequestId, why: &str) -> ServerJsonRpcMessage {
 pub(crate) fn parse(body: &[u8], request: &Request) -> ServerJsonRpcMessage {
     let raw = lists_tools(request).then(|| raw_lists::read_answer(body, |id| *id == request.id));
     raw.flatten().unwrap_or_else(|| {
-        serde_json::from_slice(body).unwrap_or_else(|error| unreadable(&request.id, &error.to_string()))
+        serde_json::from_slice(body)
+            .unwrap_or_else(|error| unreadable(&request.id, &error.to_string()))
     })
 }
 
@@ -34,8 +33,9 @@ pub(crate) fn parse(body: &[u8], request: &Request) -> ServerJsonRpcMessage {
 /// message that cannot be read.
 pub(crate) fn readable(events: Events, request: &Request) -> Events {
     let (id, lists) = (request.id.clone(), lists_tools(request));
-    let event = move |message: &ServerJsonRpcMessage| {
-        Sse { data: serde_json::to_string(message).ok(), ..Sse::default() }
+    let event = move |message: &ServerJsonRpcMessage| Sse {
+        data: serde_json::to_string(message).ok(),
+        ..Sse::default()
     };
     let one = move |next: Result<Sse, SseError>| match next {
         Err(error @ (SseError::Utf8Parse(_) | SseError::IntParse(_))) => {
