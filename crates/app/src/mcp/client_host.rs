@@ -30,6 +30,8 @@ const MOST_FETCH_OUTPUT: u64 = 1 << 20;
 pub(crate) struct McpClientHost {
     pub(crate) workbench: Option<Arc<ProgramRunner>>,
     pub(crate) client: HttpClient,
+    /// Makes the client of a server at an address.
+    pub(crate) client_for: Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync>,
     pub(crate) vault: Option<Vault>,
     /// Masked values; tokens are added when they are stored.
     pub(crate) secrets: Secrets,
@@ -228,6 +230,10 @@ impl ClientHost for McpClientHost {
 
     fn http(&self) -> HttpClient {
         self.client.clone()
+    }
+
+    fn http_for(&self, url: &str) -> HttpClient {
+        (self.client_for)(url).unwrap_or_else(|| self.client.clone())
     }
 
     fn secret(&self, name: &str) -> Result<String, String> {

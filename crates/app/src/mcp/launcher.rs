@@ -28,11 +28,13 @@ pub(super) fn set_fetched(home: &Path, launcher: &Launcher) {
     let _ = std::fs::write(home.join(FETCHED), fetched_text(launcher));
 }
 
-/// Has the package fetched again at the next start.
+/// Has the package of a server fetched again at its next start. `programs_home` is the home folder
+/// of programs.
 ///
 /// # Errors
 /// Those of the file system.
-pub(super) fn forget_fetched(home: &Path) -> std::io::Result<()> {
+pub fn fetch_again(programs_home: &Path, server: &str) -> std::io::Result<()> {
+    let home = super::server_program::home_beside(programs_home, server);
     match std::fs::remove_file(home.join(FETCHED)) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
@@ -141,13 +143,15 @@ mod tests {
 
     #[test]
     fn a_fetched_package_is_known_until_it_changes() {
-        let home = tempfile::tempdir().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let home = super::super::server_program::home_beside(&folder.path().join("home"), "fx");
+        std::fs::create_dir_all(&home).unwrap();
         let own = stdio(LauncherKind::Npx, "https://a.example").launcher.unwrap();
-        assert!(!is_fetched(home.path(), &own));
-        set_fetched(home.path(), &own);
-        assert!(is_fetched(home.path(), &own));
-        assert!(!is_fetched(home.path(), &Launcher { package: "pkg@2".to_owned(), ..own.clone() }));
-        forget_fetched(home.path()).unwrap();
-        assert!(!is_fetched(home.path(), &own));
+        assert!(!is_fetched(&home, &own));
+        set_fetched(&home, &own);
+        assert!(is_fetched(&home, &own));
+        assert!(!is_fetched(&home, &Launcher { package: "pkg@2".to_owned(), ..own.clone() }));
+        fetch_again(&folder.path().join("home"), "fx").unwrap();
+        assert!(!is_fetched(&home, &own));
     }
 }

@@ -22,6 +22,7 @@ use crate::toolcrib::Toolcrib;
 pub use backend::ToolcribBackend;
 pub(crate) use client_host::McpClientHost;
 pub use client_host::forget_reviews;
+pub use launcher::fetch_again;
 pub use resources_and_prompts::ToolcribResources;
 pub use servers::McpServers;
 pub use toolcrib_mcp::*;

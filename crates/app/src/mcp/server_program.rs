@@ -15,7 +15,12 @@ const HOMES: &str = "mcp-homes";
 
 /// The home folder of a server; `None` if programs have no home here.
 pub(super) fn home(policy: &ProgramPolicy, server: &str) -> Option<PathBuf> {
-    Some(policy.home.as_ref()?.with_file_name(HOMES).join(server))
+    Some(home_beside(policy.home.as_ref()?, server))
+}
+
+/// The same for a home folder of programs.
+pub(super) fn home_beside(programs_home: &Path, server: &str) -> PathBuf {
+    programs_home.with_file_name(HOMES).join(server)
 }
 
 /// The program in this phase. Before its first review it sees empty folders in place of those of

@@ -76,6 +76,13 @@ pub trait ClientHost: Send + Sync + 'static {
     /// The HTTP client with the owner's address policy.
     fn http(&self) -> HttpClient;
 
+    /// The HTTP client for a server at this address, which the owner has typed: it may be on this
+    /// machine or in a private network.
+    fn http_for(&self, url: &str) -> HttpClient {
+        let _ = url;
+        self.http()
+    }
+
     /// The secret of this name.
     ///
     /// # Errors

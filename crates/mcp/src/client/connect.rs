@@ -227,7 +227,10 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Conn
     }
     // A message that was sent is never sent again, whatever its fate: a call might run twice.
     config.reinit_on_expired_session = false;
-    let reaching = HttpTransport { http: host.http(), keeper: connection.token_manager().cloned() };
+    let reaching = HttpTransport {
+        http: host.http_for(&http.url),
+        keeper: connection.token_manager().cloned(),
+    };
     let transport = StreamableHttpClientTransport::with_client(reaching, config);
     let gate = Arc::new(InboundGate::new(connection.weak()));
     let transport = GatedTransport::new(transport, gate);

@@ -115,6 +115,8 @@ pub struct ServerConfig {
     pub trusted: bool,
     /// What must stay as it was when the server was reviewed.
     pub pin: Pin,
+    /// Counted up to start the server anew without another change.
+    pub generation: u64,
     /// Whether results of all its tools count as text of the workspace, not as text from outside.
     pub workspace_results: bool,
     /// The server's own names of tools whose results count as text of the workspace.
@@ -158,6 +160,7 @@ impl ServerConfig {
             legacy: false,
             trusted: false,
             pin: Pin::default(),
+            generation: 0,
             workspace_results: false,
             workspace_tools: Vec::new(),
         }

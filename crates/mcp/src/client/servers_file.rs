@@ -49,6 +49,8 @@ struct Row {
     legacy: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pin: Option<Pin>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    generation: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     trust: Option<ResultTrust>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,6 +67,11 @@ struct Row {
     oauth: Option<Oauth>,
     #[serde(skip_serializing_if = "Option::is_none")]
     launcher: Option<Launcher>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Whose text the results of a server are.
@@ -137,6 +144,7 @@ fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
     let mut config = ServerConfig::new(name, remote);
     (config.enabled, config.trusted, config.legacy) = (row.enabled, row.trusted, row.legacy);
     config.pin = row.pin.unwrap_or_default();
+    config.generation = row.generation;
     config.workspace_results = row.trust == Some(ResultTrust::Workspace);
     config.workspace_tools = row.trust_tools;
     if let Some(seconds) = row.timeout_s {
@@ -165,6 +173,7 @@ fn row(config: &ServerConfig) -> Row {
         trusted: config.trusted,
         legacy: config.legacy,
         pin: Some(config.pin).filter(|pin| *pin != Pin::default()),
+        generation: config.generation,
         trust: config.workspace_results.then_some(ResultTrust::Workspace),
         trust_tools: config.workspace_tools.clone(),
         timeout_s: unusual(config.timeout, usual.timeout),

@@ -1,15 +1,12 @@
-//! `toolcrib mcp add|rm|enable|disable`: the file of servers.
+//! `toolcrib mcp rm|enable|disable`: the file of servers.
 
 use std::io::Write as _;
 
 use serde_json::json;
-use toolcrib_app::mcp::client::{
-    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, servers_file,
-};
+use toolcrib_app::mcp::client::{ServerConfig, ServerName, import_config, servers_file};
 
 use super::unknown_server;
 use crate::bootstrap;
-use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
 
 /// Changes the servers, and writes the file anew: whole, in its place, for this person alone.
@@ -34,66 +31,6 @@ pub(super) fn update_servers<T>(
     Ok(result)
 }
 
-fn parse_name_values(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
-    let pair = |text: &String| {
-        let (name, value) = text
-            .split_once('=')
-            .ok_or_else(|| Failure::usage(format!("`{text}` is no NAME=VALUE")))?;
-        Ok((name.trim().to_owned(), value.to_owned()))
-    };
-    given.iter().map(pair).collect()
-}
-
-pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
-    let name = ServerName::new(&command.name).map_err(|error| Failure::usage(error.to_string()))?;
-    let remote = match (&command.url, command.command.split_first()) {
-        (Some(url), None) => Remote::Http(Http {
-            url: url.clone(),
-            headers: parse_name_values(&command.header)?,
-            oauth: Oauth {
-                client_id: command.client_id.clone(),
-                client_secret: command.client_secret.clone(),
-                scopes: command.scope.clone(),
-                ..Oauth::default()
-            },
-        }),
-        (None, Some((program, args))) => Remote::Stdio(Stdio {
-            command: program.clone(),
-            args: args.to_vec(),
-            env: parse_name_values(&command.env)?,
-            folder: None,
-            network: command.network,
-            ..Stdio::default()
-        }),
-        _ => return Err(Failure::usage("give a program after `--`, or an address with --url")),
-    };
-    let config = ServerConfig {
-        enabled: false,
-        trusted: command.trusted,
-        ..ServerConfig::new(name.clone(), remote)
-    };
-    let taken = update_servers(|servers| {
-        let taken = servers.iter().any(|server| server.name == name);
-        if !taken {
-            servers.push(config);
-        }
-        taken
-    })?;
-    if taken {
-        return Err(Failure::usage(format!(
-            "there is a server {name} already; `toolcrib mcp rm {name}` removes it"
-        )));
-    }
-    if json {
-        output::print_json(&json!({"added": name}), true)?;
-    } else {
-        output::eprint_line(&format!(
-            "toolcrib: {name} is added and off; `toolcrib mcp test {name}` tries it and switches it on"
-        ));
-    }
-    Ok(0)
-}
-
 pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
     let before = bootstrap::mcp_servers()?.len();
     let after = update_servers(|servers| {
@@ -104,19 +41,46 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
         return Err(unknown_server(name));
     }
     // What was agreed to for this server is for no later one of the same name.
-    if let Some(secret) =
-        ServerName::new(name).ok().as_ref().and_then(toolcrib_app::oauth_secret_name)
-    {
-        let removed = bootstrap::open_vault()?.remove(&secret);
-        removed.map_err(|error| Failure::configuration(error.to_string()))?;
-    }
+    let secrets = remove_secrets(name)?;
     super::skills::forget_all(name)?;
+    bootstrap::block_on(forget_reviews(name))?;
     if json {
-        output::print_json(&json!({"removed": name}), true)?;
+        output::print_json(&json!({"removed": name, "secrets": secrets}), true)?;
     } else {
         output::eprint_line(&format!("toolcrib: {name} is removed"));
+        for secret in secrets {
+            output::eprint_line(&format!("toolcrib: the secret {secret} of it is removed too"));
+        }
     }
     Ok(0)
+}
+
+/// Removes its authorization, and the secrets that were taken from its configuration and that no
+/// other server uses. Returns the names of the latter.
+fn remove_secrets(name: &str) -> Result<Vec<String>, Failure> {
+    let Ok(server) = ServerName::new(name) else { return Ok(Vec::new()) };
+    let vault = bootstrap::open_vault()?;
+    let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
+    let others = servers_file::render(&bootstrap::mcp_servers()?);
+    let mut removed = Vec::new();
+    let names: Vec<_> = vault.read().map_err(|error| failed(&error))?.into_keys().collect();
+    for secret in names {
+        let own = import_config::is_secret_of(&server, secret.as_str());
+        if own && !others.contains(&format!("secret:{}", secret.as_str())) {
+            vault.remove(&secret).map_err(|error| failed(&error))?;
+            removed.push(secret.as_str().to_owned());
+        }
+    }
+    if let Some(secret) = toolcrib_app::oauth_secret_name(&server) {
+        vault.remove(&secret).map_err(|error| failed(&error))?;
+    }
+    Ok(removed)
+}
+
+async fn forget_reviews(name: &str) -> Result<(), Failure> {
+    let stores = bootstrap::stores()?;
+    let forgotten = toolcrib_app::mcp::forget_reviews(&*stores.facts, name).await;
+    forgotten.map_err(|error| Failure::run(error.to_string()))
 }
 
 pub(super) fn set_enabled(name: &str, on: bool, json: bool) -> Result<u8, Failure> {
