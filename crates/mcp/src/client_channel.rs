@@ -13,7 +13,7 @@ use rmcp::model::{
     LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId,
     ServerRequest,
 };
-use rmcp::service::{OriginatingRequestId, Peer, RoleServer};
+use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::CallId;
@@ -34,7 +34,9 @@ pub struct ClientChannel {
     /// The connection; `None` if only the response reaches the client.
     pub(crate) peer: Option<Peer<RoleServer>>,
     pub(crate) request: RequestId,
-    pub(crate) progress: Option<ProgressToken>,
+    /// The request that waits now, if it wants progress. A client of the present revision returns
+    /// with another request after it has answered a question.
+    pub(crate) waiting: Mutex<Option<ProgressRoute>>,
     pub(crate) capabilities: ClientCapabilities,
     /// Whether it wants log lines. In the present revision each request says so.
     pub(crate) logs: bool,
@@ -45,6 +47,27 @@ pub struct ClientChannel {
     pub(crate) questions: Option<mpsc::Sender<ClientQuestions>>,
     /// Messages that are being written; a client that does not read gets no more of them.
     pub(crate) writing: AtomicUsize,
+}
+
+/// Where progress of a call goes.
+#[derive(Clone)]
+pub(crate) struct ProgressRoute {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+}
+
+impl ProgressRoute {
+    /// That of a request; `None` if it wants no progress.
+    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
+        Self::new(Some(context.peer.clone()), context.meta.get_progress_token())
+    }
+
+    pub(crate) fn new(
+        peer: Option<Peer<RoleServer>>,
+        token: Option<ProgressToken>,
+    ) -> Option<Self> {
+        Some(Self { peer: peer?, token: token? })
+    }
 }
 
 /// Questions that are asked together, by key, and where the answers go.
@@ -102,9 +125,15 @@ fn required_capability(request: &InputRequest) -> Option<ClientCapabilities> {
 }
 
 impl ClientChannel {
+    /// Another request waits from now on.
+    pub(crate) fn set_waiting(&self, waiting: Option<ProgressRoute>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
+    }
+
     /// Reports progress, if the client asked for it and reads what it is sent.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        let (Some(peer), Some(token)) = (&self.peer, self.progress.clone()) else { return };
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(ProgressRoute { peer, token }) = waiting else { return };
         if self.writing.fetch_add(1, Ordering::Relaxed) < MOST_WRITES {
             let mut told = ProgressNotificationParam::new(token, done);
             (told.total, told.message) = (total, message);

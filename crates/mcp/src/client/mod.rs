@@ -10,6 +10,7 @@ mod http_transport;
 pub mod import_config;
 mod inbound;
 mod judgement_phrases;
+mod legacy_task;
 mod oauth;
 mod remote_resource;
 mod remote_skill;

@@ -12,7 +12,7 @@ use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use toolcrib_core::{
     Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput,
-    ToolSpec,
+    ToolSpec, Trust,
 };
 
 use super::connection::{Connection, LiveConnection};
@@ -33,6 +33,8 @@ pub(crate) struct RemoteTool {
     pub(crate) own_name: String,
     /// Digest of the reviewed definition.
     pub(crate) pinned: String,
+    /// It can be called as a task alone, in the form of revision 2025-11-25.
+    pub(crate) requires_task: bool,
 }
 
 impl Handler for RemoteTool {
@@ -89,8 +91,13 @@ impl RemoteTool {
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
         let call = AskingCall { ctx: ctx.clone(), questions: QuestionBudget::default() };
+        if self.requires_task && live.protocol == "2025-11-25" {
+            return self.call_as_legacy_task(live, &call, args).await;
+        }
         for _ in 0..ROUNDS {
-            let answer = self.send_call(live, &call, params.clone()).await?;
+            let request = CallToolRequest::new(params.clone());
+            let request = ClientRequest::CallToolRequest(request);
+            let answer = self.send_request(live, &call, request).await?;
             match answer {
                 ServerResult::CallToolResult(answer) => {
                     return Ok(self.output(answer));
@@ -112,19 +119,26 @@ impl RemoteTool {
 
     /// The server's result, whose text is from outside unless the owner says otherwise.
     pub(super) fn output(&self, answer: CallToolResult) -> ToolOutput {
-        let output = tool_result::output(self.name(), answer);
-        ToolOutput { trust: Some(self.spec.trust), ..output }
+        let mut output = tool_result::output(self.name(), answer);
+        output.trust = Some(self.spec.trust);
+        if self.spec.trust < Trust::External {
+            // Shown by `explain`, which says where a text comes from.
+            let name = self.name();
+            output.source = Some(format!(
+                "MCP server {name}, whose results the owner counts as text of the workspace"
+            ));
+        }
+        output
     }
 
     /// Sends one request, once, and waits for its response.
-    async fn send_call(
+    pub(super) async fn send_request(
         &self,
         live: &Arc<LiveConnection>,
         call: &AskingCall,
-        params: CallToolRequestParams,
+        request: ClientRequest,
     ) -> Result<ServerResult, ToolError> {
         let ctx = &call.ctx;
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
         let peer = live.peer();
         let options = PeerRequestOptions::no_options();
         let handle = tokio::select! {

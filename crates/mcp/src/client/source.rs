@@ -31,6 +31,7 @@ impl McpSource {
                 connection: Arc::clone(&self.connection),
                 own_name: tool.to_owned(),
                 pinned: pins.hash(tool, config.pin)?,
+                requires_task: tool_definition::requires_task(definition),
             })),
             Err(fault) => Entry::broken(tool_definition::canonical_name(config, definition), fault),
         })

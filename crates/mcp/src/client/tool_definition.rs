@@ -28,6 +28,11 @@ pub(crate) fn own_name(definition: &Value) -> Option<&str> {
     definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
+/// Whether the tool can be called as a task alone (revision 2025-11-25).
+pub(crate) fn requires_task(definition: &Value) -> bool {
+    definition.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
+}
+
 /// Our name of the tool.
 pub(crate) fn canonical_name(config: &ServerConfig, definition: &Value) -> ToolName {
     remote_name(config.name.as_str(), own_name(definition).unwrap_or_default())

@@ -25,6 +25,7 @@ use serde_json::Value;
 use serde_json::error::Category;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::BoxFuture;
 pub(crate) use unreadable::{LineHook, UnreadableLine, UnreadableReason};
 
@@ -85,6 +86,7 @@ pub(crate) struct StdioTransport<S: ProtocolRole, R, W> {
     tail: Vec<u8>,
     beside: Option<Arc<dyn FastPath<S>>>,
     hook: Option<Arc<dyn LineHook<S>>>,
+    ended: CancellationToken,
     /// Requests in flight on the fast path.
     open: InFlightRequests,
     met: Option<ProtocolMode>,
@@ -139,6 +141,7 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
             tail: Vec::new(),
             beside: None,
             hook: None,
+            ended: CancellationToken::new(),
             open: InFlightRequests::default(),
             met: None,
             output: Arc::new(Mutex::new(output)),
@@ -154,6 +157,11 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
     /// Adds a hook for lines that rmcp's types do not fit.
     pub(crate) fn with_hook(self, hook: Arc<dyn LineHook<S>>) -> Self {
         Self { hook: Some(hook), ..self }
+    }
+
+    /// Cancels this token at the end of the input.
+    pub(crate) fn with_end(self, ended: CancellationToken) -> Self {
+        Self { ended, ..self }
     }
 
     /// The next line within the limit. Cancel safe.
@@ -309,7 +317,10 @@ where
         loop {
             self.open.wait_for_room().await;
             let taken = match self.read_line().await {
-                LineRead::End => return None,
+                LineRead::End => {
+                    self.ended.cancel();
+                    return None;
+                }
                 LineRead::Line => self.classify_line(),
                 LineRead::TooLong => self.classify_long_line(),
             };

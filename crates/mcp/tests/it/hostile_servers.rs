@@ -232,3 +232,12 @@ async fn a_server_that_ignores_discover_is_remembered() {
     world.connection.connect().await.unwrap();
     assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
 }
+
+#[tokio::test]
+async fn a_tool_that_requires_a_task_is_called_as_one() {
+    let Some(world) = hostile(&[]).await else { return };
+    let outcome = world.call("slow", json!({})).await;
+    assert!(text(&outcome).contains("the task is done"), "{outcome:?}");
+    let looks = world.calls().iter().filter(|call| *call == "tasks/get").count();
+    assert_eq!(looks, 3, "{:?}", world.calls());
+}

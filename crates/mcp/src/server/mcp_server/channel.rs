@@ -7,7 +7,7 @@ use rmcp::model::{ClientCapabilities, ProgressToken, RequestId};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-use crate::client_channel::{ClientChannel, ClientQuestions};
+use crate::client_channel::{ClientChannel, ClientQuestions, ProgressRoute};
 
 /// How a client receives messages.
 pub(super) struct ClientRoute {
@@ -32,10 +32,11 @@ pub(super) fn client_channel(
     // Clients of the present revision are never sent requests.
     let capabilities =
         if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+    let waiting = ProgressRoute::new(way.peer.clone(), way.progress);
     let caller = ClientChannel {
         peer: way.peer,
         request: way.id,
-        progress: way.progress,
+        waiting: Mutex::new(waiting),
         capabilities,
         logs: way.logs,
         missing_capability: Mutex::default(),
