@@ -19,8 +19,9 @@ impl Toolcrib {
     /// Settings that cannot change at run time keep their value. Returns the names of those that
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
-    /// is one; a changed program policy applies to programs that start later), `mcp_servers`,
-    /// `web`, `notifications`.
+    /// is one; a changed program policy applies to programs that start later), `web`,
+    /// `notifications`. MCP servers that are new, changed or gone take effect at once
+    /// ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
@@ -51,6 +52,7 @@ impl Toolcrib {
             workbench.set_program_policy(confines);
             self.renew_shared_denials(workbench).await;
         }
+        self.mcp().apply(&self.settings().mcp_servers).await;
         Ok(waiting)
     }
 }
@@ -87,7 +89,6 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("vault", place(&before.vault) != place(&now.vault)),
         ("discovery", before.discovery.search_mode() != now.discovery.search_mode()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
-        ("mcp_servers", before.mcp_servers != now.mcp_servers),
         ("web", before.web != now.web),
         ("notifications", before.notifications != now.notifications),
     ];
@@ -118,7 +119,6 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         tool_folders: before.tool_folders,
         protected: before.protected,
         vault: before.vault,
-        mcp_servers: before.mcp_servers,
         web: before.web,
         notifications: before.notifications,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),

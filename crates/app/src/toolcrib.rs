@@ -24,7 +24,6 @@ use toolcrib_core::{
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Preset, Secrets};
-use toolcrib_mcp::client::{Connection, ServerConfig};
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
@@ -759,6 +758,7 @@ fn mcp_servers(
     let host = Arc::new(McpClientHost {
         workbench,
         client: http_client(settings)?.with_keep_alive(),
+        client_for: client_for_servers(settings),
         vault: settings.vault.clone(),
         secrets,
         facts: Arc::clone(&stores.facts),
@@ -766,16 +766,32 @@ fn mcp_servers(
         client_channel: desk.clone(),
         servers: OnceLock::new(),
     });
-    let on = settings.mcp_servers.iter().filter(|server| server.enabled);
-    let connection = |server: &ServerConfig| {
-        Connection::new(
-            server.clone(),
-            Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::ClientHost>,
-        )
-    };
-    let servers = Arc::new(McpServers::new(desk, on.map(connection).collect()));
+    let of_servers: Arc<dyn toolcrib_mcp::client::ClientHost> = Arc::clone(&host) as _;
+    let servers = Arc::new(McpServers::new(desk, of_servers, &settings.mcp_servers));
     let _ = host.servers.set(Arc::downgrade(&servers));
     Ok(servers)
+}
+
+/// Makes the HTTP client of an MCP server: what others reach, and its own address, which the owner
+/// has typed.
+fn client_for_servers(
+    settings: &Settings,
+) -> Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync> {
+    let (allowed, own) = (settings.allow_net.clone(), settings.own_ports.clone());
+    let resolve = settings.resolve.clone();
+    Box::new(move |url| {
+        let uri: http::Uri = url.parse().ok()?;
+        let port =
+            uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
+        let entry = format!("{}:{port}", uri.host()?);
+        let all = allowed.iter().cloned().chain([entry]);
+        let policy = AddressPolicy::with_allowed(all).ok()?.with_blocked_ports(own.clone());
+        let client = HttpClient::new(policy).with_keep_alive();
+        if resolve.is_empty() {
+            return Some(client);
+        }
+        Some(client.with_resolver(Arc::new(StaticResolver::parse(&resolve).ok()?)))
+    })
 }
 
 fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {

@@ -4,19 +4,24 @@
 //! and finds the channel here by the id of its call.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 #[expect(deprecated, reason = "clients of the older revisions have it")]
 use rmcp::model::{
-    ClientCapabilities, ClientResult, InputRequest, LoggingLevel, LoggingMessageNotificationParam,
-    ProgressNotificationParam, ProgressToken, RequestId, ServerRequest,
+    ClientCapabilities, ClientResult, ElicitRequestParams, InputRequest, LoggingLevel,
+    LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken, RequestId,
+    ServerRequest,
 };
-use rmcp::service::{OriginatingRequestId, Peer, RoleServer};
+use rmcp::service::{OriginatingRequestId, Peer, RequestContext, RoleServer};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use toolcrib_core::CallId;
 
 use crate::client::Elicited;
+
+/// Progress messages to one client that may wait to be written.
+const MOST_WRITES: usize = 64;
 
 /// The channels of running calls.
 #[derive(Clone, Default)]
@@ -29,7 +34,9 @@ pub struct ClientChannel {
     /// The connection; `None` if only the response reaches the client.
     pub(crate) peer: Option<Peer<RoleServer>>,
     pub(crate) request: RequestId,
-    pub(crate) progress: Option<ProgressToken>,
+    /// The request that waits now, if it wants progress. A client of the present revision returns
+    /// with another request after it has answered a question.
+    pub(crate) waiting: Mutex<Option<ProgressRoute>>,
     pub(crate) capabilities: ClientCapabilities,
     /// Whether it wants log lines. In the present revision each request says so.
     pub(crate) logs: bool,
@@ -38,6 +45,29 @@ pub struct ClientChannel {
     /// Queue of questions for a client that gets them in the response, as in the present revision;
     /// `None` if we send it requests.
     pub(crate) questions: Option<mpsc::Sender<ClientQuestions>>,
+    /// Messages that are being written; a client that does not read gets no more of them.
+    pub(crate) writing: AtomicUsize,
+}
+
+/// Where progress of a call goes.
+#[derive(Clone)]
+pub(crate) struct ProgressRoute {
+    peer: Peer<RoleServer>,
+    token: ProgressToken,
+}
+
+impl ProgressRoute {
+    /// That of a request; `None` if it wants no progress.
+    pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
+        Self::new(Some(context.peer.clone()), context.meta.get_progress_token())
+    }
+
+    pub(crate) fn new(
+        peer: Option<Peer<RoleServer>>,
+        token: Option<ProgressToken>,
+    ) -> Option<Self> {
+        Some(Self { peer: peer?, token: token? })
+    }
 }
 
 /// Questions that are asked together, by key, and where the answers go.
@@ -95,13 +125,22 @@ fn required_capability(request: &InputRequest) -> Option<ClientCapabilities> {
 }
 
 impl ClientChannel {
-    /// Reports progress, if the client asked for it.
+    /// Another request waits from now on.
+    pub(crate) fn set_waiting(&self, waiting: Option<ProgressRoute>) {
+        *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
+    }
+
+    /// Reports progress, if the client asked for it and reads what it is sent.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        let (Some(peer), Some(token)) = (&self.peer, self.progress.clone()) else { return };
-        let mut told = ProgressNotificationParam::new(token, done);
-        (told.total, told.message) = (total, message);
-        // A client that is gone is noticed when its call ends.
-        let _ = peer.notify_progress(told).await;
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(ProgressRoute { peer, token }) = waiting else { return };
+        if self.writing.fetch_add(1, Ordering::Relaxed) < MOST_WRITES {
+            let mut told = ProgressNotificationParam::new(token, done);
+            (told.total, told.message) = (total, message);
+            // A client that is gone is noticed when its call ends.
+            let _ = peer.notify_progress(told).await;
+        }
+        self.writing.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// Sends a line for the client's log.
@@ -117,15 +156,26 @@ impl ClientChannel {
         let _ = peer.notify_logging_message(told).await;
     }
 
-    /// Whether a person can be asked with a form.
+    /// Whether a person can be asked with a form. A client that declares no mode means forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
-        self.capabilities.elicitation.is_some()
+        let declared = self.capabilities.elicitation.as_ref();
+        declared.is_some_and(|own| own.form.is_some() || own.url.is_none())
+    }
+
+    /// Whether a person can be asked to open a web page.
+    #[must_use]
+    pub fn can_open_pages(&self) -> bool {
+        let declared = self.capabilities.elicitation.as_ref();
+        declared.is_some_and(|own| own.url.is_some())
     }
 
     fn can(&self, request: &InputRequest) -> bool {
         match request {
-            InputRequest::Elicitation(_) => self.can_elicit(),
+            InputRequest::Elicitation(request) => match request.params {
+                ElicitRequestParams::UrlElicitationParams { .. } => self.can_open_pages(),
+                _ => self.can_elicit(),
+            },
             InputRequest::CreateMessage(_) => self.capabilities.sampling.is_some(),
             InputRequest::ListRoots(_) => self.capabilities.roots.is_some(),
             _ => false,

@@ -5,23 +5,33 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock, Weak};
 
-use toolcrib_builtins::program_runner::{Needs, Program, ProgramRunner};
-use toolcrib_core::{BoxFuture, CallCtx, Clock as _, KeyValueStore, SystemClock};
+use tokio::io::AsyncReadExt as _;
+use toolcrib_builtins::program_runner::{PathMasks, ProgramPolicy, ProgramRunner, ProgramWatch};
+use toolcrib_core::{
+    BoxFuture, CallCtx, Clock as _, KeyValueStore, StoreError, SystemClock, ToolError,
+};
 use toolcrib_engine::Secrets;
 use toolcrib_mcp::client::{
-    ClientHost, Elicitation, Elicited, ReviewedTools, ServerName, Stdio, StoredCredentials,
+    CallWatch, ClientHost, Elicitation, Elicited, ReviewedTools, ServerName, Stdio,
+    StoredCredentials, WorkspaceAccess, first_error,
 };
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::HttpClient;
-use toolcrib_sandbox::Process;
+use toolcrib_sandbox::{Process, Status};
 use toolcrib_store::vault::{Secret, SecretName, Vault};
 
-use super::McpServers;
+use super::launcher::{self, Phase};
+use super::{McpServers, failed_start, program_digest, server_program};
 use crate::vault_secrets;
+
+/// Most bytes of a launcher's output that are read.
+const MOST_FETCH_OUTPUT: u64 = 1 << 20;
 
 pub(crate) struct McpClientHost {
     pub(crate) workbench: Option<Arc<ProgramRunner>>,
     pub(crate) client: HttpClient,
+    /// Makes the client of a server at an address.
+    pub(crate) client_for: Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync>,
     pub(crate) vault: Option<Vault>,
     /// Masked values; tokens are added when they are stored.
     pub(crate) secrets: Secrets,
@@ -36,36 +46,194 @@ fn pins_key(server: &str) -> String {
     format!("mcp.pins.{server}")
 }
 
+fn seen_key(server: &str) -> String {
+    format!("mcp.seen.{server}")
+}
+
+/// Forgets what was reviewed of a server, so that a later one of the same name starts anew.
+///
+/// # Errors
+/// Those of the store.
+pub async fn forget_reviews(facts: &dyn KeyValueStore, server: &str) -> Result<(), StoreError> {
+    for key in [pins_key(server), seen_key(server), silent_key(server)] {
+        if facts.value(&key).await?.is_some() {
+            facts.put_value(&key, "").await?;
+        }
+    }
+    Ok(())
+}
+
 /// Name of the secret with the authorization for a server.
 fn oauth_secret_name(server: &str) -> Option<SecretName> {
     vault_secrets::oauth_secret_name(&ServerName::new(server).ok()?)
 }
 
+/// A server that leaves `server/discover` unanswered.
+fn silent_key(server: &str) -> String {
+    format!("mcp.silent.{server}")
+}
+
+/// What rules hide from a program that serves calls of all agents.
+async fn shared_masks(bench: &ProgramRunner) -> Result<PathMasks, String> {
+    let masks = bench.path_masks(&bench.shared_denials()).await;
+    masks.map_err(|error| error.message)
+}
+
+/// Why the sandbox did not start a program, for the owner of the server.
+fn start_failure(server: &str, program: &Stdio, error: &ToolError) -> String {
+    let why = error.detail.as_deref().unwrap_or(&error.message);
+    let command = &program.command;
+    format!(
+        "{command} was not started: {why}. If it is in a folder of its own, `toolcrib mcp set {server} --read FOLDER` shows it that"
+    )
+}
+
+/// What one call of a server changes.
+struct ServerWatch(ProgramWatch);
+
+impl CallWatch for ServerWatch {
+    fn end<'a>(mut self: Box<Self>, call: &'a CallCtx) -> BoxFuture<'a, Option<String>>
+    where
+        Self: 'a,
+    {
+        Box::pin(async move { self.0.end(call, "MCP server").await })
+    }
+}
+
+impl McpClientHost {
+    fn workbench(&self) -> Result<&Arc<ProgramRunner>, String> {
+        self.workbench.as_ref().ok_or_else(|| "programs cannot be run here".to_owned())
+    }
+
+    /// Has a launcher fetch the program of a server.
+    async fn fetch(
+        &self,
+        bench: &ProgramRunner,
+        policy: &ProgramPolicy,
+        server: &str,
+        program: &Stdio,
+    ) -> Result<(), String> {
+        let job = server_program::program(policy, server, program, Phase::Fetch, false)?;
+        let masks = shared_masks(bench).await?;
+        let mut process = bench
+            .start(&job, &masks)
+            .await
+            .map_err(|error| start_failure(server, program, &error))?;
+        drop(process.stdin.take());
+        let (mut wrote, mut errors) = (Vec::new(), Vec::new());
+        let stdout = std::mem::replace(&mut process.stdout, Box::new(tokio::io::empty()));
+        let stderr = std::mem::replace(&mut process.stderr, Box::new(tokio::io::empty()));
+        let mut stdout = stdout.take(MOST_FETCH_OUTPUT);
+        let mut stderr = stderr.take(MOST_FETCH_OUTPUT);
+        let (_, _, ended) = tokio::join!(
+            stdout.read_to_end(&mut wrote),
+            stderr.read_to_end(&mut errors),
+            process.wait(),
+        );
+        let ended = ended.map_err(|error| error.to_string())?;
+        if ended.status == Status::Exited(0) {
+            return Ok(());
+        }
+        let errors = String::from_utf8_lossy(&errors).into_owned();
+        let refused = process.refused();
+        let host = refused.first().map(|refused| &refused.host);
+        let package = program.launcher.as_ref().map(|own| own.package.as_str()).unwrap_or_default();
+        let first = first_error(&errors).unwrap_or_else(|| "it wrote nothing".to_owned());
+        let asked = host.map_or_else(String::new, |host| {
+            format!("; it asked for {host}, which is not the registry of its entry")
+        });
+        Err(format!("the package {package} could not be fetched: {first}{asked}"))
+    }
+}
+
 impl ClientHost for McpClientHost {
     fn start<'a>(
         &'a self,
-        _: &'a str,
+        server: &'a str,
         program: &'a Stdio,
+        first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>> {
         Box::pin(async move {
-            let bench = self.workbench.as_ref().ok_or("programs cannot be run here")?;
-            let needs = Needs { network: program.network, ..Needs::default() };
-            let mut job = Program::new(&program.command).args(&program.args).needs(needs);
-            for (name, value) in &program.env {
-                job = job.env(name, value);
+            let bench = self.workbench()?;
+            let policy = bench.program_policy();
+            let job = server_program::program(&policy, server, program, Phase::Run, first_sight)?;
+            let masks = shared_masks(bench).await?;
+            let started = bench.start(&job, &masks).await;
+            started.map_err(|error| start_failure(server, program, &error))
+        })
+    }
+
+    fn prepare<'a>(
+        &'a self,
+        server: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let Some(own) = &program.launcher else { return Ok(()) };
+            let bench = self.workbench()?;
+            let policy = bench.program_policy();
+            let home = server_program::home(&policy, server)
+                .ok_or("its launcher needs a home folder for programs, and there is none")?;
+            if launcher::is_fetched(&home, own) {
+                return Ok(());
             }
-            if let Some(folder) = &program.folder {
-                job = job.folder(folder);
+            self.fetch(bench, &policy, server, program).await?;
+            launcher::set_fetched(&home, own);
+            Ok(())
+        })
+    }
+
+    fn explain_failed_start(&self, server: &str, program: &Stdio, wrote: &str) -> Option<String> {
+        failed_start::explain(server, program, wrote)
+    }
+
+    fn program_digest<'a>(&'a self, program: &'a Stdio) -> BoxFuture<'a, Option<String>> {
+        let path = self.workbench.as_ref().map(|bench| bench.program_policy().path.clone());
+        let program = program.clone();
+        Box::pin(async move {
+            let digest = move || program_digest::digest(&program, &path.unwrap_or_default());
+            tokio::task::spawn_blocking(digest).await.ok()?
+        })
+    }
+
+    fn watch_call<'a>(
+        &'a self,
+        program: &'a Stdio,
+        call: &'a CallCtx,
+    ) -> BoxFuture<'a, Option<Box<dyn CallWatch>>> {
+        Box::pin(async move {
+            if program.workspace != WorkspaceAccess::Write {
+                return None;
             }
-            // It serves calls of all agents.
-            let masks = bench.path_masks(&bench.shared_denials()).await;
-            let masks = masks.map_err(|error| error.message)?;
-            bench.start(&job, &masks).await.map_err(|error| error.message)
+            let bench = self.workbench().ok()?;
+            let policy = bench.program_policy();
+            let job = server_program::program(&policy, "", program, Phase::Run, false).ok()?;
+            let masks = shared_masks(bench).await.ok()?;
+            let watch = bench.watch_call(&job, &masks, call).await?;
+            Some(Box::new(ServerWatch(watch)) as Box<dyn CallWatch>)
+        })
+    }
+
+    fn ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(async move {
+            let known = self.facts.value(&silent_key(server)).await;
+            known.ok().flatten().is_some_and(|known| !known.is_empty())
+        })
+    }
+
+    fn remember_ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // Without it, the next start waits for an answer again.
+            let _ = self.facts.put_value(&silent_key(server), "1").await;
         })
     }
 
     fn http(&self) -> HttpClient {
         self.client.clone()
+    }
+
+    fn http_for(&self, url: &str) -> HttpClient {
+        (self.client_for)(url).unwrap_or_else(|| self.client.clone())
     }
 
     fn secret(&self, name: &str) -> Result<String, String> {
@@ -151,6 +319,29 @@ impl ClientHost for McpClientHost {
         })
     }
 
+    fn seen_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        Box::pin(async move {
+            let text = self.facts.value(&seen_key(server)).await.ok()??;
+            serde_json::from_str(&text).ok()
+        })
+    }
+
+    fn store_seen_tools<'a>(
+        &'a self,
+        server: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let key = seen_key(server);
+            let text = seen.and_then(|seen| serde_json::to_string(seen).ok()).unwrap_or_default();
+            let before = self.facts.value(&key).await.ok().flatten().unwrap_or_default();
+            if before != text {
+                // Without it the tools are held again as soon as the server is connected.
+                let _ = self.facts.put_value(&key, &text).await;
+            }
+        })
+    }
+
     fn log_file(&self, server: &str) -> Option<PathBuf> {
         Some(self.logs.join(format!("{server}.log")))
     }
@@ -163,18 +354,20 @@ impl ClientHost for McpClientHost {
     }
 
     /// A question in the middle of a call goes to the MCP client that made the call, if there is
-    /// one and it supports questions.
-    fn ask<'a>(
-        &'a self,
-        call: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    /// one and it supports such questions.
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         Box::pin(async move {
-            let caller = call.and_then(|call| self.client_channel.get(call.call));
-            let Some(caller) = caller.filter(|caller| caller.can_elicit()) else {
+            let Some(caller) = self.client_channel.get(call.call) else {
                 return Elicited::Decline;
             };
-            caller.elicit(question.params).await
+            let able = match question.url {
+                Some(_) => caller.can_open_pages(),
+                None => caller.can_elicit(),
+            };
+            if !able {
+                return Elicited::Decline;
+            }
+            caller.elicit(question.attributed_params()).await
         })
     }
 

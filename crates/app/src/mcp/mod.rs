@@ -2,76 +2,30 @@
 
 mod backend;
 mod client_host;
+mod failed_start;
+mod launcher;
+mod program_digest;
 mod resources_and_prompts;
+mod server_program;
+mod servers;
 mod skill_resources;
 mod ui_resources;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::Arc;
 
 use ring::error::Unspecified;
 use ring::rand::{SecureRandom as _, SystemRandom};
-use toolcrib_core::{Catalog, Source as _};
-use toolcrib_mcp::client::{Connection, McpSource};
-use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_mcp::server::{McpBackend, McpServer, ToolListMode};
 
 use crate::toolcrib::Toolcrib;
 
 pub use backend::ToolcribBackend;
 pub(crate) use client_host::McpClientHost;
+pub use client_host::forget_reviews;
+pub use launcher::fetch_again;
 pub use resources_and_prompts::ToolcribResources;
+pub use servers::McpServers;
 pub use toolcrib_mcp::*;
-
-/// The configured servers, each with one connection.
-pub struct McpServers {
-    connections: Vec<Arc<Connection>>,
-    desk: ClientChannels,
-    /// Where sources are attached again; set once it is built.
-    catalog: OnceLock<Weak<dyn Catalog>>,
-}
-
-impl McpServers {
-    pub(crate) fn new(desk: ClientChannels, connections: Vec<Arc<Connection>>) -> Self {
-        Self { connections, desk, catalog: OnceLock::new() }
-    }
-
-    /// The connections of all enabled servers.
-    #[must_use]
-    pub fn connections(&self) -> &[Arc<Connection>] {
-        &self.connections
-    }
-
-    /// The connection of this name.
-    #[must_use]
-    pub fn connection(&self, name: &str) -> Option<&Arc<Connection>> {
-        self.connections.iter().find(|one| one.config().name.as_str() == name)
-    }
-
-    /// Calls of MCP clients that are running.
-    #[must_use]
-    pub fn client_channel(&self) -> &ClientChannels {
-        &self.desk
-    }
-
-    /// Attaches the tools of all servers. A server that fails does not affect the others.
-    pub(crate) async fn attach(&self, catalog: &Arc<dyn Catalog>) {
-        let _ = self.catalog.set(Arc::downgrade(catalog));
-        for connection in &self.connections {
-            let source = McpSource::new(Arc::clone(connection));
-            // A source that cannot be attached shows up without tools, with the error in its state.
-            let _ = catalog.attach(&source).await;
-        }
-    }
-
-    /// Attaches the tools of one server again.
-    pub(crate) async fn attach_again(&self, server: &str) {
-        let catalog = self.catalog.get().and_then(Weak::upgrade);
-        if let (Some(connection), Some(catalog)) = (self.connection(server), catalog) {
-            let source = McpSource::new(Arc::clone(connection));
-            let _ = catalog.attach(&source).await.map_err(|error| (source.id().to_owned(), error));
-        }
-    }
-}
 
 /// The system provides no random bytes for the key of an MCP server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -43,7 +43,7 @@ pub use program::{Needs, Program, WorkspaceAccess};
 pub use program_output::ProgramOutput;
 pub(crate) use program_output::blocked_hosts_note;
 pub use program_policy::{ProgramPolicy, create_protected_dirs};
-pub(crate) use program_watch::ProgramWatch;
+pub use program_watch::ProgramWatch;
 use program_watch::WritableFolders;
 pub use start_error::start_error;
 
@@ -192,6 +192,22 @@ impl ProgramRunner {
     ) -> Result<ProgramWatch, ToolError> {
         let job = self.job(program, masks).await.map_err(|error| start_error(&error))?;
         Ok(self.watch(program, &job).await)
+    }
+
+    /// Begins to watch what a program that runs already does in the workspace for a call that
+    /// starts now; `None` if it cannot change the workspace, or the watch cannot begin.
+    pub async fn watch_call(
+        &self,
+        program: &Program,
+        masks: &PathMasks,
+        ctx: &CallCtx,
+    ) -> Option<ProgramWatch> {
+        if program.needs.workspace != WorkspaceAccess::Write {
+            return None;
+        }
+        let mut watch = self.watch_program(program, masks).await.ok()?;
+        watch.begin_call(ctx).await;
+        Some(watch)
     }
 
     async fn watch(&self, program: &Program, job: &Job) -> ProgramWatch {

@@ -56,6 +56,11 @@ pub struct Needs {
     pub writable: Vec<PathBuf>,
     /// Resource limits that replace the configured ones.
     pub resources: Option<Resources>,
+    /// Hosts that the owner has named for this program itself, reachable whatever the network of
+    /// other programs is. Without `network`, only these.
+    pub own_hosts: Option<HostRules>,
+    /// Paths that appear empty.
+    pub masked: Vec<PathBuf>,
 }
 
 /// How a program sees the workspace.

@@ -155,20 +155,30 @@ impl ProgramPolicy {
             readable,
             writable,
             read_only: kept,
-            masked: Vec::new(),
+            masked: needs.masked.clone(),
             denied: self.state_folders.iter().chain(&self.denied).cloned().collect(),
-            network: match (&self.network, needs.network) {
-                (_, false) => Network::None,
-                // An empty host list instead of no network, so that the proxy reports what the
-                // program requests.
-                (Network::None, true) => no_network(),
-                (Network::Hosts(hosts), true) => {
-                    Network::Hosts(hosts.clone().and(needs.hosts.clone()))
-                }
-                (Network::Full, true) => Network::Full,
-            },
+            network: self.network_of(needs),
             resources: needs.resources.unwrap_or(self.resources),
             minimum: self.minimum.max(Level::Reduced),
+        }
+    }
+}
+
+impl ProgramPolicy {
+    /// The network of a program with these needs.
+    fn network_of(&self, needs: &Needs) -> Network {
+        let own = needs.own_hosts.as_ref();
+        match (&self.network, needs.network, own) {
+            (Network::Full, true, _) => Network::Full,
+            (Network::Hosts(hosts), true, own) => {
+                let own = own.cloned().unwrap_or_default();
+                Network::Hosts(hosts.clone().and(needs.hosts.clone()).and(own))
+            }
+            (_, _, Some(own)) => Network::Hosts(own.clone()),
+            // An empty host list instead of no network, so that the proxy reports what the program
+            // requests.
+            (Network::None, true, None) => no_network(),
+            (_, false, None) => Network::None,
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::fs::{ProgramChanges, Workspace};
 
 /// A program's workspace before and after it.
 #[derive(Debug)]
-pub(crate) struct ProgramWatch {
+pub struct ProgramWatch {
     /// `None` for a program that may do what the person may.
     executed_files: Option<ExecutedFileWatch>,
     /// `None` where changes are not recorded.
@@ -66,7 +66,7 @@ impl ProgramWatch {
 
     /// Looks at what the program left, which has ended: records its changes under this name, and
     /// returns what the model has to know as sentences.
-    pub(crate) async fn end(&mut self, ctx: &CallCtx, program: &str) -> Option<String> {
+    pub async fn end(&mut self, ctx: &CallCtx, program: &str) -> Option<String> {
         let (ctx, program) = (ctx.clone(), program.to_owned());
         self.with(move |watch| {
             let note = watch.check();

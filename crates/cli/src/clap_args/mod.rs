@@ -73,7 +73,8 @@ pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
 pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
-    Mcp, McpAdd, McpAuth, McpClient, McpImport, McpReview, McpServe, McpSkills, McpTestArgs,
+    Mcp, McpAccess, McpAdd, McpAuth, McpClient, McpImport, McpPin, McpReview, McpSearch, McpServe,
+    McpSet, McpSkills, McpTestArgs, McpWorkspace,
 };
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};

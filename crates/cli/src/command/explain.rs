@@ -411,6 +411,10 @@ impl CallDetails {
         };
         let shown = truncate(&text, RESULT_CHARS);
         page.line("result", &shown);
+        if let Some(source) = outcome.result.as_ref().ok().and_then(|result| result.source.as_ref())
+        {
+            page.line("from", &terminal::escape_to_line(source));
+        }
         if shown.len() < text.len() {
             page.line("", &format!("all of it: toolcrib explain {} --json", self.reply.call));
         }

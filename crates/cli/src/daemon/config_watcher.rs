@@ -17,6 +17,9 @@ use crate::{bootstrap, rule_layers};
 
 /// How often files are looked at: a person who saves one does not wait longer than that.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How often the file of MCP servers is looked at: a server that is switched off must end as soon
+/// as a tool that is switched off.
+const SERVERS_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Files of one folder that are looked at; more are no agents and skills.
 const ENTRIES: usize = 10_000;
 
@@ -40,6 +43,7 @@ pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
         let is_asked = tokio::select! {
             () = asked.notified() => true,
             () = tokio::time::sleep(POLL_INTERVAL) => false,
+            () = servers_changed(&before) => false,
         };
         let now = host.stamps();
         if !is_asked && now == before {
@@ -49,6 +53,19 @@ pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
         // wrong, and read again a second later.
         before = now;
         log_reload(host.reload_config().await);
+    }
+}
+
+/// Waits until the file of MCP servers is another than it was.
+async fn servers_changed(before: &FileStamps) {
+    let Some(path) = bootstrap::mcp_file() else { return std::future::pending().await };
+    loop {
+        tokio::time::sleep(SERVERS_POLL_INTERVAL).await;
+        let mut now = FileStamps::new();
+        add_file(&path, &mut now);
+        if now.get(&path) != before.get(&path) {
+            return;
+        }
     }
 }
 
@@ -79,7 +96,8 @@ pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     let ConfigPaths { managed, user, project } = config::ConfigPaths::locate(&env, workspace);
     let rules = rule_layers::list_rule_files(workspace, config).into_iter().map(|place| place.path);
     let mut stamps = FileStamps::new();
-    for path in managed.into_iter().chain(user).chain(project).chain(rules) {
+    let servers = bootstrap::mcp_file();
+    for path in managed.into_iter().chain(user).chain(project).chain(servers).chain(rules) {
         add_file(&path, &mut stamps);
     }
     let folders = bootstrap::library_folders(workspace, config);

@@ -10,6 +10,7 @@ mod daemon;
 mod database;
 mod files_and_disk;
 mod finding;
+mod mcp_servers;
 mod providers;
 mod sandbox;
 
@@ -44,6 +45,7 @@ pub(crate) async fn run_checks(
     found.extend(database::check().await?);
     found.extend(daemon::check(doctor.fix).await?);
     found.extend(sandbox::check().await);
+    found.extend(mcp_servers::check(workspace).await);
     found.extend(clock_and_limits::check()?);
     let config = config::load(&Env::from_process(), Some(workspace));
     if let Ok(config) = config {

@@ -291,8 +291,13 @@ fn other_programs_do_not_find_a_denied_path() {
     std::os::unix::fs::symlink("../secrets/name", own.join("name")).unwrap();
     let name = |path: &str| world.env.root().join(path).display().to_string();
     let (server, own) = (name("server.py"), name("own"));
-    world.env.run(&["mcp", "add", "fx", "--", "python3", &server, &own]).code(0);
-    world.env.run(&["mcp", "test", "fx"]).code(0).says(&["fx is connected to fixture 1"]);
+    let add = ["mcp", "add", "fx", "--write", &own, "--", "python3", &server, &own];
+    world.env.run(&add).code(0);
+    world
+        .env
+        .run(&["mcp", "test", "fx", "--accept"])
+        .code(0)
+        .says(&["fx is connected to fixture 1"]);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{self, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv};
 
 /// A server that speaks the protocol itself; the same that the crate is tested with.
 const FIXTURE: &str = include_str!("../../../mcp/tests/it/fixture/server.py");
@@ -15,12 +15,18 @@ fn a_server_is_added_tested_used_reviewed_and_removed() {
     std::fs::create_dir(env.root().join("own")).unwrap();
     let path = |name: &str| env.root().join(name).display().to_string();
     let (server, own) = (path("server.py"), path("own"));
-    env.run(&["mcp", "add", "fx", "--", "python3", &server, &own])
+    env.run(&["mcp", "add", "Fx", "--write", &own, "--", "python3", &server, &own])
         .code(0)
-        .says(&["fx is added and off"]);
+        .says(&["the server is called fx", "fx is added and off"]);
     env.run(&["tool", "call", "fx__add", "--args", "{}"]).code(4);
-    let tested = env.run(&["mcp", "test", "fx"]).code(0).says(&["fx is connected to fixture 1"]);
-    assert!(tested.stdout.contains("fx__add"), "{tested:?}");
+    // Without a person who agrees it stays off.
+    let tested = env.run(&["mcp", "test", "fx"]).code(5).says(&["fx is connected to fixture 1"]);
+    assert!(
+        tested.stdout.contains("fx__add") && tested.stdout.contains("a*: integer"),
+        "{tested:?}"
+    );
+    env.run(&["tool", "call", "fx__add", "--args", "{}"]).code(4);
+    env.run(&["mcp", "test", "fx", "--accept"]).code(0);
     // What a server says of its tools is not taken at its word: somebody is asked.
     let sum = json!({"a": 1, "b": 2});
     let (reply, code) = env.call("fx__add", &sum, &[]);
@@ -38,7 +44,7 @@ fn a_server_is_added_tested_used_reviewed_and_removed() {
     assert!(held.stdout.contains("impostor"), "{held:?}");
     let (reply, _) = env.call("fx__add", &sum, &["--policy", "auto"]);
     assert_ne!(reply["outcome"], "succeeded", "{reply}");
-    env.run(&["mcp", "rm", "fx"]).code(0);
+    env.run(&["mcp", "rm", "FX"]).code(0);
     env.run(&["mcp", "test", "fx"]).code(4).says(&["there is no server fx"]);
 }
 
@@ -105,9 +111,9 @@ fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
         let pages =
             json!({own: page(own), shared: page(shared), "ui://secret": page("ui://secret")});
         env.write(&format!("{server}/pages.json"), pages.to_string());
-        env.run(&["mcp", "add", server, "--", "python3", &path("server.py"), &path(server)])
-            .code(0);
-        env.run(&["mcp", "test", server]).code(0);
+        let (program, own) = (path("server.py"), path(server));
+        env.run(&["mcp", "add", server, "--write", &own, "--", "python3", &program, &own]).code(0);
+        env.run(&["mcp", "test", server, "--accept"]).code(0);
     }
     let mut server = env.filter(&["mcp", "serve"]);
     let mut id = 0;
@@ -194,8 +200,8 @@ fn skills_of_a_server_are_held_until_they_are_taken_over() {
     offer_skills(&env, &[good, (false_one.0, other), skill_of_server("create-skill", "mine")]);
     let path = |name: &str| env.root().join(name).display().to_string();
     let (server, own) = (path("server.py"), path("own"));
-    env.run(&["mcp", "add", "fx", "--", "python3", &server, &own]).code(0);
-    env.run(&["mcp", "test", "fx"]).code(0);
+    env.run(&["mcp", "add", "fx", "--write", &own, "--", "python3", &server, &own]).code(0);
+    env.run(&["mcp", "test", "fx", "--accept"]).code(0);
     let states = || {
         let shown = support::json(&env.run(&["mcp", "skills", "fx", "--json"]).code(0).stdout);
         let rows = shown["skills"].as_array().unwrap().clone();
@@ -273,4 +279,188 @@ fn clients_read_our_skills() {
         assert!(ask("skills/get", json!({"uri": none}))["error"].is_object());
         assert!(ask("resources/read", json!({"uri": none}))["error"].is_object());
     }
+}
+
+/// A server with what it needs, in a folder of its own.
+fn add_fixture(env: &TestEnv, more: &[&str]) {
+    env.write("server.py", FIXTURE);
+    std::fs::create_dir_all(env.root().join("own")).unwrap();
+    let path = |name: &str| env.root().join(name).display().to_string();
+    let (server, own) = (path("server.py"), path("own"));
+    let mut words = vec!["mcp", "add", "fx", "--write", &own];
+    words.extend(more);
+    words.extend(["--", "python3", &server, &own]);
+    env.run(&words).code(0);
+}
+
+/// A daemon learned of `mcp disable` and its kind with its next start.
+#[test]
+fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
+    let env = TestEnv::new();
+    add_fixture(&env, &[]);
+    let daemon = DaemonProcess::start(&env, &["--policy", "auto"]);
+    let sum = json!({"a": 1, "b": 2}).to_string();
+    let call = || {
+        let called = env.run(&["tool", "call", "fx__add", "--args", &sum, "--daemon", "--json"]);
+        support::json(&called.stdout)["outcome"].as_str().unwrap_or("none").to_owned()
+    };
+    let until = |expected: &str| {
+        let begin = std::time::Instant::now();
+        loop {
+            let now = call();
+            if now == expected || begin.elapsed() > std::time::Duration::from_secs(20) {
+                assert_eq!(now, expected);
+                return;
+            }
+        }
+    };
+    let alive = || {
+        let own = env.root().join("own").display().to_string();
+        let pids = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = pids.filter_map(|pid| std::fs::read(pid.path().join("cmdline")).ok());
+        lines
+            .filter(|line| String::from_utf8_lossy(line).contains(&format!("server.py\0{own}")))
+            .count()
+    };
+    env.run(&["mcp", "test", "fx", "--accept"]).code(0);
+    until("succeeded");
+    assert!(alive() > 0);
+    env.run(&["mcp", "disable", "fx"]).code(0);
+    until("none");
+    assert_eq!(alive(), 0, "its process ends");
+    env.run(&["mcp", "enable", "fx"]).code(0);
+    until("succeeded");
+    // Another definition is held, also while the server is not connected, and then accepted.
+    env.write("own/name", "impostor");
+    env.run(&["mcp", "restart", "fx"]).code(0);
+    env.run(&["mcp", "review", "fx"]).code(5);
+    until("none");
+    let token = env.run(&["token", "show"]).code(0).stdout;
+    let get = "GET /api/v1/mcp/servers HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n";
+    let rows = || daemon.raw(&format!("{get}Authorization: Bearer {}\r\n\r\n", token.trim()));
+    assert!(rows().contains("\"change\":\"changed\""), "{}", rows());
+    env.run(&["mcp", "review", "fx", "--accept"]).code(0);
+    until("succeeded");
+    assert!(rows().contains("\"held\":[]"), "{}", rows());
+    env.run(&["mcp", "rm", "fx"]).code(0);
+    until("none");
+    assert_eq!(alive(), 0);
+    daemon.stop(&env).0.code(0);
+}
+
+#[test]
+fn secrets_of_a_server_go_into_the_vault_and_out_of_it_with_the_server() {
+    let env = TestEnv::new();
+    add_fixture(&env, &["--env", "API_TOKEN=very-secret-value-1", "--env", "MODE=plain"]);
+    let file = std::fs::read_to_string(env.outside().join("home/mcp.toml")).unwrap();
+    assert!(!file.contains("very-secret") && file.contains("plain"), "{file}");
+    env.run(&["mcp", "test", "fx", "--accept"]).code(0);
+    let (reply, _) = env.call("fx__env", &json!({}), &["--policy", "auto"]);
+    let text = reply.to_string();
+    assert!(text.contains("API_TOKEN") && !text.contains("very-secret"), "{text}");
+    let listed = || env.run(&["secret", "list"]).code(0).stdout;
+    assert!(listed().contains("mcp_fx_API_TOKEN"), "{}", listed());
+    env.run(&["mcp", "set", "fx", "--env", "MODE=", "--timeout", "7"]).code(0);
+    let shown = support::json(&env.run(&["mcp", "show", "fx", "--json"]).code(0).stdout);
+    assert_eq!((&shown["timeout_s"], &shown["env"]), (&json!(7), &json!(["API_TOKEN"])), "{shown}");
+    env.run(&["mcp", "rm", "fx"]).code(0).says(&["mcp_fx_API_TOKEN"]);
+    assert!(!listed().contains("mcp_fx_API_TOKEN"), "{}", listed());
+    // A later server of this name was never reviewed.
+    add_fixture(&env, &[]);
+    env.run(&["mcp", "test", "fx"]).code(5);
+}
+
+#[test]
+fn a_server_sees_of_the_workspace_what_its_entry_says() {
+    let env = TestEnv::new();
+    env.write("server.py", WORKSPACE_SERVER);
+    let server = env.root().join("server.py").display().to_string();
+    let root = env.root().display().to_string();
+    let call = |tool: &str| {
+        let (reply, _) = env.call(tool, &json!({}), &["--policy", "auto"]);
+        reply["result"].to_string()
+    };
+    for access in ["none", "read", "write"] {
+        let name = format!("s{access}");
+        let words = ["mcp", "add", &name, "--workspace", access, "--", "python3", &server, &root];
+        env.run(&words).code(0);
+        let tested = env.run(&["mcp", "test", &name, "--accept"]).code(0);
+        // The description says what was seen before the review.
+        assert!(!tested.stdout.contains("notes.md"), "{tested:?}");
+    }
+    assert!(!call("snone__look").contains("notes.md"));
+    assert!(call("sread__look").contains("notes.md"));
+    assert!(call("sread__write").contains("Read-only") || call("sread__write").contains("denied"));
+    assert!(call("swrite__write").contains("written"));
+    assert_eq!(env.read("new.txt").as_deref(), Some("new"));
+    env.run(&["undo", "--yes"]).code(0);
+    assert_eq!(env.read("new.txt"), None, "what it wrote is undone");
+}
+
+/// Says in its description what it sees, and writes a file when it is told to.
+const WORKSPACE_SERVER: &str = r#"
+import json, os, sys
+root = sys.argv[1]
+def seen():
+    try:
+        return " ".join(sorted(os.listdir(root)))
+    except OSError as error:
+        return str(error)
+def write():
+    try:
+        open(os.path.join(root, "new.txt"), "w").write("new")
+        return "written"
+    except OSError as error:
+        return str(error)
+first = seen()
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    method, result = request["method"], None
+    if method == "initialize":
+        result = {"protocolVersion": request["params"]["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "w", "version": "1"}}
+    elif method == "tools/list":
+        result = {"tools": [{"name": name, "description": "Sees.", "inputSchema": {"type": "object"}} for name in ["look", "write"]]}
+    elif method == "tools/call":
+        text = first if request["params"]["name"] == "look" else write()
+        result = {"content": [{"type": "text", "text": text}]}
+    sys.stderr.write(first + "\n")
+    answer = {"result": result} if result else {"error": {"code": -32601, "message": "unknown"}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **answer}), flush=True)
+"#;
+
+#[test]
+fn a_failing_start_says_which_setting_was_in_the_way() {
+    let env = TestEnv::new();
+    let data = env.outside().join("data.json");
+    std::fs::write(&data, "{}").unwrap();
+    let text = format!("import sys\nopen({:?})\n", data.display().to_string());
+    env.write("server.py", text);
+    let server = env.root().join("server.py").display().to_string();
+    env.run(&["mcp", "add", "fx", "--", "python3", &server]).code(0);
+    let path = data.display().to_string();
+    env.run(&["mcp", "test", "fx", "--accept"])
+        .code(1)
+        .says(&["No such file or directory", &format!("toolcrib mcp set fx --read {path}")]);
+    env.run(&["mcp", "set", "fx", "--read", &path]).code(0);
+    let again = env.run(&["mcp", "test", "fx", "--accept"]).code(1);
+    assert!(!again.stderr.contains("--read"), "{again:?}");
+}
+
+#[test]
+fn doctor_looks_at_every_server() {
+    let env = TestEnv::new();
+    add_fixture(&env, &[]);
+    env.run(&["mcp", "add", "gone", "--", "/no/such/program"]).code(0);
+    let checked = env.run(&["doctor", "--json"]).stdout;
+    let checks = support::json(&checked)["checks"].as_array().unwrap().clone();
+    let texts: Vec<&str> = checks
+        .iter()
+        .filter(|check| check["name"] == "mcp")
+        .map(|check| check["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(texts.len(), 2, "{texts:?}");
+    assert!(texts[0].contains("fx: its tools were never reviewed"), "{texts:?}");
+    assert!(texts[1].contains("gone: /no/such/program is not there"), "{texts:?}");
 }

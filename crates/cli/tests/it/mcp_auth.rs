@@ -87,7 +87,7 @@ fn a_person_logs_in_and_nobody_sees_the_token() {
     let server = Protected::start(Manner::default());
     let env = added(&server);
     let target = server.target();
-    let test = ["mcp", "test", "tracker", "--allow-net", &target];
+    let test = ["mcp", "test", "tracker", "--accept", "--allow-net", &target];
     let needs = "needs authorization: run `toolcrib mcp auth tracker`";
     env.run(&test).code(1).says(&[needs]);
     env.run(&["mcp", "list"]).code(0).says(&[needs]);
@@ -157,7 +157,7 @@ fn a_token_that_ended_is_renewed_until_that_is_refused() {
     let env = added(&server);
     log_in(&env, &server);
     let renewed = || server.count("grant_type=refresh_token");
-    env.run(&["mcp", "test", "tracker", "--allow-net", &server.target()]).code(0);
+    env.run(&["mcp", "test", "tracker", "--accept", "--allow-net", &server.target()]).code(0);
     assert_eq!(renewed(), 0, "not for each request, whatever the server says of its life");
     // Each token to renew with is good once.
     for times in 1..3 {
@@ -182,7 +182,7 @@ fn more_is_asked_for_when_a_call_needs_it_and_not_for_ever() {
     let server = Protected::start(Manner { calls_need: Some("write"), ..Manner::default() });
     let env = added(&server);
     log_in(&env, &server);
-    env.run(&["mcp", "test", "tracker", "--allow-net", &server.target()]).code(0);
+    env.run(&["mcp", "test", "tracker", "--accept", "--allow-net", &server.target()]).code(0);
     let (reply, code) = call(&env, &server);
     assert_eq!(code, 3, "{reply}");
     assert!(reply.contains("run `toolcrib mcp auth tracker`"), "{reply}");

@@ -28,10 +28,16 @@ struct Suite {
     /// What the suite gave as secrets, by the names that the configuration has for them.
     secrets: BTreeMap<String, String>,
     authorization: Mutex<Option<String>>,
+    reviewed: Mutex<Option<ReviewedTools>>,
 }
 
 impl ClientHost for Suite {
-    fn start<'a>(&'a self, _: &'a str, _: &'a Stdio) -> BoxFuture<'a, Result<Process, String>> {
+    fn start<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Stdio,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Process, String>> {
         Box::pin(std::future::ready(Err("no programs here".to_owned())))
     }
 
@@ -60,18 +66,21 @@ impl ClientHost for Suite {
     }
 
     fn reviewed_tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
-        Box::pin(std::future::ready(None))
+        Box::pin(std::future::ready(self.reviewed.lock().ok().and_then(|own| own.clone())))
     }
 
     fn store_reviewed_tools<'a>(
         &'a self,
         _: &'a str,
-        _: &'a ReviewedTools,
+        reviewed: &'a ReviewedTools,
     ) -> BoxFuture<'a, Result<(), String>> {
+        if let Ok(mut own) = self.reviewed.lock() {
+            *own = Some(reviewed.clone());
+        }
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, _: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let fields = question.params["requestedSchema"]["properties"].as_object().cloned();
         let mut content = Map::new();
         for (name, field) in fields.unwrap_or_default() {
@@ -112,8 +121,9 @@ async fn main() -> Result<(), Failed> {
     let places = places.chain(["127.0.0.0/8".to_owned(), "::1/128".to_owned()]);
     let policy = AddressPolicy::with_allowed(places)?;
     let (oauth, secrets) = scripted_login::of_context(&context);
-    let authorization = Mutex::default();
-    let host = Arc::new(Suite { http: HttpClient::new(policy), secrets, authorization });
+    let (authorization, reviewed) = (Mutex::default(), Mutex::default());
+    let http = HttpClient::new(policy);
+    let host = Arc::new(Suite { http, secrets, authorization, reviewed });
     let remote = Remote::Http(Http { url, oauth, ..Http::default() });
     let mut config = ServerConfig::new(ServerName::new("suite")?, remote);
     let version = variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
@@ -122,6 +132,8 @@ async fn main() -> Result<(), Failed> {
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
     scripted_login::while_needed(&connection, &host.http).await?;
+    // What cannot be reached has no tools, and its state says why.
+    let _ = connection.accept_reviews().await;
     let source = McpSource::new(Arc::clone(&connection));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
     let view = engine.catalog().view(&Arc::default());

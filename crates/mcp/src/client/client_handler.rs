@@ -1,5 +1,5 @@
-//! Client-side handler of server requests: elicitation, progress, and changed tool lists. Sampling
-//! is refused with an explanation.
+//! Client-side handler of server requests: questions to a person. Sampling is refused with an
+//! explanation. Notifications are used before they get here (`inbound`).
 
 use std::sync::Weak;
 
@@ -8,10 +8,10 @@ use rmcp::ClientHandler;
 use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, ElicitRequestParams,
     ElicitResult, ElicitationAction, ErrorCode, ErrorData, Implementation, ListRootsResult,
-    LoggingMessageNotificationParam, ProgressNotificationParam,
 };
-use rmcp::service::{NotificationContext, RequestContext, RoleClient};
+use rmcp::service::{InboundStreamOrigin, RequestContext, RoleClient};
 use serde_json::json;
+use toolcrib_core::CallCtx;
 
 use super::connection::Connection;
 use super::elicitation::{Elicitation, Elicited};
@@ -24,21 +24,19 @@ const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
 pub(crate) struct McpClientHandler(pub(crate) Weak<Connection>);
 
 impl McpClientHandler {
-    /// Forwards a question to the person behind this connection.
-    pub(crate) async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
+    /// Forwards a question to the person behind this call.
+    pub(crate) async fn elicit(&self, call: &CallCtx, params: ElicitRequestParams) -> ElicitResult {
         let Some(connection) = self.0.upgrade() else {
             return ElicitResult::new(ElicitationAction::Cancel);
         };
-        let message = match &params {
-            ElicitRequestParams::FormElicitationParams { message, .. }
-            | ElicitRequestParams::UrlElicitationParams { message, .. } => message.clone(),
-            _ => String::new(),
+        let question = match Elicitation::new(connection.config().name.as_str(), &params) {
+            Ok(question) => question,
+            Err(reason) => {
+                connection.log().push_line(&format!("a question was declined: {reason}"));
+                return ElicitResult::new(ElicitationAction::Decline);
+            }
         };
-        let params = serde_json::to_value(&params).unwrap_or_default();
-        let server = connection.config().name.to_string();
-        let question = Elicitation { server, message, params };
-        let call = connection.newest_call();
-        match connection.host().ask(call.as_ref(), question).await {
+        match connection.host().ask(call, question).await {
             Elicited::Accept(content) => {
                 let accepted = ElicitResult::new(ElicitationAction::Accept);
                 match content {
@@ -82,35 +80,18 @@ impl ClientHandler for McpClientHandler {
     async fn create_elicitation(
         &self,
         params: ElicitRequestParams,
-        _: RequestContext<RoleClient>,
+        context: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.elicit(params).await)
-    }
-
-    async fn on_progress(
-        &self,
-        params: ProgressNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        let Some(connection) = self.0.upgrade() else { return };
-        if let Some(call) = connection.call_of(&params.progress_token) {
-            connection.host().progress(&call, params.progress, params.total, params.message);
-        }
-    }
-
-    async fn on_logging_message(
-        &self,
-        params: LoggingMessageNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        let Some(connection) = self.0.upgrade() else { return };
-        let text: String = params.data.to_string().chars().take(2000).collect();
-        connection.log().push_line(&format!("{:?}: {text}", params.level));
-    }
-
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        if let Some(connection) = self.0.upgrade() {
-            connection.recheck_tools();
-        }
+        let Some(connection) = self.0.upgrade() else {
+            return Ok(ElicitResult::new(ElicitationAction::Cancel));
+        };
+        let origin = context.extensions.get::<InboundStreamOrigin>();
+        let declined = match connection.calls().asking(origin).await {
+            Ok(call) if call.questions.take() => return Ok(self.elicit(&call.ctx, params).await),
+            Ok(_) => "it asked too often in this call".to_owned(),
+            Err(why) => why.to_string(),
+        };
+        connection.log().push_line(&format!("a question was declined: {declined}"));
+        Ok(ElicitResult::new(ElicitationAction::Decline))
     }
 }

@@ -12,7 +12,8 @@ use super::server_config::Stdio;
 /// not have.
 pub trait ClientHost: Send + Sync + 'static {
     /// Starts the program of a server with piped input, in the sandbox. References to secrets in
-    /// its variables are already replaced.
+    /// its variables are already replaced. At `first_sight`, before it was reviewed, it sees empty
+    /// folders in place of the workspace.
     ///
     /// # Errors
     /// Why it was not started, as a sentence.
@@ -20,10 +21,67 @@ pub trait ClientHost: Send + Sync + 'static {
         &'a self,
         server: &'a str,
         program: &'a Stdio,
+        first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>>;
+
+    /// Prepares the start of a program, such as fetching it; may take minutes. Done before the time
+    /// of a start begins.
+    ///
+    /// # Errors
+    /// Why it cannot be started, as a sentence.
+    fn prepare<'a>(
+        &'a self,
+        server: &'a str,
+        program: &'a Stdio,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        let _ = (server, program);
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// What may explain a start that failed, from all that the program wrote: the setting that was
+    /// in the way, and the command that changes it.
+    fn explain_failed_start(&self, server: &str, program: &Stdio, stderr: &str) -> Option<String> {
+        let _ = (server, program, stderr);
+        None
+    }
+
+    /// SHA-256 of the files of a program.
+    fn program_digest<'a>(&'a self, program: &'a Stdio) -> BoxFuture<'a, Option<String>> {
+        let _ = program;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Watches what a call changes in the workspace, if the program may change it.
+    fn watch_call<'a>(
+        &'a self,
+        program: &'a Stdio,
+        call: &'a CallCtx,
+    ) -> BoxFuture<'a, Option<Box<dyn CallWatch>>> {
+        let _ = (program, call);
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Whether the server is known to leave `server/discover` unanswered.
+    fn ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, bool> {
+        let _ = server;
+        Box::pin(std::future::ready(false))
+    }
+
+    /// Remembers that it does.
+    fn remember_ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
+        let _ = server;
+        Box::pin(std::future::ready(()))
+    }
 
     /// The HTTP client with the owner's address policy.
     fn http(&self) -> HttpClient;
+
+    /// The HTTP client for a server at this address, which the owner has typed: it may be on this
+    /// machine or in a private network.
+    fn http_for(&self, url: &str) -> HttpClient {
+        let _ = url;
+        self.http()
+    }
 
     /// The secret of this name.
     ///
@@ -72,6 +130,22 @@ pub trait ClientHost: Send + Sync + 'static {
         pins: &'a ReviewedTools,
     ) -> BoxFuture<'a, Result<(), String>>;
 
+    /// The definitions that were seen last, if they differ from the reviewed ones.
+    fn seen_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        let _ = server;
+        Box::pin(std::future::ready(None))
+    }
+
+    /// Stores the definitions that were seen last; `None`: they are the reviewed ones.
+    fn store_seen_tools<'a>(
+        &'a self,
+        server: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        let _ = (server, seen);
+        Box::pin(std::future::ready(()))
+    }
+
     /// Log file for a server's standard error; `None` keeps it in memory only.
     fn log_file(&self, server: &str) -> Option<std::path::PathBuf> {
         let _ = server;
@@ -83,12 +157,8 @@ pub trait ClientHost: Send + Sync + 'static {
         let _ = server;
     }
 
-    /// A server asks a question in the middle of a call.
-    fn ask<'a>(
-        &'a self,
-        call: Option<&'a CallCtx>,
-        question: Elicitation,
-    ) -> BoxFuture<'a, Elicited> {
+    /// A server asks a question in the middle of this call.
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let _ = (call, question);
         Box::pin(std::future::ready(Elicited::Decline))
     }
@@ -97,4 +167,12 @@ pub trait ClientHost: Send + Sync + 'static {
     fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
         let _ = (call, done, total, message);
     }
+}
+
+/// What a call changes in the workspace.
+pub trait CallWatch: Send {
+    /// Records the changes under this call. Returns what the model has to know.
+    fn end<'a>(self: Box<Self>, call: &'a CallCtx) -> BoxFuture<'a, Option<String>>
+    where
+        Self: 'a;
 }

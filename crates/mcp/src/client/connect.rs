@@ -1,7 +1,7 @@
 //! Connects to a server: starts its program or opens its address, negotiates the protocol revision,
 //! identifies the server and lists its tools.
 
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -20,8 +20,10 @@ use toolcrib_sandbox::Process;
 use super::client_handler::McpClientHandler;
 use super::connection::{Connection, LiveConnection};
 use super::http_transport::HttpTransport;
+use super::inbound::{GatedTransport, InboundGate, raw_lists};
 use super::reviewed_tools::{self, ReviewedTools};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
+use super::start_output;
 use crate::stdio::StdioTransport;
 
 /// How long to read the output of a program that has ended.
@@ -30,6 +32,8 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 const PAGES: usize = 200;
 /// Most tools of one server.
 const TOOLS: usize = 10_000;
+/// Most bytes of their definitions; in memory they take up to four times as much.
+const LIST_BYTES: usize = 16 << 20;
 
 type Service = RunningService<RoleClient, McpClientHandler>;
 
@@ -54,35 +58,42 @@ impl From<String> for ConnectError {
 }
 
 pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, ConnectError> {
-    let (service, process) = match &connection.config().remote {
+    let name = connection.config().name.as_str();
+    let mut is_first_sight = false;
+    let (service, process, program) = match &connection.config().remote {
         Remote::Stdio(program) => {
-            let (service, process) = over_stdio(connection, program).await?;
-            (service, Some(Mutex::new(process)))
+            is_first_sight = connection.host().reviewed_tools(name).await.is_none();
+            let digest = connection.host().program_digest(program).await;
+            let (service, process) = over_stdio(connection, program, is_first_sight).await?;
+            (service, Some(Mutex::new(process)), digest)
         }
-        Remote::Http(http) => (over_http(connection, http).await?, None),
+        Remote::Http(http) => (over_http(connection, http).await?, None, None),
     };
     let info = service.peer().peer_info();
     let own = info.as_ref().and_then(|info| info.server_info.clone());
     let server =
         own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
-    let own_name = own.map(|own| own.name).unwrap_or_default();
+    let (own_name, version) = own.map(|own| (own.name, own.version)).unwrap_or_default();
     let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
     let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
     let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
-    let definitions = if offers {
+    let listed = if offers {
         let listed = list_definitions(service.peer()).await;
         listed.map_err(|error| match error.auth_challenge() {
             Some(_) => ConnectError::unauthorized(connection),
             None => format!("its tools could not be listed: {}", with_causes(&error)).into(),
         })?
     } else {
-        Vec::new()
+        ToolList { definitions: Vec::new(), cut: None }
     };
-    let now = ReviewedTools::from_definitions(
-        reviewed_tools::identity(connection.config(), &own_name),
-        &definitions,
-    );
-    review(connection, &now).await?;
+    if let Some(cut) = &listed.cut {
+        connection.log().push_line(cut);
+    }
+    let cut = Mutex::new(listed.cut);
+    let identity = reviewed_tools::identity(connection.config(), &own_name);
+    let now = ReviewedTools::from_definitions(identity, &listed.definitions);
+    let now = ReviewedTools { version, program, ..now };
+    compare(connection, &now).await;
     let tells = info
         .as_ref()
         .and_then(|info| info.capabilities.tools.as_ref())
@@ -95,28 +106,27 @@ pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, C
     let since = Instant::now();
     let used = Mutex::new(since);
     let now = RwLock::new(now);
-    Ok(LiveConnection { service, now, server, protocol, since, used, _process: process })
+    Ok(LiveConnection { service, now, server, protocol, since, used, is_first_sight, cut, process })
 }
 
-/// Definitions seen for the first time count as reviewed, since the owner has just configured the
-/// server. Later changes are held for review.
-async fn review(connection: &Connection, now: &ReviewedTools) -> Result<(), String> {
+/// Compares what the server offers with what was reviewed. What differs is held; of a server that
+/// was never reviewed, that is everything.
+async fn compare(connection: &Connection, now: &ReviewedTools) {
     let name = connection.config().name.as_str();
-    match connection.host().reviewed_tools(name).await {
-        None => connection.host().store_reviewed_tools(name, now).await,
-        Some(reviewed) => {
-            if reviewed.pending_reviews(now).is_empty() {
-                return Ok(());
-            }
-            connection.log().push_line("its tools differ from what was reviewed; they are held");
-            connection.host().tools_changed(name);
-            Ok(())
-        }
+    let reviewed = connection.host().reviewed_tools(name).await.unwrap_or_default();
+    connection.remember_seen(now).await;
+    if let Some(change) = reviewed.program_change(now) {
+        connection.log().push_line(&change);
+    }
+    if !reviewed.pending_reviews(now, connection.config().pin).is_empty() {
+        connection.log().push_line("its tools differ from what was reviewed; they are held");
+        connection.host().tools_changed(name);
     }
 }
 
-fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
-    if connection.config().legacy {
+async fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
+    let name = connection.config().name.as_str();
+    if connection.config().legacy || connection.host().ignores_discover(name).await {
         return ClientLifecycleMode::Initialize;
     }
     ClientLifecycleMode::Auto {
@@ -128,12 +138,14 @@ fn lifecycle(connection: &Connection) -> ClientLifecycleMode {
 async fn over_stdio(
     connection: &Connection,
     program: &Stdio,
+    first_sight: bool,
 ) -> Result<(Service, Process), String> {
-    match start(connection, program, lifecycle(connection)).await {
+    let lifecycle = lifecycle(connection).await;
+    match start(connection, program, first_sight, lifecycle).await {
         Ok(started) => Ok(started),
         // Some old servers exit when they get an unknown request.
         Err(StartFailure::Handshake(_)) => {
-            start(connection, program, ClientLifecycleMode::Initialize)
+            start(connection, program, first_sight, ClientLifecycleMode::Initialize)
                 .await
                 .map_err(StartFailure::words)
         }
@@ -157,6 +169,7 @@ impl StartFailure {
 async fn start(
     connection: &Connection,
     program: &Stdio,
+    first_sight: bool,
     lifecycle: ClientLifecycleMode,
 ) -> Result<(Service, Process), StartFailure> {
     let host = connection.host();
@@ -165,7 +178,9 @@ async fn start(
         *value = with_secrets(value, |name| host.secret(name)).map_err(StartFailure::Start)?;
     }
     let name = connection.config().name.as_str();
-    let mut process = host.start(name, &program).await.map_err(StartFailure::Start)?;
+    let started = host.start(name, &program, first_sight).await;
+    let mut process = started.map_err(StartFailure::Start)?;
+    let log_start = connection.log().length();
     let nothing = || Box::new(tokio::io::empty());
     let stdout = std::mem::replace(&mut process.stdout, nothing());
     let stderr = std::mem::replace(&mut process.stderr, nothing());
@@ -178,15 +193,24 @@ async fn start(
             connection.log().read_stderr(stderr).await;
         }
     });
-    let transport = StdioTransport::new(stdout, stdin);
+    let gate = Arc::new(InboundGate::new(connection.weak()));
+    let lines = StdioTransport::new(stdout, stdin).with_hook(Arc::clone(&gate) as _);
+    let transport = GatedTransport::new(lines, Arc::clone(&gate));
     let ours = McpClientHandler(connection.weak());
     match ours.serve_with_lifecycle(transport, lifecycle).await {
-        Ok(service) => Ok((service, process)),
+        Ok(service) => {
+            if gate.ignores_discover() {
+                host.remember_ignores_discover(name).await;
+            }
+            Ok((service, process))
+        }
         Err(error) => {
-            // Its last output explains more than the closed connection.
+            // Its output explains more than the closed connection.
             drop(process);
             let _ = tokio::time::timeout(LAST_WORDS, following).await;
-            Err(StartFailure::Handshake(words(&error, &connection.errors())))
+            let wrote = connection.log().since(log_start);
+            let explained = host.explain_failed_start(name, &program, &wrote);
+            Err(StartFailure::Handshake(words(&error, &wrote, explained.as_deref())))
         }
     }
 }
@@ -203,15 +227,20 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Conn
     }
     // A message that was sent is never sent again, whatever its fate: a call might run twice.
     config.reinit_on_expired_session = false;
-    let reaching = HttpTransport { http: host.http(), keeper: connection.token_manager().cloned() };
+    let reaching = HttpTransport {
+        http: host.http_for(&http.url),
+        keeper: connection.token_manager().cloned(),
+    };
     let transport = StreamableHttpClientTransport::with_client(reaching, config);
+    let gate = Arc::new(InboundGate::new(connection.weak()));
+    let transport = GatedTransport::new(transport, gate);
     let ours = McpClientHandler(connection.weak());
-    let served = ours.serve_with_lifecycle(transport, lifecycle(connection)).await;
+    let served = ours.serve_with_lifecycle(transport, lifecycle(connection).await).await;
     served.map_err(|error| {
         if error.is_authorization_required() {
             return ConnectError::unauthorized(connection);
         }
-        words(&error, "").into()
+        words(&error, "", None).into()
     })
 }
 
@@ -229,48 +258,59 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Why the connection failed, with the last output of the program.
-fn words(error: &ClientInitializeError, errors: &str) -> String {
+/// Why the connection failed, with the first error that the program wrote: what follows it are
+/// mostly its consequences.
+fn words(error: &ClientInitializeError, wrote: &str, explained: Option<&str>) -> String {
     let error: String = with_causes(error).chars().take(500).collect();
-    let last: Vec<&str> = errors.lines().rev().take(3).collect();
-    if last.is_empty() {
-        return error;
-    }
-    let last: String =
-        last.into_iter().rev().collect::<Vec<_>>().join(" | ").chars().take(500).collect();
-    format!("{error}; it wrote: {last}")
+    let first = start_output::first_error(wrote);
+    let wrote = first.map_or_else(String::new, |line| format!("; it wrote: {line}"));
+    let explained = explained.map_or_else(String::new, |text| format!(". {text}"));
+    format!("{error}{wrote}{explained}")
 }
 
-/// The raw definitions of all tools. An unreadable one does not hide the others.
-pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<Vec<Value>, ServiceError> {
-    let mut all = Vec::new();
+/// The definitions of all tools, as they are on the wire.
+pub(super) struct ToolList {
+    pub(super) definitions: Vec<Value>,
+    /// Why it is not complete.
+    pub(super) cut: Option<String>,
+}
+
+/// Lists all tools. An unreadable one does not hide the others.
+pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<ToolList, ServiceError> {
+    let (mut all, mut bytes) = (Vec::new(), 0);
     let mut cursor: Option<String> = None;
     for _ in 0..PAGES {
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ListToolsRequest::with_param(params);
         let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
-        let next = match page {
-            ServerResult::ListToolsResult(page) => {
-                all.extend(page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok()));
-                page.next_cursor
-            }
-            // A page that contains a tool in an unknown form.
+        let (tools, next) = match page {
             ServerResult::CustomResult(page) => {
-                let Some(tools) = page.0.get("tools").and_then(Value::as_array) else {
-                    return Err(ServiceError::UnexpectedResponse);
-                };
-                all.extend(tools.iter().cloned());
-                page.0.get("nextCursor").and_then(Value::as_str).map(str::to_owned)
+                raw_lists::page(page).ok_or(ServiceError::UnexpectedResponse)?
+            }
+            ServerResult::ListToolsResult(page) => {
+                let tools = page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok());
+                (tools.collect(), page.next_cursor)
             }
             _ => return Err(ServiceError::UnexpectedResponse),
         };
-        match next {
-            Some(next) if all.len() < TOOLS => cursor = Some(next),
-            _ => break,
+        for tool in tools {
+            bytes += tool.to_string().len();
+            if all.len() >= TOOLS || bytes > LIST_BYTES {
+                let (count, most) = (all.len(), LIST_BYTES >> 20);
+                let cut = format!(
+                    "its list of tools was cut after {count} tools: at most {TOOLS} tools and {most} MB are read"
+                );
+                return Ok(ToolList { definitions: all, cut: Some(cut) });
+            }
+            all.push(tool);
+        }
+        cursor = next;
+        if cursor.is_none() {
+            return Ok(ToolList { definitions: all, cut: None });
         }
     }
-    all.truncate(TOOLS);
-    Ok(all)
+    let cut = format!("its list of tools was cut after {PAGES} pages, with {} tools", all.len());
+    Ok(ToolList { definitions: all, cut: Some(cut) })
 }
 
 /// Subscribes to changes, in revisions where a client must ask for notifications.
@@ -279,9 +319,11 @@ fn listen(connection: &Connection, peer: Peer<RoleClient>) {
     tokio::spawn(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let Ok(mut news) = peer.listen(filter).await else { return };
+        // The reports themselves are used by the gate, before they get here.
         while let Ok(Some(_)) = news.next().await {
-            let Some(connection) = connection.upgrade() else { return };
-            connection.recheck_tools();
+            if connection.strong_count() == 0 {
+                return;
+            }
         }
     });
 }

@@ -6,27 +6,38 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
-use rmcp::model::ProgressToken;
+#[expect(deprecated, reason = "servers of the older revisions have it")]
+use rmcp::model::LoggingMessageNotificationParam;
+use rmcp::model::{ProgressNotificationParam, ProgressToken, RequestId};
 use rmcp::service::{Peer, RoleClient, RunningService};
 use serde::Serialize;
-use toolcrib_core::{CallCtx, ErrorType, ToolError};
+use tokio_util::sync::CancellationToken;
+use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_sandbox::Process;
 
 use super::client_handler::McpClientHandler;
 use super::connect::{self, ConnectError};
 use super::oauth::{AuthError, Login, StoredCredentials, TokenManager};
 use super::reviewed_tools::{PendingReview, ReviewedTools};
+use super::running_calls::{AskingCall, RunningCalls};
 use super::stderr_log::StderrLog;
+use super::tool_recheck::ToolRecheck;
 use super::{ClientHost, Remote, ServerConfig};
 
 /// Time limit from the start of a program to its tool list.
-const CONNECT_TIME: Duration = Duration::from_secs(30);
+const CONNECT_TIME: Duration = Duration::from_secs(15);
+/// Time limit of fetching a program from a package registry.
+const PREPARE_TIME: Duration = Duration::from_secs(300);
 /// Longest wait between two attempts; the first is 1 s.
 const LONGEST_BACKOFF: Duration = Duration::from_secs(60);
 /// A connection that lasted less than this counts as a failed attempt.
 const STABLE_TIME: Duration = Duration::from_secs(10);
 /// Timeouts in a row after which the server counts as hung and is restarted.
 const MAX_TIMEOUTS: u32 = 2;
+/// How long a server that flooded us is left alone.
+const QUARANTINE: Duration = Duration::from_secs(300);
+/// Characters that are kept of a log line or a progress message of a server.
+const MESSAGE_CHARS: usize = 2_000;
 
 /// State of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -79,9 +90,11 @@ pub struct Connection {
     /// Locked while connecting, so that only one attempt runs.
     slot: tokio::sync::Mutex<ConnectionSlot>,
     state: Mutex<ConnectionState>,
-    /// Running calls, the newest last.
-    calls: Mutex<Vec<(ProgressToken, CallCtx)>>,
+    calls: RunningCalls,
+    recheck: ToolRecheck,
     unanswered: AtomicU32,
+    /// Cancelled when its owner has switched it off, removed or changed it.
+    retired: CancellationToken,
     me: Weak<Self>,
 }
 
@@ -101,8 +114,12 @@ pub(crate) struct LiveConnection {
     pub(crate) protocol: String,
     pub(crate) since: Instant,
     pub(crate) used: Mutex<Instant>,
+    /// It was not reviewed yet, and sees no workspace.
+    pub(crate) is_first_sight: bool,
+    /// Why its list of tools is not complete.
+    pub(crate) cut: Mutex<Option<String>>,
     /// Its process with all children.
-    pub(crate) _process: Option<Mutex<Process>>,
+    pub(crate) process: Option<Mutex<Process>>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -118,13 +135,40 @@ impl LiveConnection {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
+    /// Ends it at once, also for calls that are running.
+    fn end(&self) {
+        self.service.cancellation_token().cancel();
+        if let Some(killer) = self.process.as_ref().and_then(|process| lock(process).killer()) {
+            killer.kill();
+        }
+    }
+
     pub(crate) fn advertised(&self) -> ReviewedTools {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The isolation level of its program.
+    pub(crate) fn sandbox(&self) -> Option<&'static str> {
+        self.process.as_ref().map(|process| lock(process).level.as_str())
+    }
+
+    pub(crate) fn set_cut(&self, cut: Option<String>) {
+        *lock(&self.cut) = cut;
+    }
+
+    pub(crate) fn set_advertised(&self, now: ReviewedTools) {
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = now;
+    }
+
     /// Fails if the tool's definition differs from the reviewed one.
-    pub(crate) fn check(&self, server: &str, tool: &str, pinned: &str) -> Result<(), ToolError> {
-        let now = self.now.read().unwrap_or_else(PoisonError::into_inner).hash(tool);
+    pub(crate) fn check(
+        &self,
+        config: &ServerConfig,
+        tool: &str,
+        pinned: &str,
+    ) -> Result<(), ToolError> {
+        let server = &config.name;
+        let now = self.now.read().unwrap_or_else(PoisonError::into_inner).hash(tool, config.pin);
         let text = match now {
             Some(now) if now == pinned => return Ok(()),
             Some(_) => format!(
@@ -162,8 +206,10 @@ impl Connection {
             keeper,
             slot: tokio::sync::Mutex::default(),
             state: Mutex::new(ConnectionState::Idle),
-            calls: Mutex::default(),
+            calls: RunningCalls::default(),
+            recheck: ToolRecheck::default(),
             unanswered: AtomicU32::new(0),
+            retired: CancellationToken::new(),
             me: me.clone(),
         })
     }
@@ -178,6 +224,13 @@ impl Connection {
     #[must_use]
     pub fn state(&self) -> ConnectionState {
         lock(&self.state).clone()
+    }
+
+    /// Why the list of its tools is not complete, if it is connected.
+    pub async fn cut(&self) -> Option<String> {
+        let live = self.connected().await?;
+        let cut = lock(&live.cut).clone();
+        cut
     }
 
     /// The end of its standard error.
@@ -221,6 +274,17 @@ impl Connection {
         drop(live);
     }
 
+    /// Ends the connection for good, with the calls that are running on it and its program: the
+    /// owner has switched the server off, removed or changed it.
+    pub async fn retire(&self) {
+        self.retired.cancel();
+        let live = self.slot.lock().await.live.take();
+        if let Some(live) = live {
+            live.end();
+        }
+        self.set(ConnectionState::Idle);
+    }
+
     /// The differences from the reviewed definitions. Connects first.
     ///
     /// # Errors
@@ -229,16 +293,44 @@ impl Connection {
         let now = self.live().await?.advertised();
         let reviewed =
             self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
-        Ok(reviewed.pending_reviews(&now))
+        Ok(reviewed.pending_reviews(&now, self.config.pin))
     }
 
-    /// The differences of a connected server, without waiting; empty for others.
+    /// What the server offers now; connects first.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn offered(&self) -> Result<ReviewedTools, ToolError> {
+        Ok(self.live().await?.advertised())
+    }
+
+    /// Whether its tools were reviewed once.
+    pub async fn is_reviewed(&self) -> bool {
+        self.host.reviewed_tools(self.config.name.as_str()).await.is_some()
+    }
+
+    /// How the version or the program of the server differs from the reviewed one; connects first.
+    ///
+    /// # Errors
+    /// As [`connect`](Self::connect).
+    pub async fn program_change(&self) -> Result<Option<String>, ToolError> {
+        let now = self.live().await?.advertised();
+        let reviewed = self.host.reviewed_tools(self.config.name.as_str()).await;
+        Ok(reviewed.and_then(|reviewed| reviewed.program_change(&now)))
+    }
+
+    /// The differences that are known without connecting: those of a connected server, otherwise
+    /// those that were seen last.
     pub async fn known_pending_reviews(&self) -> Vec<PendingReview> {
+        let name = self.config.name.as_str();
         let live = self.slot.try_lock().ok().and_then(|slot| slot.live.clone());
-        let Some(live) = live.filter(|live| !live.is_gone()) else { return Vec::new() };
-        let reviewed =
-            self.host.reviewed_tools(self.config.name.as_str()).await.unwrap_or_default();
-        reviewed.pending_reviews(&live.advertised())
+        let seen = match live.filter(|live| !live.is_gone()) {
+            Some(live) => Some(live.advertised()),
+            None => self.host.seen_tools(name).await,
+        };
+        let Some(seen) = seen else { return Vec::new() };
+        let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
+        reviewed.pending_reviews(&seen, self.config.pin)
     }
 
     /// Accepts the present definitions as reviewed; connects first. Returns the number of tools.
@@ -246,16 +338,37 @@ impl Connection {
     /// # Errors
     /// As [`connect`](Self::connect), and when the review cannot be stored.
     pub async fn accept_reviews(&self) -> Result<usize, ToolError> {
-        let now = self.live().await?.advertised();
-        let kept = self.host.store_reviewed_tools(self.config.name.as_str(), &now).await;
+        let live = self.live().await?;
+        let now = live.advertised();
+        let name = self.config.name.as_str();
+        let kept = self.host.store_reviewed_tools(name, &now).await;
         kept.map_err(ToolError::execution)?;
-        self.host.tools_changed(self.config.name.as_str());
+        self.host.store_seen_tools(name, None).await;
+        if live.is_first_sight {
+            // It runs with empty folders. The next call starts it with those of its entry.
+            self.slot.lock().await.live = None;
+            live.end();
+            self.set(ConnectionState::Idle);
+        }
+        self.host.tools_changed(name);
         Ok(now.tools.len())
+    }
+
+    /// Stores what was seen of a server's tools where it differs from what was reviewed, so that
+    /// they stay held, and are shown as such, when the server is not connected.
+    pub(crate) async fn remember_seen(&self, now: &ReviewedTools) {
+        let name = self.config.name.as_str();
+        let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();
+        let differs = !reviewed.pending_reviews(now, self.config.pin).is_empty();
+        self.host.store_seen_tools(name, differs.then_some(now)).await;
     }
 
     /// The live connection. Callers during an attempt share its result.
     pub(crate) async fn live(&self) -> Result<Arc<LiveConnection>, ToolError> {
         let mut slot = self.slot.lock().await;
+        if self.retired.is_cancelled() {
+            return Err(self.was_retired());
+        }
         if let Some(live) = &slot.live {
             if !live.is_gone() {
                 *lock(&live.used) = Instant::now();
@@ -279,16 +392,29 @@ impl Connection {
             }
         }
         self.set(ConnectionState::Connecting);
+        let prepared = tokio::select! {
+            prepared = self.prepare() => prepared,
+            () = self.retired.cancelled() => return Err(self.was_retired()),
+        };
+        if let Err(reason) = prepared {
+            back_off(&mut slot);
+            self.log.push_line(&reason);
+            self.set(ConnectionState::Error { reason: reason.clone() });
+            return Err(self.unreachable(&reason, None));
+        }
         let attempt = connect::connect(self);
-        let attempt = match tokio::time::timeout(CONNECT_TIME, attempt).await {
-            Ok(attempt) => attempt,
-            Err(_) => Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into()),
+        let attempt = tokio::select! {
+            attempt = tokio::time::timeout(CONNECT_TIME, attempt) => attempt.unwrap_or_else(|_| {
+                Err(format!("it gave no answer within {} s", CONNECT_TIME.as_secs()).into())
+            }),
+            () = self.retired.cancelled() => return Err(self.was_retired()),
         };
         match attempt {
             Ok(live) => {
                 let live = Arc::new(live);
                 slot.live = Some(Arc::clone(&live));
                 slot.retry_at = None;
+                self.calls.forget_abandoned();
                 self.unanswered.store(0, Ordering::Relaxed);
                 let (server, protocol) = (live.server.clone(), live.protocol.clone());
                 self.set(ConnectionState::Connected { server, protocol });
@@ -308,6 +434,18 @@ impl Connection {
                 self.log.push_line(&reason);
                 self.set(ConnectionState::Error { reason: reason.clone() });
                 Err(self.unreachable(&reason, None))
+            }
+        }
+    }
+
+    /// What has to be done before a start, such as fetching the program.
+    async fn prepare(&self) -> Result<(), String> {
+        let Remote::Stdio(program) = &self.config.remote else { return Ok(()) };
+        let prepared = self.host.prepare(self.config.name.as_str(), program);
+        match tokio::time::timeout(PREPARE_TIME, prepared).await {
+            Ok(prepared) => prepared,
+            Err(_) => {
+                Err(format!("its program could not be fetched within {} s", PREPARE_TIME.as_secs()))
             }
         }
     }
@@ -396,6 +534,14 @@ impl Connection {
         Ok(())
     }
 
+    fn was_retired(&self) -> ToolError {
+        let name = &self.config.name;
+        let text = format!(
+            "The owner has switched the MCP server {name} off, removed or changed it, so nothing was called. If its tools are still listed, call again; otherwise go on without them, or tell the user."
+        );
+        ToolError::new(ErrorType::ToolNotAvailable, text)
+    }
+
     fn unreachable(&self, reason: &str, wait: Option<Duration>) -> ToolError {
         let name = &self.config.name;
         let again = wait.map_or_else(String::new, |wait| {
@@ -409,22 +555,53 @@ impl Connection {
             .transient(false)
     }
 
+    /// The running calls.
+    pub(crate) fn calls(&self) -> &RunningCalls {
+        &self.calls
+    }
+
+    pub(crate) fn recheck(&self) -> &ToolRecheck {
+        &self.recheck
+    }
+
     /// Registers a running call, so that messages of the server can be assigned to it.
-    pub(crate) fn register_call(&self, token: ProgressToken, call: CallCtx) -> CallGuard<'_> {
-        lock(&self.calls).push((token.clone(), call));
-        CallGuard { connection: self, token }
+    pub(crate) fn register_call(
+        &self,
+        request: RequestId,
+        token: ProgressToken,
+        call: AskingCall,
+    ) -> CallGuard<'_> {
+        self.calls.add(request.clone(), token, call);
+        CallGuard { connection: self, request }
     }
 
-    /// The call with this progress token.
-    pub(crate) fn call_of(&self, token: &ProgressToken) -> Option<CallCtx> {
-        let calls = lock(&self.calls);
-        calls.iter().find(|(own, _)| own == token).map(|(_, call)| call.clone())
+    /// Passes on the progress of a call.
+    pub(crate) fn progress(&self, told: &ProgressNotificationParam) {
+        if let Some(call) = self.calls.with_token(&told.progress_token) {
+            let message = told.message.as_ref().map(|text| cut(text));
+            self.host.progress(&call, told.progress, told.total, message);
+        }
     }
 
-    /// The newest call. Old revisions do not say which call a question belongs to; this is the most
-    /// likely one.
-    pub(crate) fn newest_call(&self) -> Option<CallCtx> {
-        lock(&self.calls).last().map(|(_, call)| call.clone())
+    /// Keeps a log line of the server.
+    #[expect(deprecated, reason = "servers of the older revisions have it")]
+    pub(crate) fn log_message(&self, told: &LoggingMessageNotificationParam) {
+        let text = cut(&told.data.to_string());
+        self.log.push_line(&format!("{:?}: {text}", told.level));
+    }
+
+    /// Ends the server and leaves it alone for a while.
+    pub(crate) fn quarantine(&self, reason: String) {
+        let Some(me) = self.me.upgrade() else { return };
+        let minutes = QUARANTINE.as_secs() / 60;
+        let reason = format!("it is in quarantine for {minutes} minutes: {reason}");
+        self.log.push_line(&reason);
+        tokio::spawn(async move {
+            let mut slot = me.slot.lock().await;
+            slot.live = None;
+            slot.retry_at = Some(Instant::now() + QUARANTINE);
+            me.set(ConnectionState::Error { reason });
+        });
     }
 
     /// Resets the count of timeouts.
@@ -445,25 +622,6 @@ impl Connection {
         });
     }
 
-    /// Lists the tools again after the server reported a change.
-    pub(crate) fn recheck_tools(&self) {
-        let Some(me) = self.me.upgrade() else { return };
-        tokio::spawn(async move {
-            let Some(live) = me.connected().await else { return };
-            match connect::list_definitions(live.peer()).await {
-                Ok(definitions) => {
-                    let identity = live.advertised().identity;
-                    let says = ReviewedTools::from_definitions(identity, &definitions);
-                    *live.now.write().unwrap_or_else(PoisonError::into_inner) = says;
-                    me.host.tools_changed(me.config.name.as_str());
-                }
-                Err(error) => {
-                    me.log.push_line(&format!("its tools could not be listed again: {error}"));
-                }
-            }
-        });
-    }
-
     /// Disconnects the server when it is idle.
     fn watch_idle(&self) {
         let (me, idle) = (self.me.clone(), self.config.idle);
@@ -477,7 +635,7 @@ impl Connection {
                     me.mark_gone(&mut slot);
                     return;
                 }
-                if lock(&live.used).elapsed() >= idle && lock(&me.calls).is_empty() {
+                if lock(&live.used).elapsed() >= idle && me.calls.is_empty() {
                     slot.live = None;
                     me.set(ConnectionState::Idle);
                     return;
@@ -493,15 +651,19 @@ fn back_off(slot: &mut ConnectionSlot) {
     slot.retry_at = Some(Instant::now() + wait);
 }
 
-/// A running call on a connection.
+fn cut(text: &str) -> String {
+    text.chars().take(MESSAGE_CHARS).collect()
+}
+
+/// A running call on a connection. Dropping it before the server has answered abandons the call.
 pub(crate) struct CallGuard<'a> {
     connection: &'a Connection,
-    token: ProgressToken,
+    request: RequestId,
 }
 
 impl Drop for CallGuard<'_> {
     fn drop(&mut self) {
-        lock(&self.connection.calls).retain(|(token, _)| *token != self.token);
+        self.connection.calls.abandon(&self.request);
         // Idle time counts from the end of a call.
         if let Ok(slot) = self.connection.slot.try_lock()
             && let Some(live) = &slot.live

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::inbound::stream_answers;
 use super::oauth::{AuthError, RefreshResult, TokenManager};
 use bytes::Bytes;
 use futures_util::StreamExt as _;
@@ -223,20 +224,25 @@ impl HttpTransport {
         let mut streaming = self.send(request, &limits()).await?;
         let head = streaming.head.clone();
         let session_id = header(&head, "mcp-session-id").map(str::to_owned);
-        let awaits = matches!(message, ClientJsonRpcMessage::Request(_));
         match head.status {
             202 | 204 => return Ok(StreamableHttpPostResponse::Accepted),
             404 if session.is_some() => return Err(StreamableHttpError::SessionExpired),
             200..300 if is(&head, "text/event-stream") => {
                 let events = events(streaming, most);
+                let events = match message {
+                    ClientJsonRpcMessage::Request(request) => {
+                        stream_answers::readable(events, &request)
+                    }
+                    _ => events,
+                };
                 return Ok(StreamableHttpPostResponse::Sse(events, session_id));
             }
             200..300 => {
                 let whole = body(&mut streaming, JSON_BYTES).await?;
-                if !awaits {
+                let ClientJsonRpcMessage::Request(request) = &message else {
                     return Ok(StreamableHttpPostResponse::Accepted);
-                }
-                let message = serde_json::from_slice(&whole)?;
+                };
+                let message = stream_answers::parse(&whole, request);
                 return Ok(StreamableHttpPostResponse::Json(message, session_id));
             }
             _ => {}

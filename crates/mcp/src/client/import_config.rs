@@ -170,6 +170,7 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
                 args: args.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
                 folder: text(server, &["cwd"]).map(Into::into),
                 network: false,
+                ..Stdio::default()
             })
         }
         (None, Some(url)) => {
@@ -206,6 +207,29 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
     Some(ImportedServer { config, secrets, notes, skip: false })
 }
 
+/// Moves values that look like secrets out of variables or headers of a server and puts references
+/// in their place. Returns the secrets by the names that the references use.
+#[must_use]
+pub fn take_secrets(server: &ServerName, pairs: &mut [(String, String)]) -> Vec<(String, String)> {
+    let (mut secrets, mut notes) = (Vec::new(), Vec::new());
+    for (name, value) in pairs {
+        let given = std::mem::take(value);
+        // What a shell has not filled in is no secret.
+        *value = extract_secrets(server, name, given, &mut secrets, &mut notes);
+    }
+    secrets
+}
+
+/// Whether a secret of this name was taken from the configuration of this server.
+#[must_use]
+pub fn is_secret_of(server: &ServerName, secret: &str) -> bool {
+    secret.starts_with(&secret_prefix(server))
+}
+
+fn secret_prefix(server: &ServerName) -> String {
+    format!("mcp_{}_", server.as_str().replace('-', "_"))
+}
+
 /// Keeps a plain value, or moves a secret out and returns its reference.
 fn extract_secrets(
     server: &ServerName,
@@ -224,7 +248,7 @@ fn extract_secrets(
     }
     let clean: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    let secret = format!("mcp_{}_{clean}", server.as_str().replace('-', "_"));
+    let secret = format!("{}{clean}", secret_prefix(server));
     if value.contains("${") || value.starts_with('$') {
         notes.push(format!(
             "the other program fills in {name}; keep it with `toolcrib secret set {secret}`"

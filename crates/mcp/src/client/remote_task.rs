@@ -12,11 +12,11 @@ use rmcp::model::{
 };
 use rmcp::service::{Peer, RoleClient, ServiceError};
 use serde_json::Value;
-use toolcrib_core::{CallCtx, ErrorType, ToolError, ToolOutput};
+use toolcrib_core::{ErrorType, ToolError, ToolOutput};
 
 use super::connection::LiveConnection;
 use super::remote_tool::RemoteTool;
-use super::tool_result;
+use super::running_calls::AskingCall;
 
 /// Shortest and longest poll interval, whatever the server suggests.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
@@ -52,14 +52,14 @@ impl RemoteTool {
     pub(super) async fn follow_task(
         &self,
         live: &Arc<LiveConnection>,
-        ctx: &CallCtx,
+        call: &AskingCall,
         task: Task,
     ) -> Result<ToolOutput, ToolError> {
         let mut open =
             CancelTaskOnDrop { peer: live.peer().clone(), id: Some(task.task_id.clone()) };
         let done = tokio::select! {
-            done = self.poll_until_done(live, task, &mut open) => done,
-            () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
+            done = self.poll_until_done(live, call, task, &mut open) => done,
+            () = call.ctx.cancel.cancelled() => return Err(self.cancelled(true)),
         };
         open.id = None;
         done
@@ -68,6 +68,7 @@ impl RemoteTool {
     async fn poll_until_done(
         &self,
         live: &Arc<LiveConnection>,
+        call: &AskingCall,
         mut task: Task,
         open: &mut CancelTaskOnDrop,
     ) -> Result<ToolOutput, ToolError> {
@@ -95,8 +96,8 @@ impl RemoteTool {
             task = told;
             match payload {
                 TaskPayload::InputRequired { input_requests } => {
-                    self.answer_questions(&live, &task.task_id, input_requests, &mut answered)
-                        .await;
+                    let id = &task.task_id;
+                    self.answer_questions(&live, call, id, input_requests, &mut answered).await?;
                 }
                 TaskPayload::Completed { result } => return self.completed(result.into()),
                 TaskPayload::Failed { error } => return Err(self.broke(&error.into())),
@@ -113,24 +114,27 @@ impl RemoteTool {
     async fn answer_questions(
         &self,
         live: &LiveConnection,
+        call: &AskingCall,
         id: &str,
         asked: InputRequests,
         answered: &mut BTreeSet<String>,
-    ) {
+    ) -> Result<(), ToolError> {
         let new: InputRequests =
             asked.into_iter().filter(|(key, _)| answered.insert(key.clone())).collect();
         if new.is_empty() {
-            return;
+            return Ok(());
         }
-        let (answers, _) = self.answer(live, InputRequiredResult::new(Some(new), None)).await;
+        let wanted = InputRequiredResult::new(Some(new), None);
+        let (answers, _) = self.answer(live, call, wanted).await?;
         // The next poll shows whether the answers arrived.
         let _ = live.peer().update_task(UpdateTaskParams::new(id, answers)).await;
+        Ok(())
     }
 
     fn completed(&self, result: Value) -> Result<ToolOutput, ToolError> {
         let result: Result<CallToolResult, _> = serde_json::from_value(result);
         let result = result.map_err(|_| self.invalid_reply("its answer is no result of a tool"))?;
-        Ok(tool_result::output(self.name(), result))
+        Ok(self.output(result))
     }
 
     /// The task failed at the server, which is not a result of the tool.

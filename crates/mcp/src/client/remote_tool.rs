@@ -4,21 +4,25 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CancelledNotificationParam, ClientRequest, ErrorCode,
-    InputRequest, InputRequiredResult, InputResponses, RequestId, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam,
+    ClientRequest, ErrorCode, InputRequest, InputRequiredResult, InputResponses, RequestId,
+    ServerResult,
 };
 use rmcp::service::{Peer, PeerRequestOptions, RoleClient, ServiceError};
 use serde_json::{Value, json};
 use toolcrib_core::{
-    BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+    Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput,
+    ToolSpec, Trust,
 };
 
 use super::connection::{Connection, LiveConnection};
+use super::inbound::UNREADABLE_ANSWER;
 use super::oauth::AuthError;
+use super::running_calls::{AskingCall, QuestionBudget};
 use super::server_config::Remote;
-use super::tool_result;
+use super::{tool_result, visible_text};
 
-/// Rounds of questions in one call, as in other implementations.
+/// Rounds of a call that asks in its results, as in other implementations.
 const ROUNDS: usize = 10;
 
 /// One tool of one server.
@@ -29,11 +33,20 @@ pub(crate) struct RemoteTool {
     pub(crate) own_name: String,
     /// Digest of the reviewed definition.
     pub(crate) pinned: String,
+    /// It can be called as a task alone, in the form of revision 2025-11-25.
+    pub(crate) requires_task: bool,
 }
 
 impl Handler for RemoteTool {
     fn spec(&self) -> &Arc<ToolSpec> {
         &self.spec
+    }
+
+    /// What a person is asked about is told in our words; the title is the server's.
+    fn assess(&self, _: &Value) -> Result<Assessment, ToolError> {
+        let (tool, server) = (visible_text(&self.own_name), self.name());
+        let summary = format!("call the tool \"{tool}\" of the MCP server {server}");
+        Ok(Assessment { summary: Some(summary), ..Assessment::from_spec(&self.spec) })
     }
 
     fn call<'a>(
@@ -47,13 +60,22 @@ impl Handler for RemoteTool {
                 live = self.connection.live() => live?,
                 () = ctx.cancel.cancelled() => return Err(stopped()),
             };
-            let server = self.connection.config().name.as_str();
-            live.check(server, &self.own_name, &self.pinned)?;
-            let output = self.call_with_questions(&live, ctx, args).await?;
-            Ok(match self.connection.config().remote {
-                // The program of a server runs as it is, without a sandbox.
-                Remote::Stdio(_) => output.with_sandbox("none"),
-                Remote::Http(_) => output,
+            live.check(self.connection.config(), &self.own_name, &self.pinned)?;
+            let watch = match &self.connection.config().remote {
+                Remote::Stdio(program) => self.connection.host().watch_call(program, ctx).await,
+                Remote::Http(_) => None,
+            };
+            let output = self.call_with_questions(&live, ctx, args).await;
+            // Also of a call that failed: what it changed is recorded for undo.
+            let note = match watch {
+                Some(watch) => watch.end(ctx).await,
+                None => None,
+            };
+            let mut output = output?;
+            output.content.extend(note.map(Block::text));
+            Ok(match live.sandbox() {
+                Some(level) => output.with_sandbox(level),
+                None => output,
             })
         })
     }
@@ -68,35 +90,55 @@ impl RemoteTool {
     ) -> Result<ToolOutput, ToolError> {
         let mut params = CallToolRequestParams::new(self.own_name.clone());
         params.arguments = args.as_object().cloned();
+        let call = AskingCall { ctx: ctx.clone(), questions: QuestionBudget::default() };
+        if self.requires_task && live.protocol == "2025-11-25" {
+            return self.call_as_legacy_task(live, &call, args).await;
+        }
         for _ in 0..ROUNDS {
-            let answer = self.send_call(live, ctx, params.clone()).await?;
+            let request = CallToolRequest::new(params.clone());
+            let request = ClientRequest::CallToolRequest(request);
+            let answer = self.send_request(live, &call, request).await?;
             match answer {
                 ServerResult::CallToolResult(answer) => {
-                    return Ok(tool_result::output(self.connection.config().name.as_str(), answer));
+                    return Ok(self.output(answer));
                 }
                 ServerResult::InputRequiredResult(wanted) => {
-                    let (answers, state) = self.answer(live, wanted).await;
+                    let (answers, state) = self.answer(live, &call, wanted).await?;
                     params.input_responses = (!answers.is_empty()).then_some(answers);
                     params.request_state = state;
                 }
                 ServerResult::CreateTaskResult(created) => {
-                    return self.follow_task(live, ctx, created.task).await;
+                    return self.follow_task(live, &call, created.task).await;
                 }
                 ServerResult::EmptyResult(_) => return Ok(ToolOutput::from_blocks(Vec::new())),
                 _ => return Err(self.invalid_reply("its answer is no result of a tool")),
             }
         }
-        Err(self.invalid_reply("it asked again and again"))
+        Err(self.asked_too_often())
+    }
+
+    /// The server's result, whose text is from outside unless the owner says otherwise.
+    pub(super) fn output(&self, answer: CallToolResult) -> ToolOutput {
+        let mut output = tool_result::output(self.name(), answer);
+        output.trust = Some(self.spec.trust);
+        if self.spec.trust < Trust::External {
+            // Shown by `explain`, which says where a text comes from.
+            let name = self.name();
+            output.source = Some(format!(
+                "MCP server {name}, whose results the owner counts as text of the workspace"
+            ));
+        }
+        output
     }
 
     /// Sends one request, once, and waits for its response.
-    async fn send_call(
+    pub(super) async fn send_request(
         &self,
         live: &Arc<LiveConnection>,
-        ctx: &CallCtx,
-        params: CallToolRequestParams,
+        call: &AskingCall,
+        request: ClientRequest,
     ) -> Result<ServerResult, ToolError> {
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let ctx = &call.ctx;
         let peer = live.peer();
         let options = PeerRequestOptions::no_options();
         let handle = tokio::select! {
@@ -105,7 +147,8 @@ impl RemoteTool {
             }
             () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
         };
-        let _at_work = self.connection.register_call(handle.progress_token.clone(), ctx.clone());
+        let (id, token) = (handle.id.clone(), handle.progress_token.clone());
+        let _at_work = self.connection.register_call(id, token, call.clone());
         let mut open = CancelOnDrop {
             connection: &self.connection,
             peer: peer.clone(),
@@ -115,23 +158,29 @@ impl RemoteTool {
         let answer = tokio::select! {
             answer = handle.await_response() => answer,
             () = ctx.cancel.cancelled() => return Err(self.cancelled(true)),
+            () = call.questions.exceeded.cancelled() => return Err(self.asked_too_often()),
         };
         open.id = None;
         self.connection.record_answer();
         answer.map_err(|error| self.failed(&error))
     }
 
-    /// Forwards the server's questions to people; questions that are not allowed are left out.
+    /// Forwards the server's questions to the person behind this call; questions that are not
+    /// allowed are left out.
     pub(super) async fn answer(
         &self,
         live: &LiveConnection,
+        call: &AskingCall,
         wanted: InputRequiredResult,
-    ) -> (InputResponses, Option<String>) {
+    ) -> Result<(InputResponses, Option<String>), ToolError> {
         let mut answers = InputResponses::new();
         for (key, request) in wanted.input_requests.unwrap_or_default() {
+            if !call.questions.take() {
+                return Err(self.asked_too_often());
+            }
             let answer = match request {
                 InputRequest::Elicitation(request) => {
-                    let answer = live.service.service().elicit(request.params).await;
+                    let answer = live.service.service().elicit(&call.ctx, request.params).await;
                     serde_json::to_value(answer).unwrap_or_default()
                 }
                 InputRequest::ListRoots(_) => json!({"roots": []}),
@@ -139,7 +188,7 @@ impl RemoteTool {
             };
             answers.insert(key, answer);
         }
-        (answers, wanted.request_state)
+        Ok((answers, wanted.request_state))
     }
 
     pub(super) fn name(&self) -> &str {
@@ -156,6 +205,16 @@ impl RemoteTool {
         ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
     }
 
+    /// The call ends because the server does not stop asking. What it did until then is unknown.
+    fn asked_too_often(&self) -> ToolError {
+        let name = self.name();
+        self.connection.log().push_line("it asked too many questions in one call, which was ended");
+        let text = format!(
+            "The MCP server {name} asked too many questions in one call, so the call was ended; whether it took effect is unknown. Check before you call it again, and tell the user."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text)
+    }
+
     pub(super) fn invalid_reply(&self, what: &str) -> ToolError {
         let text = format!(
             "The MCP server {} broke the protocol: {what}. Go on without it, or tell the user.",
@@ -166,6 +225,9 @@ impl RemoteTool {
 
     fn failed(&self, error: &ServiceError) -> ToolError {
         match error {
+            ServiceError::McpError(error) if error.code == UNREADABLE_ANSWER => {
+                self.unreadable(&error.message)
+            }
             ServiceError::McpError(error) => self.refused(error.code, &error.message),
             ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
                 self.invalid_reply("its answer is no result of a tool")
@@ -195,6 +257,20 @@ impl RemoteTool {
             ErrorCode::INVALID_PARAMS => ToolError::validation(text),
             _ => ToolError::execution(text),
         }
+    }
+
+    /// The error for a response that cannot be read. The call itself may have taken effect.
+    fn unreadable(&self, why: &str) -> ToolError {
+        let server = self.name();
+        if self.spec.effect <= Effect::Read {
+            return ToolError::execution(format!(
+                "The answer of the MCP server {server} cannot be read: {why}. The same call will most likely give the same; ask for less, or go on without it."
+            ));
+        }
+        let text = format!(
+            "The answer of the MCP server {server} cannot be read: {why}. Whether the call took effect is unknown: check before you call it again."
+        );
+        ToolError::new(ErrorType::UnknownOutcome, text)
     }
 
     /// The error for a lost response. A call that may have changed something is never sent again.

@@ -1,14 +1,15 @@
 //! Reviewed definitions of a server: its complete tool definitions and its identity. Later
 //! differences are held until a person has reviewed them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use similar::TextDiff;
 use toolcrib_core::canonical_json;
 
-use super::server_config::{Remote, ServerConfig};
+use super::definition_judgement::{Finding, judge};
+use super::server_config::{Pin, Remote, ServerConfig};
 use super::tool_definition;
 
 /// The reviewed state of a server.
@@ -16,8 +17,14 @@ use super::tool_definition;
 pub struct ReviewedTools {
     /// How it is reached and the name that it reports.
     pub identity: String,
-    /// Complete definitions, by the server's own tool names.
+    /// Complete definitions as they are on the wire, by the server's own tool names.
     pub tools: BTreeMap<String, Value>,
+    /// The version that the server reports.
+    #[serde(default)]
+    pub version: String,
+    /// SHA-256 of the files of its program; `None`: it has none, or they were not read.
+    #[serde(default)]
+    pub program: Option<String>,
 }
 
 /// How a tool differs from the reviewed state.
@@ -41,6 +48,9 @@ pub struct PendingReview {
     pub change: ToolChange,
     /// The difference as a line diff.
     pub diff: String,
+    /// What in the present definition a reviewer should see.
+    #[serde(default)]
+    pub findings: Vec<Finding>,
 }
 
 impl ReviewedTools {
@@ -55,18 +65,62 @@ impl ReviewedTools {
             // Of two tools with one name the first stays; the second may be an impostor.
             tools.entry(name).or_insert(definition);
         }
-        Self { identity, tools }
+        Self { identity, tools, ..Self::default() }
     }
 
-    /// The digest of one tool's definition.
-    pub(crate) fn hash(&self, tool: &str) -> Option<String> {
-        self.tools.get(tool).map(|definition| tool_definition::hash(&self.identity, definition))
+    /// The same with another list of definitions.
+    pub(crate) fn with_definitions(&self, definitions: &[Value]) -> Self {
+        let Self { identity, version, program, .. } = self.clone();
+        Self { version, program, ..Self::from_definitions(identity, definitions) }
+    }
+
+    /// The digest of one tool's definition, with all that is pinned.
+    pub(crate) fn hash(&self, tool: &str, pin: Pin) -> Option<String> {
+        let definition = self.tools.get(tool)?;
+        let own = tool_definition::hash(&self.identity, definition);
+        Some(match pin {
+            Pin::Definition => own,
+            Pin::Program => {
+                let program = self.program.as_deref().unwrap_or_default();
+                canonical_json::sha256_parts(&[&own, &self.version, program])
+            }
+        })
+    }
+
+    /// How the version or the program differs from this state, for the owner.
+    #[must_use]
+    pub fn program_change(&self, now: &Self) -> Option<String> {
+        if self.tools.is_empty() {
+            return None;
+        }
+        let mut changes = Vec::new();
+        // States that were stored before versions were.
+        if self.version != now.version && !self.version.is_empty() {
+            let shown = |text: &str| toolcrib_core::display_text::escape_to_line(text);
+            changes.push(format!(
+                "it reports the version {}, and reported {} when it was reviewed",
+                shown(&now.version),
+                shown(&self.version)
+            ));
+        }
+        if self.program != now.program && self.program.is_some() {
+            changes.push("the files of its program have changed since it was reviewed".to_owned());
+        }
+        (!changes.is_empty()).then(|| changes.join("; "))
+    }
+
+    /// What a reviewer should see of each tool.
+    #[must_use]
+    pub fn findings(&self, tool: &str) -> Vec<Finding> {
+        let own: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
+        self.tools.get(tool).map(|definition| judge(definition, &own)).unwrap_or_default()
     }
 
     /// The differences of `now` from this state, including removed tools.
     #[must_use]
-    pub fn pending_reviews(&self, now: &Self) -> Vec<PendingReview> {
-        let other_server = self.identity != now.identity;
+    pub fn pending_reviews(&self, now: &Self, pin: Pin) -> Vec<PendingReview> {
+        let other_server = self.identity != now.identity
+            || pin == Pin::Program && self.program_change(now).is_some();
         let mut held = Vec::new();
         for (tool, definition) in &now.tools {
             let change = match self.tools.get(tool) {
@@ -81,12 +135,14 @@ impl ReviewedTools {
             };
             let old = self.tools.get(tool);
             let diff = diff((old, &self.identity), (Some(definition), &now.identity));
-            held.push(PendingReview { tool: tool.clone(), change, diff });
+            let findings = now.findings(tool);
+            held.push(PendingReview { tool: tool.clone(), change, diff, findings });
         }
         for (tool, definition) in &self.tools {
             if !now.tools.contains_key(tool) {
                 let diff = diff((Some(definition), &self.identity), (None, &now.identity));
-                held.push(PendingReview { tool: tool.clone(), change: ToolChange::Gone, diff });
+                let (change, findings) = (ToolChange::Gone, Vec::new());
+                held.push(PendingReview { tool: tool.clone(), change, diff, findings });
             }
         }
         held
@@ -125,12 +181,12 @@ mod tests {
             "me".to_owned(),
             &[tool("a", "Adds."), tool("b", "Bakes.")],
         );
-        assert_eq!(old.pending_reviews(&old), []);
+        assert_eq!(old.pending_reviews(&old, Pin::Definition), []);
         let now = ReviewedTools::from_definitions(
             "me".to_owned(),
             &[tool("a", "Adds, and sends all."), tool("c", "Cuts.")],
         );
-        let held = old.pending_reviews(&now);
+        let held = old.pending_reviews(&now, Pin::Definition);
         let changes: Vec<(&str, ToolChange)> =
             held.iter().map(|held| (held.tool.as_str(), held.change)).collect();
         assert_eq!(
@@ -145,15 +201,33 @@ mod tests {
     fn another_server_holds_everything() {
         let definitions = [json!({"name": "a"})];
         let old = ReviewedTools::from_definitions("me".to_owned(), &definitions);
-        let held = old.pending_reviews(&ReviewedTools::from_definitions(
-            "somebody else".to_owned(),
-            &definitions,
-        ));
+        let now = ReviewedTools::from_definitions("somebody else".to_owned(), &definitions);
+        let held = old.pending_reviews(&now, Pin::Definition);
         assert_eq!(held.len(), 1);
         assert_eq!(held[0].change, ToolChange::Changed);
         for line in ["-server me\n", "+server somebody else\n"] {
             assert!(held[0].diff.contains(line), "{}", held[0].diff);
         }
+    }
+
+    #[test]
+    fn a_change_of_the_program_is_said_and_held_where_it_is_pinned() {
+        let old = ReviewedTools {
+            version: "1".to_owned(),
+            program: Some("a".to_owned()),
+            ..ReviewedTools::from_definitions("me".to_owned(), &[json!({"name": "a"})])
+        };
+        for now in [
+            ReviewedTools { version: "2".to_owned(), ..old.clone() },
+            ReviewedTools { program: Some("b".to_owned()), ..old.clone() },
+        ] {
+            assert!(old.program_change(&now).is_some());
+            assert_eq!(old.pending_reviews(&now, Pin::Definition), []);
+            assert_eq!(old.pending_reviews(&now, Pin::Program).len(), 1);
+            assert_eq!(old.hash("a", Pin::Definition), now.hash("a", Pin::Definition));
+            assert_ne!(old.hash("a", Pin::Program), now.hash("a", Pin::Program));
+        }
+        assert_eq!(old.program_change(&old), None);
     }
 
     #[test]

@@ -113,6 +113,38 @@ pub struct ServerConfig {
     pub legacy: bool,
     /// Whether the server's claims that a tool is read-only or idempotent are trusted.
     pub trusted: bool,
+    /// What must stay as it was when the server was reviewed.
+    pub pin: Pin,
+    /// Counted up to start the server anew without another change.
+    pub generation: u64,
+    /// Whether results of all its tools count as text of the workspace, not as text from outside.
+    pub workspace_results: bool,
+    /// The server's own names of tools whose results count as text of the workspace.
+    pub workspace_tools: Vec<String>,
+}
+
+/// What must stay as it was when a server was reviewed; otherwise its tools are held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pin {
+    /// The definitions of its tools, and the name that it reports.
+    #[default]
+    Definition,
+    /// Its reported version and the file of its program too.
+    Program,
+}
+
+/// How the program of a server sees the workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkspaceAccess {
+    /// Not at all.
+    None,
+    /// Read-only.
+    #[default]
+    Read,
+    /// It may change it; its changes are recorded for undo.
+    Write,
 }
 
 impl ServerConfig {
@@ -127,6 +159,10 @@ impl ServerConfig {
             idle: Duration::from_secs(300),
             legacy: false,
             trusted: false,
+            pin: Pin::default(),
+            generation: 0,
+            workspace_results: false,
+            workspace_tools: Vec::new(),
         }
     }
 }
@@ -155,6 +191,42 @@ pub struct Stdio {
     pub folder: Option<PathBuf>,
     /// Whether it gets the network that the owner allows for programs.
     pub network: bool,
+    /// How it sees the workspace. Before its first review it sees empty folders there.
+    pub workspace: WorkspaceAccess,
+    /// More files and folders that it may read.
+    pub read: Vec<PathBuf>,
+    /// More folders that it may change.
+    pub write: Vec<PathBuf>,
+    /// Hosts that it may reach: `NAME` or `NAME:PORT`.
+    pub allow_hosts: Vec<String>,
+    /// Most memory in MB; `None`: as much as other programs.
+    pub memory_mb: Option<u64>,
+    /// The program that fetches it from a package registry and runs it; `None`: it is there.
+    pub launcher: Option<Launcher>,
+}
+
+/// A program that fetches the program of a server and runs it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Launcher {
+    /// Which one.
+    pub kind: LauncherKind,
+    /// The package, as the launcher takes it.
+    pub package: String,
+    /// The address of the registry, from the person's own configuration of the launcher.
+    pub registry: String,
+}
+
+/// The launchers that are known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LauncherKind {
+    /// `npx`, or `npm exec`.
+    Npx,
+    /// `uvx`, or `uv tool run`.
+    Uvx,
+    /// `docker run`.
+    Docker,
 }
 
 /// Hides values of variables, which may be secrets.
@@ -167,6 +239,12 @@ impl fmt::Debug for Stdio {
             .field("env", &names)
             .field("folder", &self.folder)
             .field("network", &self.network)
+            .field("workspace", &self.workspace)
+            .field("read", &self.read)
+            .field("write", &self.write)
+            .field("allow_hosts", &self.allow_hosts)
+            .field("memory_mb", &self.memory_mb)
+            .field("launcher", &self.launcher)
             .finish()
     }
 }

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::oauth::Oauth;
-use super::server_config::{Http, Remote, ServerConfig, ServerName, Stdio};
+use super::server_config::{
+    Http, Launcher, Pin, Remote, ServerConfig, ServerName, Stdio, WorkspaceAccess,
+};
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -28,6 +30,16 @@ struct Row {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     network: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
+    workspace: Option<WorkspaceAccess>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    read: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    write: Vec<PathBuf>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    allow_hosts: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_mb: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     url: Option<String>,
     #[serde(default)]
     enabled: bool,
@@ -35,6 +47,14 @@ struct Row {
     trusted: bool,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     legacy: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pin: Option<Pin>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    generation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trust: Option<ResultTrust>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    trust_tools: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timeout_s: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -45,6 +65,33 @@ struct Row {
     headers: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     oauth: Option<Oauth>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    launcher: Option<Launcher>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Whose text the results of a server are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum ResultTrust {
+    External,
+    Workspace,
+}
+
+impl Row {
+    /// Whether it has settings that only a program has.
+    fn is_confined(&self) -> bool {
+        self.workspace.is_some()
+            || self.memory_mb.is_some()
+            || self.launcher.is_some()
+            || [&self.read, &self.write].iter().any(|paths| !paths.is_empty())
+            || !self.allow_hosts.is_empty()
+            || self.network
+    }
 }
 
 /// Parses the servers.
@@ -57,6 +104,7 @@ pub fn parse(text: &str) -> Result<Vec<ServerConfig>, String> {
 }
 
 fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
+    let is_confined = row.is_confined();
     let remote = match (row.command, row.url) {
         (Some(command), None) if row.headers.is_empty() && row.oauth.is_none() => {
             Remote::Stdio(Stdio {
@@ -65,7 +113,18 @@ fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
                 env: row.env.into_iter().collect(),
                 folder: row.folder,
                 network: row.network,
+                workspace: row.workspace.unwrap_or_default(),
+                read: row.read,
+                write: row.write,
+                allow_hosts: row.allow_hosts,
+                memory_mb: row.memory_mb,
+                launcher: row.launcher,
             })
+        }
+        (None, Some(_)) if is_confined => {
+            return Err(format!(
+                "the server {name} is an address and has no settings of a program (workspace, read, write, allow_hosts, memory_mb, network)"
+            ));
         }
         (None, Some(url)) if row.env.is_empty() && row.args.is_empty() => Remote::Http(Http {
             url,
@@ -84,6 +143,10 @@ fn server(name: ServerName, row: Row) -> Result<ServerConfig, String> {
     };
     let mut config = ServerConfig::new(name, remote);
     (config.enabled, config.trusted, config.legacy) = (row.enabled, row.trusted, row.legacy);
+    config.pin = row.pin.unwrap_or_default();
+    config.generation = row.generation;
+    config.workspace_results = row.trust == Some(ResultTrust::Workspace);
+    config.workspace_tools = row.trust_tools;
     if let Some(seconds) = row.timeout_s {
         config.timeout = Duration::from_secs(seconds);
     }
@@ -109,6 +172,10 @@ fn row(config: &ServerConfig) -> Row {
         enabled: config.enabled,
         trusted: config.trusted,
         legacy: config.legacy,
+        pin: Some(config.pin).filter(|pin| *pin != Pin::default()),
+        generation: config.generation,
+        trust: config.workspace_results.then_some(ResultTrust::Workspace),
+        trust_tools: config.workspace_tools.clone(),
         timeout_s: unusual(config.timeout, usual.timeout),
         idle_s: unusual(config.idle, usual.idle),
         ..Row::default()
@@ -120,6 +187,13 @@ fn row(config: &ServerConfig) -> Row {
             row.env = program.env.iter().cloned().collect();
             row.folder.clone_from(&program.folder);
             row.network = program.network;
+            let usual = WorkspaceAccess::default();
+            row.workspace = Some(program.workspace).filter(|access| *access != usual);
+            row.read.clone_from(&program.read);
+            row.write.clone_from(&program.write);
+            row.allow_hosts.clone_from(&program.allow_hosts);
+            row.memory_mb = program.memory_mb;
+            row.launcher.clone_from(&program.launcher);
         }
         Remote::Http(http) => {
             row.url = Some(http.url.clone());
@@ -141,6 +215,17 @@ args = ["--root", "."]
 env = { TOKEN = "secret:files" }
 enabled = true
 timeout_s = 5
+workspace = "write"
+read = ["/opt/data"]
+allow_hosts = ["a.example"]
+memory_mb = 512
+pin = "program"
+trust_tools = ["list"]
+
+[servers.files.launcher]
+kind = "npx"
+package = "server-files"
+registry = "https://registry.example/"
 
 [servers.web]
 url = "https://example.org/mcp"
@@ -171,6 +256,8 @@ oauth = { client_id = "c", client_secret = "secret:work", scopes = ["a"], grant 
             ("[servers.a]\ncommand='x'\noauth={}", "no headers or oauth"),
             ("[servers.a]\nurl='x'\noauth={client='b'}", "client"),
             ("[servers.a]\nurl='x'\nargs=['b']", "no args or env"),
+            ("[servers.a]\nurl='x'\nworkspace='read'", "no settings of a program"),
+            ("[servers.a]\ncommand='x'\nworkspace='all'", "workspace"),
             ("[servers.a]\ncommand='x'\nenabld=true", "enabld"),
             ("[server.a]\n", "server"),
         ] {

@@ -30,7 +30,8 @@ impl McpSource {
                 spec: Arc::new(spec),
                 connection: Arc::clone(&self.connection),
                 own_name: tool.to_owned(),
-                pinned: pins.hash(tool)?,
+                pinned: pins.hash(tool, config.pin)?,
+                requires_task: tool_definition::requires_task(definition),
             })),
             Err(fault) => Entry::broken(tool_definition::canonical_name(config, definition), fault),
         })
@@ -39,7 +40,7 @@ impl McpSource {
     fn held(&self, held: &PendingReview) -> Option<Entry> {
         let server = &self.connection.config().name;
         let why = match held.change {
-            ToolChange::New => "it is new since the server was reviewed",
+            ToolChange::New => "it was not reviewed yet",
             ToolChange::Changed => "its definition, or the server, is another than was reviewed",
             ToolChange::Gone => return None,
         };
@@ -56,19 +57,8 @@ impl Source for McpSource {
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
         Box::pin(async move {
             let name = self.connection.config().name.as_str();
-            let reviewed = match self.connection.host().reviewed_tools(name).await {
-                Some(reviewed) => reviewed,
-                // An unreachable server has no tools and does not affect other servers; its state
-                // has the reason.
-                None => match self.connection.live().await {
-                    Ok(live) => live.advertised(),
-                    Err(_) => return Ok(Vec::new()),
-                },
-            };
-            let held = match self.connection.connected().await {
-                Some(live) => reviewed.pending_reviews(&live.advertised()),
-                None => Vec::new(),
-            };
+            let reviewed = self.connection.host().reviewed_tools(name).await.unwrap_or_default();
+            let held = self.connection.known_pending_reviews().await;
             let same = |tool: &&String| held.iter().all(|held| held.tool != **tool);
             let good = reviewed.tools.keys().filter(same);
             let good = good.filter_map(|tool| self.entry(&reviewed, tool));

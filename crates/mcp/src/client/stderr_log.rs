@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::fs::OpenOptions;
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -16,18 +17,33 @@ const FILE: u64 = 1 << 20;
 /// The log of one server.
 pub(crate) struct StderrLog {
     tail: Mutex<VecDeque<u8>>,
+    /// All bytes that were ever written.
+    written: AtomicU64,
     file: Option<PathBuf>,
 }
 
 impl StderrLog {
     pub(crate) fn new(file: Option<PathBuf>) -> Self {
-        Self { tail: Mutex::default(), file }
+        Self { tail: Mutex::default(), written: AtomicU64::new(0), file }
     }
 
     /// The end of the log.
     pub(crate) fn tail(&self) -> String {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&tail.iter().copied().collect::<Vec<u8>>()).into_owned()
+    }
+
+    /// A position in the log, for [`Self::since`].
+    pub(crate) fn length(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    /// What was written since a position, as far as it is kept.
+    pub(crate) fn since(&self, position: u64) -> String {
+        let new = usize::try_from(self.length().saturating_sub(position)).unwrap_or(usize::MAX);
+        let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = tail.len().saturating_sub(new);
+        String::from_utf8_lossy(&tail.iter().skip(old).copied().collect::<Vec<u8>>()).into_owned()
     }
 
     /// Adds a line of our own.
@@ -38,6 +54,7 @@ impl StderrLog {
     fn write(&self, bytes: &[u8]) {
         let mut tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         tail.extend(bytes);
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         let beyond = tail.len().saturating_sub(KEPT);
         tail.drain(..beyond);
         drop(tail);

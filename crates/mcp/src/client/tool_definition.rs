@@ -28,6 +28,11 @@ pub(crate) fn own_name(definition: &Value) -> Option<&str> {
     definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
+/// Whether the tool can be called as a task alone (revision 2025-11-25).
+pub(crate) fn requires_task(definition: &Value) -> bool {
+    definition.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
+}
+
 /// Our name of the tool.
 pub(crate) fn canonical_name(config: &ServerConfig, definition: &Value) -> ToolName {
     remote_name(config.name.as_str(), own_name(definition).unwrap_or_default())
@@ -69,7 +74,10 @@ pub(crate) fn spec(
     spec.tier = Tier::Interface;
     spec.group = Some(config.name.to_string());
     spec.timeout = config.timeout;
-    spec.trust = Trust::External;
+    let own_name = own_name(definition).unwrap_or_default();
+    let is_trusted =
+        config.workspace_results || config.workspace_tools.iter().any(|tool| tool == own_name);
+    spec.trust = if is_trusted { Trust::Workspace } else { Trust::External };
     spec.runs = Some(hash(identity, definition));
     if let Some(words) = definition.get("_meta").and_then(Value::as_object) {
         spec.meta = ToolMeta::from_map(words.clone()).map_err(|fault| fault.to_string())?;
@@ -86,7 +94,7 @@ fn reach(config: &ServerConfig) -> Reach {
             Reach { outbound: true, exec: false, private_read: config.remote.has_secrets() }
         }
         Remote::Stdio(program) => Reach {
-            outbound: program.network,
+            outbound: program.network || !program.allow_hosts.is_empty(),
             exec: false,
             private_read: config.remote.has_secrets(),
         },
@@ -129,17 +137,22 @@ fn depth(value: &Value) -> usize {
 /// Sanitizes text that a model reads before any review: removes invisible characters and shortens
 /// it.
 fn sanitize_description(text: &str) -> String {
-    let seen = |c: &char| {
-        !c.is_control()
-            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-            || matches!(c, '\n' | '\t')
-    };
-    let clean: String = text.chars().filter(seen).collect();
+    let clean = visible_text(text);
     if clean.chars().count() <= DESCRIPTION_CHARS {
         return clean;
     }
     let cut: String = clean.chars().take(DESCRIPTION_CHARS).collect();
     format!("{cut} [cut]")
+}
+
+/// A text of a server without the characters that a person does not see.
+pub(crate) fn visible_text(text: &str) -> String {
+    let seen = |c: &char| {
+        !c.is_control()
+            && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
+            || matches!(c, '\n' | '\t')
+    };
+    text.chars().filter(seen).collect()
 }
 
 #[cfg(test)]

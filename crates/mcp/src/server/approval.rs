@@ -13,6 +13,8 @@ use crate::client_channel::{AskError, ClientChannel};
 
 /// Key of the single question.
 const KEY: &str = "approval";
+/// What a client is told whose person is not asked.
+const MAY_NOT_DECIDE: &str = "The call needs the decision of a person, and this client was not asked, because its token may call tools but not decide (role `caller`). With a token of the role `approver` its person is asked; otherwise the owner can allow the call by a rule, or keep such calls with `inbox = true`.";
 /// Characters of arguments that are shown.
 const SHOWN: usize = 2000;
 
@@ -28,6 +30,7 @@ pub(super) async fn settle(
     let decision = match asked {
         Ok(Some(decision)) => decision,
         _ if backend.has_inbox() => return Ok(Answer::Suspended(request)),
+        _ if !backend.may_decide(who) => Decision::Deny { note: Some(MAY_NOT_DECIDE.to_owned()) },
         _ => Decision::Deny { note: Some("There was no answer to the question.".to_owned()) },
     };
     let decided_by = format!("the person at {}", who.name);

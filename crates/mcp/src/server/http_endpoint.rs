@@ -102,9 +102,11 @@ impl Service {
                 return refuse(StatusCode::NOT_FOUND, why);
             };
             let ends = request.method() == Method::DELETE;
-            let response = self.library.handle(request).await;
+            let mut response = self.library.handle(request).await;
             if ends && response.status().is_success() {
                 self.sessions.remove(&id);
+                // Nothing continues after it, as the library's 202 would say.
+                *response.status_mut() = StatusCode::NO_CONTENT;
             }
             return response;
         }

@@ -2,7 +2,7 @@
 //! process, and the client gets a signed request state.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rmcp::model::{
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
-use crate::client_channel::ClientQuestions;
+use crate::client_channel::{ClientChannel, ClientQuestions};
 
 /// How long a client has to return.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
@@ -26,6 +26,8 @@ pub(super) struct ClientRequestTask<T> {
     task: JoinHandle<T>,
     questions: mpsc::Receiver<ClientQuestions>,
     about: String,
+    /// The channel of its client.
+    pub(super) caller: Arc<ClientChannel>,
     /// Id of the call, which becomes the task id if the client does not wait.
     pub(super) id: String,
 }
@@ -90,10 +92,10 @@ impl<T: Send + 'static> PendingRequests<T> {
     pub(super) fn spawn(
         about: String,
         id: String,
-        questions: mpsc::Receiver<ClientQuestions>,
+        (caller, questions): (Arc<ClientChannel>, mpsc::Receiver<ClientQuestions>),
         work: impl Future<Output = T> + Send + 'static,
     ) -> ClientRequestTask<T> {
-        ClientRequestTask { task: tokio::spawn(work), questions, about, id }
+        ClientRequestTask { task: tokio::spawn(work), questions, about, caller, id }
     }
 
     /// Converts an event of the work into a step for the client.

@@ -4,6 +4,7 @@
 
 mod fast_parse;
 mod in_flight;
+mod unreadable;
 
 use std::io;
 use std::marker::PhantomData;
@@ -24,7 +25,9 @@ use serde_json::Value;
 use serde_json::error::Category;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
 use toolcrib_core::BoxFuture;
+pub(crate) use unreadable::{LineHook, UnreadableLine, UnreadableReason};
 
 /// Longest message, in bytes; a longer one is discarded while it arrives.
 pub(crate) const MESSAGE_BYTES: usize = 16 << 20;
@@ -79,7 +82,11 @@ pub(crate) struct StdioTransport<S: ProtocolRole, R, W> {
     line: Vec<u8>,
     /// Whether the rest of an overlong line is being skipped.
     skips: bool,
+    /// The end of the line that is being skipped.
+    tail: Vec<u8>,
     beside: Option<Arc<dyn FastPath<S>>>,
+    hook: Option<Arc<dyn LineHook<S>>>,
+    ended: CancellationToken,
     /// Requests in flight on the fast path.
     open: InFlightRequests,
     met: Option<ProtocolMode>,
@@ -119,6 +126,8 @@ impl<W: AsyncWrite + Unpin> Output<W> {
 /// The result of reading a line.
 enum LineRead {
     Line,
+    /// The line was too long. Its beginning and end are kept.
+    TooLong,
     End,
 }
 
@@ -129,7 +138,10 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
             input: BufReader::with_capacity(READ_BUFFER_BYTES, input),
             line: Vec::new(),
             skips: false,
+            tail: Vec::new(),
             beside: None,
+            hook: None,
+            ended: CancellationToken::new(),
             open: InFlightRequests::default(),
             met: None,
             output: Arc::new(Mutex::new(output)),
@@ -140,6 +152,16 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
     /// Adds a fast path.
     pub(crate) fn with_fast_path(self, beside: Arc<dyn FastPath<S>>) -> Self {
         Self { beside: Some(beside), ..self }
+    }
+
+    /// Adds a hook for lines that rmcp's types do not fit.
+    pub(crate) fn with_hook(self, hook: Arc<dyn LineHook<S>>) -> Self {
+        Self { hook: Some(hook), ..self }
+    }
+
+    /// Cancels this token at the end of the input.
+    pub(crate) fn with_end(self, ended: CancellationToken) -> Self {
+        Self { ended, ..self }
     }
 
     /// The next line within the limit. Cancel safe.
@@ -153,14 +175,22 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
             let take = end.map_or(piece.len(), |end| end + 1);
             if !self.skips && self.line.len() + take > MESSAGE_BYTES {
                 tracing::warn!(most = MESSAGE_BYTES, "a message was too long and is thrown away");
-                (self.skips, self.line) = (true, Vec::new());
+                self.skips = true;
+                self.tail.clear();
+                unreadable::keep_end(&mut self.tail, &self.line);
+                self.line.truncate(unreadable::KEPT_BYTES);
+                self.line.shrink_to_fit();
             }
-            if !self.skips {
-                self.line.extend_from_slice(piece.get(..take).unwrap_or(piece));
+            let piece = piece.get(..take).unwrap_or(piece);
+            if self.skips {
+                unreadable::keep_end(&mut self.tail, piece);
+            } else {
+                self.line.extend_from_slice(piece);
             }
             self.input.consume(take);
-            if end.is_some() && !std::mem::take(&mut self.skips) {
-                return LineRead::Line;
+            if end.is_some() {
+                let skipped = std::mem::take(&mut self.skips);
+                return if skipped { LineRead::TooLong } else { LineRead::Line };
             }
         }
     }
@@ -171,14 +201,25 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
         if line.is_empty() {
             return None;
         }
+        if let Some(message) = self.hook.as_ref().and_then(|hook| hook.read(line)) {
+            return Some(LineAction::Message(message));
+        }
         let taken = match self.met.zip(self.beside.as_ref()) {
             Some((met, beside)) => beside.handle_line(line, met),
             None => S::parse_fast(line).map_or(LineAction::Other, LineAction::Message),
         };
         match taken {
-            LineAction::Other => parse_line(line),
+            LineAction::Other => parse_line(line, self.hook.as_deref()),
             taken => Some(taken),
         }
+    }
+
+    /// What becomes of a line that was too long.
+    fn classify_long_line(&self) -> Option<LineAction<S>> {
+        let reason = UnreadableReason::TooLong;
+        let line =
+            UnreadableLine { head: text_of(&self.line), tail: self.tail.trim_ascii(), reason };
+        self.hook.as_ref()?.unreadable(&line).map(LineAction::Message)
     }
 }
 
@@ -216,15 +257,27 @@ fn text_of(line: &[u8]) -> &[u8] {
 }
 
 /// Parses a line with rmcp's types.
-fn parse_line<S: ProtocolRole>(line: &[u8]) -> Option<LineAction<S>> {
+fn parse_line<S: ProtocolRole>(
+    line: &[u8],
+    hook: Option<&dyn LineHook<S>>,
+) -> Option<LineAction<S>> {
+    let unreadable = |reason: UnreadableReason| {
+        let line = UnreadableLine { head: line, tail: line, reason };
+        hook.and_then(|hook| hook.unreadable(&line)).map(LineAction::Message)
+    };
     match serde_json::from_slice(line) {
         Ok(message) => Some(LineAction::Message(message)),
         // An error response to invalid JSON could start an endless exchange of errors.
-        Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => None,
+        Err(error) if matches!(error.classify(), Category::Syntax | Category::Eof) => {
+            unreadable(UnreadableReason::NoJson)
+        }
         Err(error) => {
             tracing::debug!(%error, "the message is not valid JSON-RPC");
             if is_notification(line) {
                 return None;
+            }
+            if let Some(instead) = unreadable(UnreadableReason::NoMessage) {
+                return Some(instead);
             }
             let words = ErrorData::invalid_request("Invalid request", None);
             let said = TxJsonRpcMessage::<S>::error(words, None);
@@ -263,11 +316,14 @@ where
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<S>> {
         loop {
             self.open.wait_for_room().await;
-            match self.read_line().await {
-                LineRead::End => return None,
-                LineRead::Line => {}
-            }
-            let taken = self.classify_line();
+            let taken = match self.read_line().await {
+                LineRead::End => {
+                    self.ended.cancel();
+                    return None;
+                }
+                LineRead::Line => self.classify_line(),
+                LineRead::TooLong => self.classify_long_line(),
+            };
             self.line.clear();
             self.line.shrink_to(KEPT_LINE_BYTES);
             match taken {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test may end and say why")]
 
+mod hostile_servers;
 mod mcp_client;
 mod mcp_server;
 mod stdio;

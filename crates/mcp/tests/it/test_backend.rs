@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use serde_json::Value;
 use toolcrib_core::{
-    Batch, BoxFuture, Call, CallCtx, Catalog, Invoker as _, Origin, Outcome, RawArgs,
+    Batch, BoxFuture, Call, CallCtx, CallId, Catalog, Invoker as _, Origin, Outcome, RawArgs,
 };
 use toolcrib_engine::{Engine, EngineSettings, Policy, Preset};
 use toolcrib_mcp::client::{
@@ -22,7 +22,13 @@ const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-mcp-worker");
 pub(crate) struct Memory {
     pub(crate) pins: Mutex<Option<ReviewedTools>>,
     pub(crate) progress: Mutex<Vec<f64>>,
+    /// Of each start, whether it was before the first review.
+    pub(crate) first_sights: Mutex<Vec<bool>>,
+    seen: Mutex<Option<ReviewedTools>>,
+    silent: Mutex<bool>,
     pub(crate) asked: Mutex<Vec<String>>,
+    /// The calls of those questions.
+    pub(crate) asked_for: Mutex<Vec<CallId>>,
     pub(crate) authorization: Mutex<Option<String>>,
     folder: PathBuf,
     /// Kept: what it started ends with it.
@@ -35,7 +41,9 @@ impl ClientHost for Memory {
         &'a self,
         _: &'a str,
         program: &'a Stdio,
+        first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>> {
+        self.first_sights.lock().unwrap().push(first_sight);
         Box::pin(async move {
             let policy = sandbox::Policy {
                 writable: vec![self.folder.clone()],
@@ -90,6 +98,28 @@ impl ClientHost for Memory {
         Box::pin(std::future::ready(Ok(())))
     }
 
+    fn seen_tools<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
+        Box::pin(std::future::ready(self.seen.lock().unwrap().clone()))
+    }
+
+    fn store_seen_tools<'a>(
+        &'a self,
+        _: &'a str,
+        seen: Option<&'a ReviewedTools>,
+    ) -> BoxFuture<'a, ()> {
+        *self.seen.lock().unwrap() = seen.cloned();
+        Box::pin(std::future::ready(()))
+    }
+
+    fn ignores_discover<'a>(&'a self, _: &'a str) -> BoxFuture<'a, bool> {
+        Box::pin(std::future::ready(*self.silent.lock().unwrap()))
+    }
+
+    fn remember_ignores_discover<'a>(&'a self, _: &'a str) -> BoxFuture<'a, ()> {
+        *self.silent.lock().unwrap() = true;
+        Box::pin(std::future::ready(()))
+    }
+
     fn tools_changed(&self, _: &str) {
         let Some((connection, catalog)) = self.attached.get() else { return };
         let Some(connection) = connection.upgrade() else { return };
@@ -97,8 +127,9 @@ impl ClientHost for Memory {
         tokio::spawn(async move { catalog.attach(&McpSource::new(connection)).await });
     }
 
-    fn ask<'a>(&'a self, _: Option<&'a CallCtx>, question: Elicitation) -> BoxFuture<'a, Elicited> {
+    fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         self.asked.lock().unwrap().push(question.message);
+        self.asked_for.lock().unwrap().push(call.call);
         let content = serde_json::json!({"name": "Ada"});
         Box::pin(std::future::ready(Elicited::Accept(Some(content))))
     }
@@ -128,6 +159,15 @@ pub(crate) async fn world(
     files: &[(&str, &str)],
     change: impl FnOnce(&mut ServerConfig),
 ) -> Option<World> {
+    world_of("server.py", files, change).await
+}
+
+/// The same with another server of the fixtures.
+pub(crate) async fn world_of(
+    server: &str,
+    files: &[(&str, &str)],
+    change: impl FnOnce(&mut ServerConfig),
+) -> Option<World> {
     if std::process::Command::new("python3").arg("--version").output().is_err() {
         eprintln!("skipped: there is no python3");
         return None;
@@ -136,7 +176,7 @@ pub(crate) async fn world(
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixture/server.py");
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/fixture").join(server);
     let text = |path: &Path| path.to_str().unwrap().to_owned();
     let program = Stdio {
         command: "python3".to_owned(),
@@ -150,6 +190,11 @@ pub(crate) async fn world(
     let engine = engine();
     let attached = (Arc::downgrade(&connection), engine.shared_catalog());
     assert!(host.attached.set(attached).is_ok());
+    // Reviewed by its owner, started anew, and offered.
+    if connection.accept_reviews().await.is_ok() {
+        std::fs::remove_file(folder.path().join("calls")).unwrap();
+        connection.connect().await.unwrap();
+    }
     engine.catalog().attach(&McpSource::new(Arc::clone(&connection))).await.unwrap();
     Some(World { engine, connection, host, folder })
 }

@@ -29,13 +29,26 @@ impl McpServersFile {
         }
     }
 
-    /// The server of this name.
+    /// The server of this name, in capital or small letters.
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::Unusable`].
     pub fn find(&self, name: &str) -> Result<ServerConfig, OpError> {
-        let found = self.read()?.into_iter().find(|server| server.name.as_str() == name);
+        let mut servers = self.read()?.into_iter();
+        let found = servers.find(|server| server.name.as_str().eq_ignore_ascii_case(name));
         found.ok_or_else(|| missing(name))
+    }
+
+    /// Changes the servers, and writes the file anew.
+    ///
+    /// # Errors
+    /// [`OpError::Unusable`] for a file that cannot be read, [`OpError::Internal`] for one that
+    /// cannot be written.
+    pub fn update<T>(&self, act: impl FnOnce(&mut Vec<ServerConfig>) -> T) -> Result<T, OpError> {
+        let mut servers = self.read()?;
+        let result = act(&mut servers);
+        self.write(&servers)?;
+        Ok(result)
     }
 
     /// Writes the file anew: whole, in its place, for its owner alone.

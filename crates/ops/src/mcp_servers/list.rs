@@ -37,7 +37,7 @@ pub async fn list(
         let tools = infos.iter().filter(|info| info.source == name).count();
         let mut reply = McpServerReply::new(server, tools);
         if let Some(connection) = client.connection(name) {
-            reply = reply.with_connection(ctx, connection).await;
+            reply = reply.with_connection(ctx, &connection).await;
         }
         replies.push(McpServerReply { authorization, ..reply });
     }

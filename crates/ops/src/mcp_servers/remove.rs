@@ -3,11 +3,13 @@
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::Serialize;
-use toolcrib_app::mcp::client::ServerName;
-use toolcrib_app::oauth_secret_name;
+use toolcrib_app::core::KeyValueStore;
+use toolcrib_app::mcp::client::{ServerConfig, ServerName, import_config, servers_file};
 use toolcrib_app::store::vault::Vault;
+use toolcrib_app::{mcp, oauth_secret_name};
 
 use super::file::{McpServersFile, missing};
 use crate::error::OpError;
@@ -17,7 +19,7 @@ use crate::error::OpError;
 pub struct RemoveMcpServerRequest {
     /// Its name.
     pub name: String,
-    /// The vault, which has its authorization.
+    /// The vault, which has its authorization and the secrets of its configuration.
     pub vault: Vault,
     /// The folder of its skills.
     pub skills: PathBuf,
@@ -28,34 +30,64 @@ pub struct RemoveMcpServerRequest {
 pub struct RemovedMcpServer {
     /// Its name.
     pub removed: String,
+    /// Names of secrets that were taken from its configuration and are removed with it.
+    pub secrets: Vec<String>,
 }
 
-/// Removes a server from the file, with its authorization and its skills: what a person agreed to
-/// for this server is not for a later one of the same name.
+/// Removes a server from the file, with its authorization, its secrets, its skills and what was
+/// reviewed of it, which `facts` has: what a person agreed to for this server is not for a later
+/// one of the same name.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Unusable`] for a file that cannot be read, [`OpError::Vault`],
-/// [`OpError::Internal`].
-pub fn remove(
+/// [`OpError::Store`], [`OpError::Internal`].
+pub async fn remove(
     file: &McpServersFile,
+    facts: Arc<dyn KeyValueStore>,
     request: RemoveMcpServerRequest,
 ) -> Result<RemovedMcpServer, OpError> {
     let RemoveMcpServerRequest { name, vault, skills } = request;
-    let mut servers = file.read()?;
-    let before = servers.len();
-    servers.retain(|server| server.name.as_str() != name);
-    if servers.len() == before {
+    let (removed, others) = file.update(|servers| {
+        let before = servers.len();
+        servers.retain(|server| server.name.as_str() != name);
+        (servers.len() < before, servers.clone())
+    })?;
+    if !removed {
         return Err(missing(&name));
     }
-    file.write(&servers)?;
-    if let Some(secret) = ServerName::new(&name).ok().as_ref().and_then(oauth_secret_name) {
-        vault.remove(&secret)?;
-    }
+    let secrets = match ServerName::new(&name) {
+        Ok(server) => remove_secrets(&server, &vault, &others)?,
+        Err(_) => Vec::new(),
+    };
     match fs::remove_dir_all(&skills) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             let path = skills.display();
-            Err(OpError::Internal(format!("{path} cannot be removed: {error}")))
+            return Err(OpError::Internal(format!("{path} cannot be removed: {error}")));
         }
-        _ => Ok(RemovedMcpServer { removed: name }),
+        _ => {}
     }
+    mcp::forget_reviews(&*facts, &name).await?;
+    Ok(RemovedMcpServer { removed: name, secrets })
+}
+
+/// Removes the authorization of a server, and the secrets that were taken from its configuration
+/// and that no other server uses. Returns the names of the latter.
+fn remove_secrets(
+    server: &ServerName,
+    vault: &Vault,
+    others: &[ServerConfig],
+) -> Result<Vec<String>, OpError> {
+    let others = servers_file::render(others);
+    let mut removed = Vec::new();
+    for secret in vault.read()?.into_keys() {
+        let is_own = import_config::is_secret_of(server, secret.as_str());
+        if is_own && !others.contains(&format!("secret:{}", secret.as_str())) {
+            vault.remove(&secret)?;
+            removed.push(secret.as_str().to_owned());
+        }
+    }
+    if let Some(secret) = oauth_secret_name(server) {
+        vault.remove(&secret)?;
+    }
+    Ok(removed)
 }

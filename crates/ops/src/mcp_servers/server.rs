@@ -26,7 +26,7 @@ pub struct McpServerReply {
     pub protocol: Option<String>,
     /// Tools that it has here.
     pub tools: usize,
-    /// Tools that differ from what was reviewed, known while it is connected: they cannot be called
+    /// Tools that differ from what was reviewed, as far as they were seen: they cannot be called
     /// before `toolcrib mcp review`.
     pub held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.

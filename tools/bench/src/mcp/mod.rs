@@ -150,7 +150,7 @@ fn home_with_tools(binary: &Path, tools: usize) -> TempDir {
     std::fs::copy(std::env::current_exe().expect("this program"), &server).expect("a copy");
     let (server, tools) = (server.display().to_string(), tools.to_string());
     let add = ["mcp", "add", "bare", "--trusted", "--", &server, rmcp_baseline::OVER_STDIO, &tools];
-    for words in [&add[..], &["mcp", "test", "bare"]] {
+    for words in [&add[..], &["mcp", "test", "bare", "--accept"]] {
         let mut command = program(binary, words, home.path(), false);
         let done = command.stdout(std::process::Stdio::null()).status();
         assert!(done.is_ok_and(|status| status.success()), "{words:?}");

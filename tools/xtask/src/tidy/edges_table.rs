@@ -18,7 +18,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("code-mode", &["core", "sandbox"]),
     ("tool-search", &["core"]),
     ("assistant", &["core", "net", "tool-search"]),
-    ("mcp", &["core", "net", "sandbox"]),
+    ("mcp", &["core", "net", "sandbox", "sanitizer"]),
     ("ops", &["app"]),
     ("page", &[]),
     ("server", &["app", "ops", "page"]),

@@ -9,8 +9,9 @@ use tokio::sync::mpsc;
 use toolcrib_app::core::ErrorType;
 use toolcrib_app::mcp::client::{AuthError, Connection, Login, Remote, ServerConfig};
 
+use super::find_server;
 use super::oauth_callback::{CallbackListener, CallbackRequest};
-use super::{find_server, open_connection, unreachable};
+use super::review_server::{open_connection, unreachable};
 use crate::bootstrap;
 use crate::clap_args::McpAuth;
 use crate::output::{self, Failure};

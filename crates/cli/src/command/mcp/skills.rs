@@ -9,7 +9,8 @@ use toolcrib_app::agent::library::{self, Skill};
 use toolcrib_app::core::ToolError;
 use toolcrib_app::mcp::client::{Connection, OfferedFile, OfferedSkill};
 
-use super::{find_server, open_connection, unreachable};
+use super::find_server;
+use super::review_server::{open_connection, unreachable};
 use crate::clap_args::{LibraryArgs, McpSkills};
 use crate::command::library_snapshot::{self, LibrarySnapshot};
 use crate::output::{self, Failure};

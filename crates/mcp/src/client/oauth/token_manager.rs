@@ -66,7 +66,7 @@ impl TokenManager {
     }
 
     fn http(&self) -> HttpClient {
-        self.host.http()
+        self.host.http_for(self.server.as_str())
     }
 
     /// The settings with secrets resolved.

@@ -1,12 +1,13 @@
 //! Builds the channel back to the client of a request.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
 use rmcp::model::{ClientCapabilities, ProgressToken, RequestId};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc;
 
-use crate::client_channel::{ClientChannel, ClientQuestions};
+use crate::client_channel::{ClientChannel, ClientQuestions, ProgressRoute};
 
 /// How a client receives messages.
 pub(super) struct ClientRoute {
@@ -31,14 +32,16 @@ pub(super) fn client_channel(
     // Clients of the present revision are never sent requests.
     let capabilities =
         if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
+    let waiting = ProgressRoute::new(way.peer.clone(), way.progress);
     let caller = ClientChannel {
         peer: way.peer,
         request: way.id,
-        progress: way.progress,
+        waiting: Mutex::new(waiting),
         capabilities,
         logs: way.logs,
         missing_capability: Mutex::default(),
         questions: send,
+        writing: AtomicUsize::new(0),
     };
     (Arc::new(caller), receive)
 }

@@ -1,6 +1,8 @@
 //! Detached requests: work that continues after the response, because the client returns with
 //! answers or for the result.
 
+use std::sync::Arc;
+
 use rmcp::model::{
     CallToolResponse, CallToolResult, CreateTaskResult, ErrorData, GetPromptResult, InputResponses,
 };
@@ -10,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_core::canonical_json;
 
 use super::McpServer;
-use crate::client_channel::ClientQuestions;
+use crate::client_channel::{ClientChannel, ClientQuestions, ProgressRoute};
 use crate::server::ClientIdentity;
 use crate::server::request_state::{ClientRequestTask, PendingRequests, RequestStep};
 use crate::server::tasks::IntoToolResult;
@@ -40,6 +42,15 @@ pub(super) struct DetachedRequest {
     pub(super) questions: mpsc::Receiver<ClientQuestions>,
     /// The client whose task it becomes if it takes long; `None` waits for it.
     pub(super) task_of: Option<String>,
+    /// The channel of its client.
+    pub(super) caller: Arc<ClientChannel>,
+}
+
+/// What a client returns with.
+pub(super) struct ClientAnswers {
+    pub(super) given: Option<InputResponses>,
+    /// The request that waits from now on, if it wants progress.
+    pub(super) waiting: Option<ProgressRoute>,
 }
 
 impl McpServer {
@@ -54,10 +65,10 @@ impl McpServer {
     where
         F: Future<Output = DetachedReply> + Send + 'static,
     {
-        let Some(DetachedRequest { about, id, questions, task_of }) = aside else {
+        let Some(DetachedRequest { about, id, questions, task_of, caller }) = aside else {
             return unless_stopped(stop, async { Ok(RequestStep::Done(work.await)) }).await;
         };
-        let work = PendingRequests::spawn(about, id, questions, work);
+        let work = PendingRequests::spawn(about, id, (caller, questions), work);
         unless_stopped(stop, self.follow(work, task_of.as_deref())).await
     }
 
@@ -85,12 +96,16 @@ impl McpServer {
         &self,
         about: &str,
         state: &str,
-        given: Option<InputResponses>,
+        answers: ClientAnswers,
         task_of: Option<&str>,
         stop: &CancellationToken,
     ) -> Result<RequestStep<DetachedReply>, ErrorData> {
+        let ClientAnswers { given, waiting } = answers;
         match self.0.tickets.resume(about, state, given)? {
-            Ok(work) => unless_stopped(Some(stop), self.follow(work, task_of)).await,
+            Ok(work) => {
+                work.caller.set_waiting(waiting);
+                unless_stopped(Some(stop), self.follow(work, task_of)).await
+            }
             Err(again) => Ok(RequestStep::Asks(again)),
         }
     }

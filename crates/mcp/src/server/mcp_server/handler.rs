@@ -8,21 +8,24 @@ use rmcp::ServerHandler;
 #[expect(deprecated, reason = "the older revisions have it")]
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams,
-    CompleteResult, ErrorData, GetPromptRequestParams, GetPromptResponse, GetSkillRequestParams,
-    GetSkillResult, GetTaskParams, GetTaskResult, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListSkillsResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-    ResourceContents, ServerConfig, SetLevelRequestParams, SubscribeRequestParams,
-    SubscriptionFilter, Tool, UnsubscribeRequestParams, UpdateTaskParams,
+    CompleteResult, ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse,
+    GetSkillRequestParams, GetSkillResult, GetTaskParams, GetTaskResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListSkillsResult, ListToolsResult,
+    MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, ResourceContents, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
+    UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 
 use super::channel::{ClientRoute, client_channel};
-use super::detached::{DetachedReply, DetachedRequest, request_binding, wrong_reply_kind};
+use super::detached::{
+    ClientAnswers, DetachedReply, DetachedRequest, request_binding, wrong_reply_kind,
+};
 use super::{LOG_LEVEL, McpServer};
-use crate::client_channel::{ClientChannel, ClientQuestions};
+use crate::client_channel::{ClientChannel, ClientQuestions, ProgressRoute};
 use crate::server::request_state::RequestStep;
 use crate::server::{ClientIdentity, Resource, ResourceBody, skills, tool_list};
 
@@ -85,6 +88,16 @@ impl ServerHandler for McpServer {
         self.0.backend.tool(name).map(|entry| tool_list::tool_from_spec(entry.spec()))
     }
 
+    /// The present revision has no `ping`.
+    async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        let version = context.protocol_version();
+        if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
+            let words = "this revision has no ping";
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, words, None));
+        }
+        Ok(())
+    }
+
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
@@ -104,8 +117,11 @@ impl ServerHandler for McpServer {
         let step = if let Some(state) = &params.request_state {
             let about = request_binding(&who, "tool", &params.name, params.arguments.as_ref());
             let task_of = takes_tasks.then_some(&*who.client);
-            self.resume_with_answers(&about, state, params.input_responses, task_of, &context.ct)
-                .await?
+            let answers = ClientAnswers {
+                given: params.input_responses,
+                waiting: ProgressRoute::of(&context),
+            };
+            self.resume_with_answers(&about, state, answers, task_of, &context.ct).await?
         } else {
             let (caller, questions) = Self::caller(&context);
             let stop = Some(&context.ct);
@@ -170,8 +186,11 @@ impl ServerHandler for McpServer {
         let who = self.who(&context)?;
         let about = || request_binding(&who, "prompt", &params.name, params.arguments.as_ref());
         let step = if let Some(state) = &params.request_state {
-            self.resume_with_answers(&about(), state, params.input_responses, None, &context.ct)
-                .await?
+            let answers = ClientAnswers {
+                given: params.input_responses,
+                waiting: ProgressRoute::of(&context),
+            };
+            self.resume_with_answers(&about(), state, answers, None, &context.ct).await?
         } else {
             let (caller, questions) = Self::caller(&context);
             let (about, id, task_of) = (questions.is_some().then(about), String::new(), None);
@@ -180,6 +199,7 @@ impl ServerHandler for McpServer {
                 id,
                 questions,
                 task_of,
+                caller: Arc::clone(&caller),
             });
             let inner = Arc::clone(&self.0);
             let (name, arguments) = (params.name, arguments(params.arguments));
@@ -299,6 +319,7 @@ impl ServerHandler for McpServer {
         loop {
             tokio::select! {
                 () = context.cancelled() => return Ok(()),
+                () = self.0.input_ended.cancelled() => return Ok(()),
                 () = tokio::time::sleep(CHANGE_POLL_INTERVAL) => {}
             }
             let now = self.0.backend.generation();

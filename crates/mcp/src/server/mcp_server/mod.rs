@@ -42,6 +42,8 @@ struct Inner {
     /// How long a call may take before it becomes a task, for clients that support tasks.
     soon: Duration,
     listings: ToolListCache,
+    /// Cancelled when the one client over pipes has closed its end.
+    input_ended: CancellationToken,
     info: ServerConfig,
 }
 
@@ -89,6 +91,7 @@ impl McpServer {
             tasks: McpTasks::default(),
             soon: TASK_DELAY,
             listings: ToolListCache::default(),
+            input_ended: CancellationToken::new(),
             info,
         }))
     }
@@ -126,7 +129,9 @@ impl McpServer {
         use rmcp::ServiceExt as _;
         let piped = Arc::new(StdioFastPath::new(self.clone()));
         let beside = Arc::clone(&piped) as Arc<_>;
-        let served = self.serve(StdioTransport::new(input, output).with_fast_path(beside)).await;
+        let ended = self.0.input_ended.clone();
+        let transport = StdioTransport::new(input, output).with_fast_path(beside).with_end(ended);
+        let served = self.serve(transport).await;
         let running = match served {
             Ok(running) => running,
             // A client that closes at once is not an error.
@@ -171,6 +176,7 @@ impl McpServer {
             id: call.id.to_string(),
             questions: questions.unwrap_or_else(|| mpsc::channel(1).1),
             task_of: takes_tasks.then(|| who.client.clone()),
+            caller: Arc::clone(&caller),
         });
         let inner = Arc::clone(&self.0);
         let work = async move { DetachedReply::Tool(inner.call(who, caller, call).await) };

@@ -22,7 +22,12 @@ struct Memory {
 }
 
 impl ClientHost for Memory {
-    fn start<'a>(&'a self, _: &'a str, _: &'a Stdio) -> BoxFuture<'a, Result<Process, String>> {
+    fn start<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a Stdio,
+        _: bool,
+    ) -> BoxFuture<'a, Result<Process, String>> {
         Box::pin(std::future::ready(Err("no programs here".to_owned())))
     }
 

@@ -1,0 +1,239 @@
+//! What the program of a server needs to be seen in the sandbox: its file behind links and shims,
+//! the folders of the version manager or virtual environment that it belongs to, its interpreter,
+//! and the project that a script is in.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use toolcrib_app::sandbox::SYSTEM_FOLDERS;
+
+/// Links that are followed; more are a circle.
+const MOST_LINKS: usize = 16;
+/// Files that mark the folder of a project.
+const PROJECT_FILES: [&str; 5] =
+    ["package.json", "pyproject.toml", "setup.py", "requirements.txt", "deno.json"];
+
+/// The person's environment, as far as programs are found by it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PersonPaths {
+    pub(super) path: Vec<PathBuf>,
+    pub(super) home: Option<PathBuf>,
+    pub(super) pyenv_version: Option<String>,
+}
+
+impl PersonPaths {
+    pub(super) fn from_env() -> Self {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        Self {
+            path: std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
+            home: std::env::home_dir(),
+            pyenv_version: std::env::var("PYENV_VERSION").ok(),
+        }
+    }
+
+    /// The file of a program, behind the shim of a version manager.
+    pub(super) fn find(&self, command: &str) -> Option<PathBuf> {
+        let file = if command.contains('/') {
+            std::path::absolute(command).ok().filter(|file| file.is_file())?
+        } else {
+            self.path.iter().map(|folder| folder.join(command)).find(|file| file.is_file())?
+        };
+        Some(self.behind_shim(&file).unwrap_or(file))
+    }
+
+    /// A shim of pyenv is a script that finds the real program; it needs all of pyenv to do so.
+    fn behind_shim(&self, file: &Path) -> Option<PathBuf> {
+        let shims = file.parent().filter(|folder| folder.ends_with("shims"))?;
+        let root = shims.parent().filter(|root| root.join("versions").is_dir())?;
+        let told = self.pyenv_version.clone();
+        let told = told.or_else(|| fs::read_to_string(root.join("version")).ok())?;
+        let name = file.file_name()?;
+        let versions = told.split([':', '\n', ' ']).map(str::trim).filter(|own| !own.is_empty());
+        let files =
+            versions.map(|version| root.join("versions").join(version).join("bin").join(name));
+        files.into_iter().find(|file| file.is_file())
+    }
+}
+
+/// The folders and files outside of the system's that a program needs.
+pub(super) fn needed(program: &Path, args: &[String], person: &PersonPaths) -> Vec<PathBuf> {
+    let mut all = BTreeSet::new();
+    add_program(program, person, &mut all);
+    for arg in args {
+        let path = Path::new(arg);
+        if path.is_absolute() && path.is_file() {
+            all.insert(of_script(path, person));
+        }
+    }
+    all.retain(|path| !is_system(path));
+    // A folder stands for all that is in it.
+    let kept: Vec<PathBuf> = all.iter().cloned().collect();
+    all.retain(|path| !kept.iter().any(|other| other != path && path.starts_with(other)));
+    all.into_iter().collect()
+}
+
+fn add_program(program: &Path, person: &PersonPaths, all: &mut BTreeSet<PathBuf>) {
+    let mut file = program.to_owned();
+    for _ in 0..MOST_LINKS {
+        all.insert(installation(&file, person));
+        let Some(target) = link_target(&file) else { break };
+        file = target;
+    }
+    if let Some(interpreter) = interpreter(&file, person)
+        && interpreter != file
+        && !is_system(&interpreter)
+    {
+        add_program(&interpreter, person, all);
+    }
+}
+
+fn link_target(file: &Path) -> Option<PathBuf> {
+    let target = fs::read_link(file).ok()?;
+    std::path::absolute(file.parent()?.join(target)).ok().map(|path| normal(&path))
+}
+
+/// The path without `..`, as the text of a link says it.
+fn normal(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            std::path::Component::ParentDir => {
+                out.pop();
+            }
+            part => out.push(part),
+        }
+    }
+    out
+}
+
+/// The folder that a program was installed in: that of `bin`, if it looks like one.
+fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
+    for folder in file.ancestors().skip(1) {
+        let is_home = person.home.as_deref() == Some(folder) || folder.parent().is_none();
+        if is_home {
+            break;
+        }
+        let looks = folder.join("pyvenv.cfg").is_file()
+            || folder.join("lib/node_modules").is_dir()
+            || folder.join("bin").is_dir() && folder.join("lib").is_dir();
+        if looks {
+            return folder.to_owned();
+        }
+    }
+    file.to_owned()
+}
+
+/// The interpreter of a script.
+fn interpreter(file: &Path, person: &PersonPaths) -> Option<PathBuf> {
+    let mut start = [0; 256];
+    let read = fs::File::open(file).ok()?.read(&mut start).ok()?;
+    let text = String::from_utf8_lossy(start.get(..read)?).into_owned();
+    let line = text.lines().next()?.strip_prefix("#!")?.trim().to_owned();
+    let mut words = line.split_whitespace();
+    let program = words.next()?;
+    if !program.ends_with("/env") {
+        return Some(PathBuf::from(program));
+    }
+    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
+    // Beside the script first, as version managers install both together.
+    let beside = file.ancestors().skip(1).take(5).map(|folder| folder.join("bin").join(name));
+    beside.into_iter().find(|file| file.is_file()).or_else(|| person.find(name))
+}
+
+/// The project that a script belongs to, or the script alone.
+fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
+    let current = std::env::current_dir().ok().and_then(|folder| folder.canonicalize().ok());
+    for folder in file.ancestors().skip(1).take(6) {
+        let is_wide = person.home.as_deref() == Some(folder)
+            || folder.parent().is_none()
+            || current.as_deref().is_some_and(|current| current.starts_with(folder));
+        if is_wide {
+            break;
+        }
+        if PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) {
+            return folder.to_owned();
+        }
+    }
+    file.to_owned()
+}
+
+/// Whether every program sees it.
+fn is_system(path: &Path) -> bool {
+    SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn file(path: &Path, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn person(home: &Path, path: &[&str]) -> PersonPaths {
+        let path = path.iter().map(|folder| home.join(folder)).collect();
+        PersonPaths { path, home: Some(home.to_owned()), pyenv_version: None }
+    }
+
+    #[test]
+    fn a_program_of_a_version_manager_needs_its_installation() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let node = home.join(".nvm/versions/node/v22");
+        file(&node.join("bin/node"), "");
+        file(&node.join("lib/node_modules/npm/bin/npx-cli.js"), "#!/usr/bin/env node\n");
+        symlink("../lib/node_modules/npm/bin/npx-cli.js", node.join("bin/npx")).unwrap();
+        let person = person(home, &[".nvm/versions/node/v22/bin"]);
+        let npx = person.find("npx").unwrap();
+        assert_eq!(npx, node.join("bin/npx"));
+        assert_eq!(needed(&npx, &[], &person), [node]);
+    }
+
+    #[test]
+    fn a_virtual_environment_needs_the_python_that_it_was_made_from() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        let python = home.join(".pyenv/versions/3.12.1");
+        file(&python.join("bin/python3.12"), "");
+        fs::create_dir_all(python.join("lib")).unwrap();
+        let venv = home.join("work/server/.venv");
+        file(&venv.join("pyvenv.cfg"), "");
+        file(&venv.join("bin/server"), &format!("#!{}/bin/python\n", venv.display()));
+        symlink(python.join("bin/python3.12"), venv.join("bin/python")).unwrap();
+        let person = person(home, &[]);
+        assert_eq!(needed(&venv.join("bin/server"), &[], &person), [python, venv]);
+    }
+
+    #[test]
+    fn a_shim_is_the_program_that_it_stands_for() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        file(&home.join(".pyenv/shims/python3"), "#!/usr/bin/env bash\n");
+        file(&home.join(".pyenv/version"), "3.12.1\n");
+        let real = home.join(".pyenv/versions/3.12.1/bin/python3");
+        file(&real, "");
+        assert_eq!(person(home, &[".pyenv/shims"]).find("python3"), Some(real));
+    }
+
+    #[test]
+    fn a_script_needs_its_project_and_never_the_whole_home() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        file(&home.join("package.json"), "{}");
+        file(&home.join("alone.js"), "");
+        file(&home.join("code/srv/package.json"), "{}");
+        file(&home.join("code/srv/build/index.js"), "");
+        let person = person(home, &[]);
+        let needed = |script: &str| {
+            let script = home.join(script).display().to_string();
+            needed(Path::new("/usr/bin/node"), &[script], &person)
+        };
+        assert_eq!(needed("code/srv/build/index.js"), [home.join("code/srv")]);
+        assert_eq!(needed("alone.js"), [home.join("alone.js")]);
+    }
+}

@@ -1,0 +1,203 @@
+//! `toolcrib mcp test|review`: what a server offers, as a person reviews it.
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use toolcrib_app::Toolcrib;
+use toolcrib_app::core::remote_name;
+use toolcrib_app::mcp::client::{
+    Connection, Finding, PendingReview, ReviewedTools, ServerConfig, ToolChange,
+};
+
+use super::{edit_servers, find_server, unknown_server};
+use crate::clap_args::{McpReview, McpTestArgs, WorkspaceArgs};
+use crate::output::{self, Failure};
+use crate::{bootstrap, terminal};
+
+/// Tools are held.
+const EXIT_TOOLS_HELD: u8 = 5;
+
+/// A Toolcrib with this one server, on.
+pub(super) async fn open_connection(
+    name: &str,
+    world: &WorkspaceArgs,
+) -> Result<(Toolcrib, Arc<Connection>), Failure> {
+    let config = ServerConfig { enabled: true, ..find_server(name)? };
+    let name = config.name.to_string();
+    let toolcrib = bootstrap::build_with_mcp_server(world, config).await?;
+    let connection = toolcrib.mcp().connection(&name).ok_or_else(|| unknown_server(&name))?;
+    Ok((toolcrib, connection))
+}
+
+pub(super) fn unreachable(name: &str, error: &toolcrib_app::core::ToolError) -> Failure {
+    let why = error.detail.as_deref().unwrap_or(&error.message);
+    Failure::run(format!("the server {name} cannot be used: {why}"))
+}
+
+pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failure> {
+    let (_toolcrib, connection) = open_connection(&command.name, &command.workspace_args).await?;
+    let name = connection.config().name.as_str();
+    let failed = |error: toolcrib_app::core::ToolError| unreachable(name, &error);
+    let offered = connection.offered().await.map_err(failed)?;
+    let state = connection.state();
+    let cut = connection.cut().await;
+    let is_first = !connection.is_reviewed().await;
+    if !json {
+        output::eprint_line(&format!(
+            "toolcrib: {name} is {state}; it has {} tools",
+            offered.tools.len()
+        ));
+        output::print_line(&offer_text(name, &offered))?;
+    }
+    let accepted = is_first && (command.accept || !json && is_agreed(name)?);
+    if accepted {
+        connection.accept_reviews().await.map_err(failed)?;
+    }
+    let held = match is_first {
+        true if accepted => Vec::new(),
+        _ => connection.pending_reviews().await.map_err(failed)?,
+    };
+    let enables = !command.no_enable && (!is_first || accepted);
+    // Also wakes a running daemon, which looks at the reviewed tools again.
+    edit_servers::update_servers(|servers| {
+        for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
+            server.enabled |= enables;
+        }
+    })?;
+    if json {
+        let document = json!({
+            "name": name, "state": state, "tools": offer_json(name, &offered), "held": held,
+            "reviewed": !is_first || accepted, "cut": cut,
+            "enabled": enables || find_server(name)?.enabled,
+        });
+        output::print_json(&document, true)?;
+    } else if let Some(cut) = cut {
+        output::eprint_line(&format!("toolcrib: {cut}"));
+    }
+    connection.disconnect().await;
+    if is_first && !accepted {
+        output::eprint_line(&format!(
+            "toolcrib: {name} stays off: nothing of it was reviewed; `toolcrib mcp test {name} --accept` takes it as it is"
+        ));
+        return Ok(EXIT_TOOLS_HELD);
+    }
+    Ok(report_held_tools(name, &held))
+}
+
+/// Asks the person at the terminal; without one, nothing is agreed to.
+fn is_agreed(name: &str) -> Result<bool, Failure> {
+    if !io::stdin().is_terminal() {
+        return Ok(false);
+    }
+    output::eprint_prompt(&format!("toolcrib: offer these tools of {name} to models? [y/N] "));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+fn offer_json(server: &str, offered: &ReviewedTools) -> Value {
+    let tool = |(own, definition): (&String, &Value)| {
+        json!({
+            "id": remote_name(server, own), "own_name": own,
+            "description": definition.get("description"),
+            "parameters": definition.pointer("/inputSchema/properties"),
+            "findings": offered.findings(own),
+        })
+    };
+    Value::Array(offered.tools.iter().map(tool).collect())
+}
+
+/// The tools with their parameters, and what a reviewer should see of each.
+fn offer_text(server: &str, offered: &ReviewedTools) -> String {
+    let mut text = String::new();
+    for (own, definition) in &offered.tools {
+        let about = definition.get("description").and_then(Value::as_str).unwrap_or_default();
+        let about = terminal::escape_to_line(about);
+        let about: String = about.chars().take(160).collect();
+        text += &format!("{}  {about}\n", remote_name(server, own).as_str());
+        text += &parameters_text(definition);
+        text += &findings_text(&offered.findings(own));
+    }
+    text
+}
+
+fn parameters_text(definition: &Value) -> String {
+    let schema = definition.get("inputSchema");
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let required: Vec<&str> = schema
+        .and_then(|schema| schema.get("required"))
+        .and_then(Value::as_array)
+        .map(|names| names.iter().filter_map(Value::as_str).collect())
+        .unwrap_or_default();
+    let one = |(name, schema): (&String, &Value)| {
+        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
+        let star = if required.contains(&name.as_str()) { "*" } else { "" };
+        terminal::escape_to_line(&format!("{name}{star}: {kind}"))
+    };
+    let all: Vec<String> = properties.into_iter().flatten().map(one).collect();
+    if all.is_empty() { String::new() } else { format!("    {}\n", all.join(", ")) }
+}
+
+fn findings_text(findings: &[Finding]) -> String {
+    let line = |one: &Finding| {
+        let sign = if one.kind.is_warning() { "!" } else { "-" };
+        let (what, place) = (one.kind.text(), terminal::escape_to_line(&one.place));
+        format!("  {sign} {what} in {place}: {}\n", terminal::escape_to_line(&one.excerpt))
+    };
+    findings.iter().map(line).collect()
+}
+
+fn report_held_tools(name: &str, held: &[PendingReview]) -> u8 {
+    if held.is_empty() {
+        return 0;
+    }
+    let count = held.len();
+    output::eprint_line(&format!(
+        "toolcrib: {count} tools differ from what was reviewed and are held; see `toolcrib mcp review {name}`"
+    ));
+    EXIT_TOOLS_HELD
+}
+
+pub(super) async fn review(command: &McpReview, json: bool) -> Result<u8, Failure> {
+    let (_toolcrib, connection) = open_connection(&command.name, &command.workspace_args).await?;
+    let name = connection.config().name.as_str();
+    let failed = |error: toolcrib_app::core::ToolError| unreachable(name, &error);
+    let held = connection.pending_reviews().await.map_err(failed)?;
+    let program = connection.program_change().await.map_err(failed)?;
+    if json {
+        let document = json!({
+            "name": name, "held": held, "accepted": command.accept, "program_change": program,
+        });
+        output::print_json(&document, true)?;
+    } else {
+        if let Some(change) = &program {
+            output::eprint_line(&format!("toolcrib: {name}: {change}"));
+        }
+        for held in &held {
+            output::print_line(&held_text(held))?;
+        }
+    }
+    if command.accept {
+        let count = connection.accept_reviews().await.map_err(failed)?;
+        // A running daemon looks at the reviewed tools again when the file is written.
+        edit_servers::update_servers(|_| ())?;
+        output::eprint_line(&format!("toolcrib: {count} tools of {name} count as reviewed now"));
+    } else if held.is_empty() {
+        output::eprint_line(&format!("toolcrib: nothing of {name} differs from what was reviewed"));
+    }
+    connection.disconnect().await;
+    Ok(if command.accept || held.is_empty() { 0 } else { EXIT_TOOLS_HELD })
+}
+
+fn held_text(held: &PendingReview) -> String {
+    let what = match held.change {
+        ToolChange::New => "is new",
+        ToolChange::Changed => "has changed",
+        ToolChange::Gone => "is gone",
+    };
+    let findings = findings_text(&held.findings);
+    // A diff has lines of its own; nothing else in it may be one.
+    let diff = terminal::escape_controls(&held.diff);
+    format!("{} {what}:\n{findings}{diff}", terminal::escape_to_line(&held.tool))
+}

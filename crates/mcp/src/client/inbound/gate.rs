@@ -1,0 +1,259 @@
+//! The limits of what a server sends without being asked, and the count of answers that nothing
+//! waits for.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage, ServerNotification,
+};
+use rmcp::service::RoleClient;
+
+use super::super::connection::Connection;
+use super::token_bucket::TokenBucket;
+use super::{UNREADABLE_ANSWER, raw_lists};
+use crate::stdio::{LineHook, UnreadableLine};
+
+/// Notifications that are used at once, and per second after that. Progress of several calls and a
+/// chatty log stay far below.
+const NOTIFICATIONS: (u32, u32) = (1_000, 200);
+/// Requests of a server at once, and per second after that; a server that sends more is ended,
+/// because each of them costs a task and an answer.
+const REQUESTS: (u32, u32) = (500, 20);
+/// Notifications that are left out within [`FLOOD_TIME`] before the server is ended. 100,000 log
+/// lines in one call are a debug log; a million are a flood.
+const FLOOD: u64 = 250_000;
+/// See [`FLOOD`].
+const FLOOD_TIME: Duration = Duration::from_secs(60);
+/// Requests without an answer that are remembered; an answer beyond counts as one that nothing
+/// waits for.
+const MOST_UNANSWERED: usize = 8_192;
+
+/// The gate of one connection.
+pub(crate) struct InboundGate {
+    connection: Weak<Connection>,
+    state: Mutex<GateState>,
+}
+
+struct GateState {
+    notifications: TokenBucket,
+    requests: TokenBucket,
+    /// Begin of the present [`FLOOD_TIME`], and what was left out in it.
+    since: Instant,
+    dropped: u64,
+    unanswered: HashMap<RequestId, Request>,
+    stray: u64,
+    /// Lines that are no messages.
+    noise: u64,
+}
+
+/// What an unanswered request is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Request {
+    /// Its answer is read as it is on the wire.
+    ListsTools,
+    /// It stays open.
+    Listens,
+    Discovers,
+    Other,
+}
+
+/// What becomes of a message.
+pub(super) enum Verdict {
+    Pass(Box<ServerJsonRpcMessage>),
+    /// It is used, or left out.
+    Consumed,
+    /// The server is ended.
+    End,
+}
+
+impl InboundGate {
+    pub(crate) fn new(connection: Weak<Connection>) -> Self {
+        let bucket = |(burst, per_second): (u32, u32)| TokenBucket::new(burst, per_second);
+        let state = GateState {
+            notifications: bucket(NOTIFICATIONS),
+            requests: bucket(REQUESTS),
+            since: Instant::now(),
+            dropped: 0,
+            unanswered: HashMap::new(),
+            stray: 0,
+            noise: 0,
+        };
+        Self { connection, state: Mutex::new(state) }
+    }
+
+    /// Whether the server left `server/discover` without an answer of any kind.
+    pub(crate) fn ignores_discover(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.unanswered.values().any(|kind| *kind == Request::Discovers)
+    }
+
+    /// Takes note of a message of ours.
+    pub(super) fn sends(&self, message: &ClientJsonRpcMessage) {
+        if let JsonRpcMessage::Request(request) = message {
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let kind = match request.request {
+                ClientRequest::ListToolsRequest(_) => Request::ListsTools,
+                ClientRequest::DiscoverRequest(_) => Request::Discovers,
+                ClientRequest::SubscriptionsListenRequest(_) => Request::Listens,
+                _ => Request::Other,
+            };
+            if state.unanswered.len() < MOST_UNANSWERED {
+                state.unanswered.insert(request.id.clone(), kind);
+            }
+        }
+    }
+
+    /// Decides about a message of the server.
+    pub(super) fn judge(&self, message: ServerJsonRpcMessage) -> Verdict {
+        let Some(connection) = self.connection.upgrade() else { return Verdict::End };
+        let now = Instant::now();
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        match &message {
+            JsonRpcMessage::Notification(told) => {
+                if !state.notifications.take(now) {
+                    return state.leave_out(&connection, now);
+                }
+                drop(state);
+                if is_used(&connection, &told.notification) {
+                    return Verdict::Consumed;
+                }
+            }
+            JsonRpcMessage::Request(_) if !state.requests.take(now) => {
+                let (burst, rate) = REQUESTS;
+                connection.quarantine(format!(
+                    "it sent more than {burst} requests at once, or {rate} per second"
+                ));
+                return Verdict::End;
+            }
+            JsonRpcMessage::Request(_) => {}
+            JsonRpcMessage::Response(answer) => state.answered(&connection, Some(&answer.id)),
+            JsonRpcMessage::Error(answer) => state.answered(&connection, answer.id.as_ref()),
+        }
+        Verdict::Pass(Box::new(message))
+    }
+}
+
+impl GateState {
+    fn leave_out(&mut self, connection: &Connection, now: Instant) -> Verdict {
+        if now.saturating_duration_since(self.since) > FLOOD_TIME {
+            (self.since, self.dropped) = (now, 0);
+        }
+        self.dropped += 1;
+        if self.dropped == 1 || self.dropped.is_multiple_of(10_000) {
+            let count = self.dropped;
+            let line = format!("its notifications come too fast; left out so far: {count}");
+            connection.log().push_line(&line);
+        }
+        if self.dropped <= FLOOD {
+            return Verdict::Consumed;
+        }
+        let (rate, seconds) = (NOTIFICATIONS.1, FLOOD_TIME.as_secs());
+        connection.quarantine(format!(
+            "it sent over {FLOOD} notifications more than {rate} per second within {seconds} s"
+        ));
+        Verdict::End
+    }
+
+    /// Takes note of an answer. rmcp itself drops one that nothing waits for.
+    fn answered(&mut self, connection: &Connection, id: Option<&RequestId>) {
+        let known = id.is_some_and(|id| {
+            connection.calls().answered(id);
+            self.unanswered.remove(id).is_some()
+                || number(id).is_some_and(|id| self.unanswered.remove(&id).is_some())
+        });
+        if known {
+            return;
+        }
+        self.stray += 1;
+        // The first ones, and then fewer and fewer.
+        if self.stray.is_power_of_two() {
+            let id = id.map_or_else(|| "no request".to_owned(), |id| format!("request {id}"));
+            let id: String = id.chars().take(100).collect();
+            let count = self.stray;
+            connection.log().push_line(&format!(
+                "it answered {id}, which nothing waits for; such answers so far: {count}"
+            ));
+        }
+    }
+}
+
+impl LineHook<RoleClient> for InboundGate {
+    fn read(&self, line: &[u8]) -> Option<ServerJsonRpcMessage> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let lists = |id: &RequestId| state.unanswered.get(id) == Some(&Request::ListsTools);
+        if !state.unanswered.values().any(|kind| *kind == Request::ListsTools) {
+            return None;
+        }
+        raw_lists::read_answer(line, lists)
+    }
+
+    /// The call whose answer cannot be read ends with an error.
+    fn unreadable(&self, line: &UnreadableLine<'_>) -> Option<ServerJsonRpcMessage> {
+        let connection = self.connection.upgrade()?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let id = line.is_answer().then(|| state.request_of(line)).flatten();
+        let Some(id) = id else {
+            state.noise += 1;
+            if state.noise.is_power_of_two() {
+                let (count, reason) = (state.noise, line.reason);
+                let what = if line.is_noise() { "no message" } else { "not readable" };
+                let start = String::from_utf8_lossy(line.head.get(..100).unwrap_or(line.head));
+                connection.log().push_line(&format!(
+                    "a line of its output is {what} ({reason}): {start:?}; such lines so far: {count}"
+                ));
+            }
+            return None;
+        };
+        let reason = line.reason;
+        connection.log().push_line(&format!("its answer to request {id} cannot be read: {reason}"));
+        let error = ErrorData::new(UNREADABLE_ANSWER, reason.to_string(), None);
+        Some(ServerJsonRpcMessage::error(error, Some(id)))
+    }
+}
+
+impl GateState {
+    /// The request that an unreadable answer is for: the one of its id, or the only one there is.
+    fn request_of(&self, line: &UnreadableLine<'_>) -> Option<RequestId> {
+        if let Some(id) = line.id() {
+            return self.unanswered.contains_key(&id).then_some(id);
+        }
+        let mut open = self
+            .unanswered
+            .iter()
+            .filter(|(_, kind)| !matches!(kind, Request::Listens | Request::Discovers));
+        match (open.next(), open.next()) {
+            (Some((id, _)), None) => Some(id.clone()),
+            _ => None,
+        }
+    }
+}
+
+/// The number that a text stands for; some servers send our numbers back as texts, and rmcp takes
+/// them.
+fn number(id: &RequestId) -> Option<RequestId> {
+    match id {
+        RequestId::String(text) => text.parse().ok().map(RequestId::Number),
+        RequestId::Number(_) => None,
+    }
+}
+
+/// Uses a notification here, without a task of its own; `false` if rmcp needs it.
+fn is_used(connection: &Connection, told: &ServerNotification) -> bool {
+    match told {
+        ServerNotification::ProgressNotification(told) => connection.progress(&told.params),
+        ServerNotification::LoggingMessageNotification(told) => {
+            connection.log_message(&told.params)
+        }
+        ServerNotification::ToolListChangedNotification(_) => connection.recheck_tools(),
+        // rmcp keeps what it has read of resources until one of these, and waits for the others.
+        ServerNotification::ResourceUpdatedNotification(_)
+        | ServerNotification::ResourceListChangedNotification(_)
+        | ServerNotification::CancelledNotification(_)
+        | ServerNotification::SubscriptionsAcknowledgedNotification(_) => return false,
+        _ => {}
+    }
+    true
+}

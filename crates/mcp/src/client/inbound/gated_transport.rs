@@ -1,0 +1,53 @@
+//! A transport to a server behind its [`InboundGate`].
+
+use std::sync::Arc;
+
+use rmcp::model::ClientJsonRpcMessage;
+use rmcp::service::{RoleClient, RxJsonRpcMessage};
+use rmcp::transport::Transport;
+
+use super::InboundGate;
+use super::gate::Verdict;
+
+/// Passes on what the gate lets through. A server that the gate ends looks like one that has ended.
+pub(crate) struct GatedTransport<T> {
+    inner: T,
+    gate: Arc<InboundGate>,
+    /// The gate has ended the server.
+    ended: bool,
+}
+
+impl<T> GatedTransport<T> {
+    pub(crate) fn new(inner: T, gate: Arc<InboundGate>) -> Self {
+        Self { inner, gate, ended: false }
+    }
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for GatedTransport<T> {
+    type Error = T::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        self.gate.sends(&message);
+        self.inner.send(message)
+    }
+
+    /// Cancel safe, as that of `T`: nothing is awaited after a message has arrived.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        while !self.ended {
+            let message = self.inner.receive().await?;
+            match self.gate.judge(message) {
+                Verdict::Pass(message) => return Some(*message),
+                Verdict::Consumed => {}
+                Verdict::End => self.ended = true,
+            }
+        }
+        None
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.inner.close().await
+    }
+}

@@ -1,0 +1,158 @@
+//! Lines that cannot be read as a message. If one is the answer to a request, its call must end at
+//! once instead of waiting for the end of its time, so the id is looked for in what there is.
+
+use rmcp::model::RequestId;
+use rmcp::service::RxJsonRpcMessage;
+use serde_json::Value;
+
+use super::ProtocolRole;
+
+/// Bytes that are kept of the beginning and of the end of a line that is too long.
+pub(super) const KEPT_BYTES: usize = 1024;
+
+/// Reads lines before rmcp does, and learns of those that cannot be read.
+pub(crate) trait LineHook<S: ProtocolRole>: Send + Sync {
+    /// The message of this line; `None`: rmcp reads it.
+    fn read(&self, line: &[u8]) -> Option<RxJsonRpcMessage<S>>;
+
+    /// The message that takes the place of a line that cannot be read, if any.
+    fn unreadable(&self, line: &UnreadableLine<'_>) -> Option<RxJsonRpcMessage<S>>;
+}
+
+/// A line that cannot be read.
+pub(crate) struct UnreadableLine<'a> {
+    /// Its beginning, or all of it.
+    pub(crate) head: &'a [u8],
+    /// Its end, or all of it.
+    pub(crate) tail: &'a [u8],
+    pub(crate) reason: UnreadableReason,
+}
+
+/// Why a line cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum UnreadableReason {
+    #[error("it is longer than {} MB", super::MESSAGE_BYTES >> 20)]
+    TooLong,
+    #[error("it is no JSON that can be read (invalid UTF-8, nested too deeply, or cut off)")]
+    NoJson,
+    #[error("it is no JSON-RPC message")]
+    NoMessage,
+}
+
+/// Appends to the end of a line, of which only [`KEPT_BYTES`] are kept.
+pub(super) fn keep_end(tail: &mut Vec<u8>, piece: &[u8]) {
+    let from = piece.len().saturating_sub(KEPT_BYTES);
+    tail.extend_from_slice(piece.get(from..).unwrap_or_default());
+    let beyond = tail.len().saturating_sub(KEPT_BYTES);
+    tail.drain(..beyond);
+}
+
+impl UnreadableLine<'_> {
+    /// Whether it seems to be an answer.
+    pub(crate) fn is_answer(&self) -> bool {
+        let has = |word: &[u8]| {
+            let found = |text: &[u8]| text.windows(word.len()).any(|part| part == word);
+            found(self.head.get(..KEPT_BYTES).unwrap_or(self.head)) || found(end_of(self.tail))
+        };
+        self.head.first() == Some(&b'{') && (has(b"\"result\"") || has(b"\"error\""))
+    }
+
+    /// Whether it seems to be anything of JSON-RPC.
+    pub(crate) fn is_noise(&self) -> bool {
+        self.head.first() != Some(&b'{')
+    }
+
+    /// The id of the answer.
+    pub(crate) fn id(&self) -> Option<RequestId> {
+        id_at_beginning(self.head).or_else(|| id_at_end(end_of(self.tail)))
+    }
+}
+
+fn end_of(text: &[u8]) -> &[u8] {
+    text.get(text.len().saturating_sub(KEPT_BYTES)..).unwrap_or(text)
+}
+
+/// The value of the member `id` of the outermost object, if it comes before any other object.
+fn id_at_beginning(line: &[u8]) -> Option<RequestId> {
+    let mut rest = line.strip_prefix(b"{")?;
+    loop {
+        let (key, after) = string(rest.trim_ascii_start())?;
+        let value = after.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
+        if key == b"id" {
+            return id(value);
+        }
+        // Members before the id that are not plain, such as `result`, end the search.
+        let after = match value.first()? {
+            b'"' => string(value)?.1,
+            b'{' | b'[' => return None,
+            _ => {
+                let end = value.iter().position(|byte| matches!(byte, b',' | b'}'))?;
+                value.get(end..)?
+            }
+        };
+        rest = after.trim_ascii_start().strip_prefix(b",")?;
+    }
+}
+
+/// The value of a member `id` that nothing but `jsonrpc` follows.
+fn id_at_end(line: &[u8]) -> Option<RequestId> {
+    const KEY: &[u8] = b"\"id\"";
+    let at = line.windows(KEY.len()).rposition(|part| part == KEY)?;
+    let value = line.get(at + KEY.len()..)?.trim_ascii_start().strip_prefix(b":")?;
+    let whole = [b"{\"id\":", value].concat();
+    let last: Value = serde_json::from_slice(&whole).ok()?;
+    let only = last.as_object()?.keys().all(|key| key == "id" || key == "jsonrpc");
+    only.then(|| serde_json::from_value(last.get("id")?.clone()).ok()).flatten()
+}
+
+fn id(value: &[u8]) -> Option<RequestId> {
+    let end = match value.first()? {
+        b'"' => value.len() - string(value)?.1.len(),
+        _ => value.iter().position(|byte| matches!(byte, b',' | b'}'))?,
+    };
+    serde_json::from_slice(value.get(..end)?).ok()
+}
+
+/// A string at the beginning, without its quotes, and what follows it.
+fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let inner = text.strip_prefix(b"\"")?;
+    let mut escaped = false;
+    let end = inner.iter().position(|byte| {
+        let ends = *byte == b'"' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        ends
+    })?;
+    Some((inner.get(..end)?, inner.get(end + 1..)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_answer_is_found_at_its_beginning_or_end() {
+        let check = |line: &str, expected: Option<&str>| {
+            let reason = UnreadableReason::NoJson;
+            let line = UnreadableLine { head: line.as_bytes(), tail: line.as_bytes(), reason };
+            assert!(line.is_answer());
+            let id = line.id().map(|id| id.to_string());
+            assert_eq!(id.as_deref(), expected);
+        };
+        check(r#"{"jsonrpc":"2.0","id":7,"result":{"content":["#, Some("7"));
+        check(r#"{ "id" : "a\"b" , "result":{"x"#, Some("a\"b"));
+        check(r#"{"result":{"id":3,"x":"#, None);
+        check(r#"{"result":{"id":3},"jsonrpc":"2.0","id":9}"#, Some("9"));
+        check(r#"{"result":{"id":3},"id":9,"jsonrpc":"2.0"}"#, Some("9"));
+        check(r#"{"jsonrpc":"2.0","id":1.5,"result":{}}"#, None);
+        check(r#"{"jsonrpc":"2.0","id":{"id":4},"result":{}}"#, None);
+    }
+
+    #[test]
+    fn noise_is_no_answer() {
+        for line in ["hello", "{", "[]", r#"{"jsonrpc":"2.0"}"#, r#"{"method":"x"}"#] {
+            let reason = UnreadableReason::NoJson;
+            let line = UnreadableLine { head: line.as_bytes(), tail: line.as_bytes(), reason };
+            assert!(!line.is_answer());
+        }
+    }
+}
