@@ -6,12 +6,13 @@ use std::sync::Arc;
 use toolcrib_audit::{AuditKey, KeyError};
 use toolcrib_core::store::{StoreMonitor, UnsharedStore};
 use toolcrib_core::{
-    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
-    GrantStore, KeyValueStore, MemoryStore, SwitchStore, TaskStore, TokenStore, UsageStore,
+    ApprovalStore, ArtifactStore, AssistantRowStore, AuditStore, CallHistory, CallStore,
+    ConversationAndRunStore, GrantStore, KeyValueStore, MemoryStore, SwitchStore, TaskStore,
+    TokenStore, UsageStore,
 };
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls, MemoryGrants,
+    MemoryMemories, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 #[cfg(feature = "postgres")]
 use toolcrib_store::SharedOptions;
@@ -60,6 +61,8 @@ pub struct Stores {
     pub artifacts: Arc<dyn ArtifactStore>,
     /// Memories.
     pub memories: Arc<dyn MemoryStore>,
+    /// Lists, goals, instructions and documents of the assistant.
+    pub assistant_rows: Arc<dyn AssistantRowStore>,
     /// Tasks of the scheduler.
     pub tasks: Arc<dyn TaskStore>,
     /// Key-value facts.
@@ -139,6 +142,7 @@ impl Stores {
             + KeyValueStore
             + MemoryStore
             + TaskStore
+            + AssistantRowStore
             + StoreMonitor
             + 'static,
     {
@@ -154,6 +158,7 @@ impl Stores {
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
             artifacts,
             memories: Arc::clone(&store) as Arc<dyn MemoryStore>,
+            assistant_rows: Arc::clone(&store) as Arc<dyn AssistantRowStore>,
             tasks: Arc::clone(&store) as Arc<dyn TaskStore>,
             monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
             facts: store,
@@ -183,6 +188,7 @@ impl Stores {
             audit: Arc::new(MemoryAudit::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             memories: Arc::new(MemoryMemories::default()),
+            assistant_rows: Arc::new(MemoryAssistantRows::default()),
             tasks: Arc::new(MemoryTasks::default()),
             facts: runs,
             monitor: Arc::new(UnsharedStore),

@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
@@ -204,6 +205,12 @@ impl Toolcrib {
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.assistant.tasks
+    }
+
+    /// The lists of all owners.
+    #[must_use]
+    pub fn lists(&self) -> &Lists {
+        &self.assistant.lists
     }
 
     /// The configured MCP servers.
@@ -648,7 +655,8 @@ impl Builder {
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
-            tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
+            lists: Lists::new(Arc::clone(&stores.assistant_rows), is_secret),
             labels: engine.labels_of_runs(),
         };
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;

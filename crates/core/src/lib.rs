@@ -17,6 +17,7 @@
 pub mod approval;
 pub mod artifact;
 pub mod artifact_builder;
+pub mod assistant_row;
 pub mod audit;
 pub mod call;
 pub mod canonical_json;
@@ -61,6 +62,7 @@ pub use approval::{
     UserQuestion,
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
+pub use assistant_row::{AssistantRow, AssistantRowChange, AssistantRowWrite, RowKind};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
 pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effective_channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelCapabilities, ToolInfo, View, ViewRequest};
@@ -91,12 +93,12 @@ pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
 pub use store::{
-    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallDetails, CallEnd,
-    CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore, GrantStore,
-    IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore, MetricsAggregator,
-    Recovered, Revocation, Settlement, StoreError, StoredCall, Switch, SwitchState, SwitchStore,
-    TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore,
-    UsageTotals, WorkerState,
+    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
+    CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
+    GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
+    MetricsAggregator, Recovered, Revocation, Settlement, StoreError, StoredCall, Switch,
+    SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator,
+    UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{TASK_HISTORY, Task, TaskExecution, TaskLease, TaskStatus, TaskTrigger};

@@ -5,7 +5,6 @@ mod export;
 mod memories;
 mod prompt_section;
 mod recall_index;
-mod secret_shapes;
 
 pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};

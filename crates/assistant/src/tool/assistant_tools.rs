@@ -2,6 +2,7 @@
 
 use toolcrib_core::{Author, CallCtx};
 
+use crate::list::Lists;
 use crate::memory::Memories;
 use crate::task::Tasks;
 use crate::{LabelsOfRuns, untrusted_source};
@@ -13,6 +14,8 @@ pub struct AssistantTools {
     pub memories: Memories,
     /// The tasks.
     pub tasks: Tasks,
+    /// The lists.
+    pub lists: Lists,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

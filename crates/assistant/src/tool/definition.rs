@@ -12,6 +12,8 @@ pub const SOURCE: &str = "assistant";
 pub(super) const MEMORY: &str = "memory";
 /// Feature switch and group of the tools for tasks.
 pub(super) const SCHEDULING: &str = "scheduling";
+/// Feature switch and group of the tool for lists.
+pub(super) const LISTS: &str = "lists";
 
 /// The base definition of a tool of the assistant: it works on the person's own rows, with a
 /// feature switch instead of one of its own.
@@ -32,6 +34,11 @@ pub(super) fn base_spec<A: JsonSchema>(
     spec.group = Some(feature.to_owned());
     spec.controlled_by = Some(feature.to_owned());
     spec
+}
+
+/// Other names of parameters.
+pub(super) fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
 /// Example calls.

@@ -8,7 +8,7 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
+    cancel_task, list, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
     memory_store, schedule_task,
 };
 
@@ -26,6 +26,7 @@ impl AssistantTools {
             TypedHandler::handler(schedule_task::ScheduleTask(tools())),
             TypedHandler::handler(list_tasks::ListTasks(tools())),
             TypedHandler::handler(cancel_task::CancelTask(tools())),
+            TypedHandler::handler(list::ListTool(tools())),
         ]
     }
 
@@ -48,5 +49,6 @@ pub fn specs() -> Vec<ToolSpec> {
         schedule_task::spec(),
         list_tasks::spec(),
         cancel_task::spec(),
+        list::spec(),
     ]
 }

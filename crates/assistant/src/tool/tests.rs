@@ -64,8 +64,9 @@ fn tools(dirty: RunId) -> AssistantTools {
     });
     let is_secret: crate::SecretCheck = Arc::new(|text: &str| text.contains("hunter2"));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
-    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), is_secret);
-    AssistantTools { memories, tasks, labels }
+    let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
+    let lists = Lists::new(Arc::new(MemoryAssistantRows::default()), is_secret);
+    AssistantTools { memories, tasks, lists, labels }
 }
 
 async fn call(

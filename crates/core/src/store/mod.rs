@@ -2,6 +2,7 @@
 //! databases.
 
 mod approvals;
+mod assistant_rows;
 mod audit;
 mod call_history;
 mod call_metrics;
@@ -16,6 +17,7 @@ mod usage;
 mod usage_totals;
 
 pub use approvals::{ApprovalStore, ApprovalWithDecision, PendingApproval};
+pub use assistant_rows::{AssistantRowStore, ROW_CHANGES_AGE, ROW_CHANGES_KEPT};
 pub use audit::AuditStore;
 pub use call_history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
 pub use call_metrics::{CallSample, MetricsAggregator};

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod artifacts;
+mod assistant_rows;
 mod audit;
 mod calls;
 mod conversations;
@@ -14,6 +15,7 @@ mod usage;
 
 pub use approvals::MemoryApprovals;
 pub use artifacts::MemoryArtifacts;
+pub use assistant_rows::MemoryAssistantRows;
 pub use audit::MemoryAudit;
 pub use calls::MemoryCalls;
 pub use conversations::MemoryRuns;

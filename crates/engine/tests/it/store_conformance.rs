@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls, MemoryGrants,
+    MemoryMemories, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 use toolcrib_testkit::conformance;
 
@@ -33,6 +33,11 @@ async fn grants() {
 #[tokio::test]
 async fn memories() {
     conformance::memories(&MemoryMemories::default()).await;
+}
+
+#[tokio::test]
+async fn assistant_rows() {
+    conformance::assistant_rows(&MemoryAssistantRows::default()).await;
 }
 
 #[tokio::test]

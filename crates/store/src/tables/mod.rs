@@ -2,6 +2,7 @@
 
 mod approvals;
 pub(crate) mod artifacts;
+mod assistant_rows;
 pub(crate) mod audit;
 mod batches;
 mod call_row;

@@ -5,6 +5,7 @@
 
 mod approvals;
 mod artifacts;
+mod assistant_rows;
 mod audit;
 mod batches;
 mod call_fixtures;
@@ -27,6 +28,7 @@ mod usage;
 
 pub use approvals::approvals;
 pub use artifacts::{artifacts, new_artifact, put};
+pub use assistant_rows::assistant_rows;
 pub use audit::{TestSigner, audit, audit_chain};
 pub use call_fixtures::{
     Recovery, accepted, end_with, facts as call_facts, intent, outcome, recover_and_take, refusal,

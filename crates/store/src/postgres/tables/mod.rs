@@ -1,6 +1,7 @@
 //! Postgres implementations of the store traits of `core`, one file per table.
 
 mod approvals;
+mod assistant_rows;
 pub(super) mod audit;
 mod batches;
 mod calls;

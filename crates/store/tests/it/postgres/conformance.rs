@@ -18,6 +18,7 @@ fn as_every_store() {
         conformance::grants(&*store).await;
         conformance::memories(&*store).await;
         conformance::tasks(&*store).await;
+        conformance::assistant_rows(&*store).await;
         conformance::conversations(&*store).await;
         conformance::runs(&*store).await;
         conformance::checkpoints(&*store).await;
