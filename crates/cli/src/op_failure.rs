@@ -57,6 +57,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Artifact => "artifact list",
         Resource::Task => "task list",
         Resource::Memory => "memory list",
+        Resource::List => "list all",
         Resource::Switch => "tool list",
     }
 }

@@ -202,6 +202,8 @@ resources! {
     Task = "task";
     /// A memory.
     Memory = "memory";
+    /// A list.
+    List = "list";
     /// A feature switch.
     Switch = "switch";
 }

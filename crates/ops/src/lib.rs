@@ -25,6 +25,7 @@ mod error;
 pub mod grants;
 pub mod id_prefix;
 pub mod kill_switch;
+pub mod lists;
 pub mod memories;
 pub mod rules;
 pub mod runs;

@@ -19,6 +19,7 @@ mod help_examples;
 mod history;
 mod init;
 mod kill_switch;
+mod list;
 mod log_options;
 mod mcp;
 mod memory;
@@ -68,6 +69,7 @@ pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
+pub(crate) use list::{List, ListItems};
 pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
     Mcp, McpAdd, McpAuth, McpClient, McpImport, McpReview, McpServe, McpSkills, McpTestArgs,
@@ -255,6 +257,9 @@ pub(crate) enum Command {
     /// Look at memories, change them, take changes back.
     #[command(subcommand, after_help = memory::MEMORY_HELP)]
     Memory(Memory),
+    /// Keep shopping and to-do lists.
+    #[command(subcommand, after_help = list::LIST_HELP)]
+    List(List),
     /// Make tasks that run later, look at them, change them.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),

@@ -26,6 +26,7 @@ mod init;
 mod kill_switch;
 mod kit;
 mod library_snapshot;
+mod list;
 mod lookup;
 mod mcp;
 mod memory;
@@ -135,6 +136,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Undo(command) => undo::undo(&command, json),
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
+        Command::List(command) => list::run(command, json),
         Command::Task(command) => task::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),

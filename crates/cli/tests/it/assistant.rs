@@ -88,3 +88,26 @@ fn the_next_times_of_schedules_are_answered_line_by_line() {
     let listed = env.run(&["task", "list", "--all", "--json"]).code(0);
     assert_eq!(support::json(&listed.stdout), json!([]));
 }
+
+#[test]
+fn lists_of_a_model_are_seen_changed_and_taken_back() {
+    let env = TestEnv::new();
+    let args = json!({"action": "add", "name": "Groceries", "items": ["milk", "bread"]});
+    let (reply, code) = env.call("list", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+    env.run(&["list", "check", "groceries", "Milk", "beer"])
+        .code(0)
+        .says(&["beer is not on the list"])
+        .prints(&["[x] milk", "[ ] bread"]);
+    let shown = support::json(&env.run(&["list", "show", "--json"]).code(0).stdout);
+    assert_eq!((&shown["open"], &shown["checked"]), (&json!(1), &json!(1)));
+    env.run(&["list", "history", "--since", "2026-01-01"]).code(0).prints(&["checked milk"]);
+    env.run(&["list", "delete", "groceries"]).code(0).says(&["toolcrib list undo"]);
+    env.run(&["list", "show", "groceries"]).code(4);
+    env.run(&["list", "undo"]).code(0);
+    env.run(&["list", "all"]).code(0).prints(&["Groceries"]);
+    env.run(&["list", "add", "x", "AKIAABCDEFGHIJKLMNOP"]).code(2).says(&["contains a secret"]);
+    env.run(&["tool", "disable", "--feature", "lists"]).code(0);
+    let (reply, code) = env.call("list", &json!({"action": "view"}), &[]);
+    assert_ne!(code, 0, "{reply}");
+}

@@ -14,6 +14,7 @@ mod files;
 mod grants;
 mod health;
 mod kill_switch;
+mod lists;
 pub(crate) mod mcp_endpoint;
 mod mcp_servers;
 mod memories;
@@ -50,6 +51,7 @@ pub(crate) fn all() -> Api {
     exec::routes(&mut api);
     files::routes(&mut api);
     grants::routes(&mut api);
+    lists::routes(&mut api);
     memories::routes(&mut api);
     tasks::routes(&mut api);
     health::routes(&mut api);

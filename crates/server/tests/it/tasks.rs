@@ -113,3 +113,25 @@ async fn memories_are_written_listed_and_taken_back() {
     assert_eq!(client.put("/api/v1/memories/key", &secret).await.problem(), "invalid");
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn lists_are_made_changed_and_taken_back() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let add = json!({"action": "add", "items": ["milk", "bread"]});
+    let made = client.post("/api/v1/lists/Groceries", &add).await.expect(200);
+    assert_eq!((&made["list"]["open"], &made["changed"]), (&json!(2), &json!(["milk", "bread"])));
+    let check = json!({"action": "check", "items": ["MILK", "beer"]});
+    let checked = client.post("/api/v1/lists/groceries", &check).await.expect(200);
+    assert_eq!(checked["missing"], json!(["beer"]));
+    let history = client.get("/api/v1/lists/groceries/history").await.expect(200);
+    assert_eq!(history["changes"][0]["change"], "checked milk");
+    client.delete("/api/v1/lists/groceries").await.expect(200);
+    assert_eq!(client.get("/api/v1/lists/groceries").await.problem(), "not_found");
+    client.post("/api/v1/list/undo", &json!({})).await.expect(200);
+    let all = client.get("/api/v1/lists").await.expect(200);
+    assert_eq!(all["items"][0]["items"][0], json!({"text": "milk", "checked": true}));
+    let bad = json!({"action": "add", "items": ["two\nlines"]});
+    assert_eq!(client.post("/api/v1/lists/x", &bad).await.problem(), "invalid");
+    daemon.stop().await;
+}

@@ -9,13 +9,16 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
+use toolcrib_engine::store::{MemoryAssistantRows, MemoryMemories, MemoryTasks};
 
 use super::assistant_tools::author;
 use super::*;
 use crate::LabelsOfRuns;
+use crate::list::Lists;
 use crate::memory::Memories;
 use crate::task::Tasks;
+
+mod lists;
 
 /// The tools write no streams.
 struct NoStreams;
