@@ -33,6 +33,7 @@ mod introspection;
 mod lsp;
 pub mod patch;
 pub mod program_runner;
+mod reading;
 mod ruff;
 pub mod shell;
 mod test_frameworks;
@@ -235,10 +236,8 @@ impl Builtins {
                 ]);
             }
         }
-        if let (Some(workspace), Some(workbench), Some(program)) =
-            (&self.workspace, &self.workbench, &self.document_worker)
-        {
-            let documents = Documents::new(Arc::clone(workbench), program);
+        let documents = self.documents();
+        if let (Some(workspace), Some(documents)) = (&self.workspace, documents.clone()) {
             let workspace = Arc::clone(workspace);
             handlers.push(TypedHandler::handler(pdf_read::PdfRead { workspace, documents }));
         }
@@ -275,6 +274,10 @@ impl Builtins {
                 TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
             ]);
         }
+        if self.workspace.is_some() || self.client.is_some() {
+            let (workspace, client) = (self.workspace.clone(), self.client.clone());
+            handlers.push(TypedHandler::handler(read::Read { workspace, client, documents }));
+        }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
             handlers.extend([
@@ -305,6 +308,12 @@ impl Builtins {
             ]);
         }
         handlers
+    }
+
+    /// The reader of documents, if programs can be run.
+    fn documents(&self) -> Option<Documents> {
+        let (workbench, program) = (self.workbench.as_ref()?, self.document_worker.as_ref()?);
+        Some(Documents::new(Arc::clone(workbench), program))
     }
 
     /// Git on a workspace, if programs can be run.
@@ -349,6 +358,7 @@ pub fn specs() -> Vec<ToolSpec> {
         web_search::spec(true),
         get_weather::spec(),
         get_location_from_ip::spec(),
+        read::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

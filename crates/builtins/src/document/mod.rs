@@ -7,6 +7,7 @@
 //! on its standard input and answers part by part, so the parts read before a crash are kept.
 #![deny(clippy::indexing_slicing)]
 
+mod article;
 mod csv_text;
 mod detect_format;
 mod detect_office_format;
@@ -84,7 +85,23 @@ impl Documents {
         bytes: Vec<u8>,
         pages: PageRanges,
     ) -> Result<Document, ToolError> {
-        let request = WorkerRequest { format: detect_format::detect(path, &bytes)?, pages };
+        let format = detect_format::detect(path, &bytes)?;
+        self.read_as(ctx, path, bytes, format, pages).await
+    }
+
+    /// Reads a document in a known format.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) async fn read_as(
+        &self,
+        ctx: &CallCtx,
+        path: &str,
+        bytes: Vec<u8>,
+        format: Format,
+        pages: PageRanges,
+    ) -> Result<Document, ToolError> {
+        let request = WorkerRequest { format, pages };
         let title = request.format.title();
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let program = self.worker(&request).stdin(bytes).time(left.saturating_sub(MARGIN));

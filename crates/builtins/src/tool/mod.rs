@@ -25,6 +25,7 @@ mod needs;
 pub(crate) mod news;
 pub(crate) mod open_file;
 pub(crate) mod pdf_read;
+pub(crate) mod read;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;
