@@ -2,7 +2,7 @@
 //!
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
-//! does with them; [`list`] keeps shopping and to-do lists. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! does with them; [`list`] keeps shopping and to-do lists; [`card`] checks what is shown to people. `tool` has one file per tool. A daemon runs due tasks; this crate only says
 //! which ones and when.
 //!
 //! Invariants
@@ -14,6 +14,7 @@
 //!
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
+pub mod card;
 pub mod list;
 pub mod memory;
 mod rows;

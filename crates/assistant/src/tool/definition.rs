@@ -12,6 +12,8 @@ pub const SOURCE: &str = "assistant";
 pub(super) const MEMORY: &str = "memory";
 /// Feature switch and group of the tools for tasks.
 pub(super) const SCHEDULING: &str = "scheduling";
+/// Feature switch and group of the tool for cards.
+pub(super) const CARDS: &str = "cards";
 /// Feature switch and group of the tool for lists.
 pub(super) const LISTS: &str = "lists";
 

@@ -14,6 +14,7 @@ mod memory_learn;
 mod memory_recall;
 mod memory_reinforce;
 mod memory_store;
+mod rich_render;
 mod schedule_task;
 mod source;
 

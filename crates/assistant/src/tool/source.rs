@@ -9,7 +9,7 @@ use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
     cancel_task, list, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
-    memory_store, schedule_task,
+    memory_store, rich_render, schedule_task,
 };
 
 impl AssistantTools {
@@ -27,6 +27,7 @@ impl AssistantTools {
             TypedHandler::handler(list_tasks::ListTasks(tools())),
             TypedHandler::handler(cancel_task::CancelTask(tools())),
             TypedHandler::handler(list::ListTool(tools())),
+            TypedHandler::handler(rich_render::RichRender(tools())),
         ]
     }
 
@@ -50,5 +51,6 @@ pub fn specs() -> Vec<ToolSpec> {
         list_tasks::spec(),
         cancel_task::spec(),
         list::spec(),
+        rich_render::spec(),
     ]
 }

@@ -111,3 +111,24 @@ fn lists_of_a_model_are_seen_changed_and_taken_back() {
     let (reply, code) = env.call("list", &json!({"action": "view"}), &[]);
     assert_ne!(code, 0, "{reply}");
 }
+
+#[test]
+fn a_card_is_drawn_and_reaches_programs_as_data() {
+    let env = TestEnv::new();
+    let table = r#"[{"type":"table","columns":["Bread","Price"],"rows":[["rye","3.10"]]}]"#;
+    let blocks = format!("blocks:={table}");
+    env.run(&["tool", "call", "rich_render", &blocks])
+        .code(0)
+        .prints(&["Bread  Price", "rye     3.10"]);
+    let args = json!({"blocks": [{"type": "badge", "label": "new"}]});
+    let (reply, code) = env.call("rich_render", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+    let badge = json!({"type": "badge", "label": "new", "level": "info"});
+    assert_eq!(reply["structured"]["blocks"], json!([badge]));
+    let script = "  - calls:\n      - tool: rich_render\n        args: {blocks: [{type: badge, label: new}]}\n  - say: Done.\n";
+    env.play(script, &[]).code(0).says(&["[i new]"]);
+    let events = env.play(script, &["--json"]).code(0);
+    let events = support::lines(&events.stdout);
+    let shown = events.iter().find(|event| event["state"] == "output-available").unwrap();
+    assert_eq!(shown["cards"], json!([{ "blocks": [badge] }]));
+}

@@ -17,7 +17,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &["core", "providers"]),
     ("code-mode", &["core", "sandbox"]),
     ("tool-search", &["core"]),
-    ("assistant", &["core", "tool-search"]),
+    ("assistant", &["core", "argument-decoder", "tool-search"]),
     ("mcp", &["core", "net", "sandbox"]),
     ("ops", &["app"]),
     ("page", &[]),

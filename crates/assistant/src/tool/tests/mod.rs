@@ -18,6 +18,7 @@ use crate::list::Lists;
 use crate::memory::Memories;
 use crate::task::Tasks;
 
+mod cards;
 mod lists;
 
 /// The tools write no streams.
