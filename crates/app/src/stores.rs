@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_audit::{AuditKey, KeyError};
-use toolcrib_core::store::{StoreMonitor, UnsharedStore};
+use toolcrib_core::store::{DocumentChunkStore, StoreMonitor, UnsharedStore};
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AssistantRowStore, AuditStore, CallHistory, CallStore,
     ConversationAndRunStore, GrantStore, KeyValueStore, MemoryStore, SwitchStore, TaskStore,
     TokenStore, UsageStore,
 };
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls, MemoryGrants,
-    MemoryMemories, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls,
+    MemoryDocumentChunks, MemoryGrants, MemoryMemories, MemoryRuns, MemorySwitches, MemoryTasks,
+    MemoryTokens, MemoryUsage,
 };
 #[cfg(feature = "postgres")]
 use toolcrib_store::SharedOptions;
@@ -63,6 +64,8 @@ pub struct Stores {
     pub memories: Arc<dyn MemoryStore>,
     /// Lists, goals, instructions and documents of the assistant.
     pub assistant_rows: Arc<dyn AssistantRowStore>,
+    /// The text of documents.
+    pub document_chunks: Arc<dyn DocumentChunkStore>,
     /// Tasks of the scheduler.
     pub tasks: Arc<dyn TaskStore>,
     /// Key-value facts.
@@ -143,6 +146,7 @@ impl Stores {
             + MemoryStore
             + TaskStore
             + AssistantRowStore
+            + DocumentChunkStore
             + StoreMonitor
             + 'static,
     {
@@ -159,6 +163,7 @@ impl Stores {
             artifacts,
             memories: Arc::clone(&store) as Arc<dyn MemoryStore>,
             assistant_rows: Arc::clone(&store) as Arc<dyn AssistantRowStore>,
+            document_chunks: Arc::clone(&store) as Arc<dyn DocumentChunkStore>,
             tasks: Arc::clone(&store) as Arc<dyn TaskStore>,
             monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
             facts: store,
@@ -189,6 +194,7 @@ impl Stores {
             artifacts: Arc::new(MemoryArtifacts::default()),
             memories: Arc::new(MemoryMemories::default()),
             assistant_rows: Arc::new(MemoryAssistantRows::default()),
+            document_chunks: Arc::new(MemoryDocumentChunks::default()),
             tasks: Arc::new(MemoryTasks::default()),
             facts: runs,
             monitor: Arc::new(UnsharedStore),

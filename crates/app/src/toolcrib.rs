@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::document::{Documents, TextExtractor};
 use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::task::Tasks;
@@ -28,6 +29,7 @@ use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
+use crate::document_files::DocumentFiles;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
@@ -211,6 +213,12 @@ impl Toolcrib {
     #[must_use]
     pub fn lists(&self) -> &Lists {
         &self.assistant.lists
+    }
+
+    /// The documents of all owners.
+    #[must_use]
+    pub fn documents(&self) -> &Documents {
+        &self.assistant.documents
     }
 
     /// The configured MCP servers.
@@ -650,6 +658,7 @@ impl Builder {
         if let Some(opener) = &self.settings.opener {
             builtins = builtins.with_opener(opener.clone());
         }
+        let files = Arc::new(DocumentFiles(builtins.document_text()));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let secrets = engine.sealing().secrets.clone();
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
@@ -657,6 +666,13 @@ impl Builder {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
             tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
             lists: Lists::new(Arc::clone(&stores.assistant_rows), is_secret),
+            documents: Documents::new(
+                Arc::clone(&stores.assistant_rows),
+                Arc::clone(&stores.document_chunks),
+                Arc::clone(&files) as Arc<dyn TextExtractor>,
+                Some(self.settings.state.join("documents")),
+            ),
+            files,
             labels: engine.labels_of_runs(),
         };
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;

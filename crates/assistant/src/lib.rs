@@ -2,7 +2,8 @@
 //!
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
-//! does with them; [`list`] keeps shopping and to-do lists; [`card`] checks what is shown to people. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! does with them; [`list`] keeps shopping and to-do lists; [`card`] checks what is shown to people; [`document`]
+//! finds passages in files that people put in. `tool` has one file per tool. A daemon runs due tasks; this crate only says
 //! which ones and when.
 //!
 //! Invariants
@@ -15,6 +16,7 @@
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
 pub mod card;
+pub mod document;
 pub mod list;
 pub mod memory;
 mod rows;
@@ -28,13 +30,26 @@ pub use tool::{AssistantTools, SOURCE, specs};
 
 use std::sync::Arc;
 
-use toolcrib_core::{CallCtx, Labels, RunId};
+use toolcrib_core::{BoxFuture, CallCtx, Labels, RunId, ToolError};
 
 /// Looks up the taint labels of a run that is open in this process.
 pub type LabelsOfRuns = Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync>;
 
 /// Whether a text contains a known secret.
 pub type SecretCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Reads files of the workspace for a call.
+pub trait WorkspaceFiles: Send + Sync {
+    /// The content of a file, by the rules of the call.
+    ///
+    /// # Errors
+    /// Outside the roots, denied by a rule, missing, too large.
+    fn read<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        path: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
+}
 
 /// Channel of agents outside, whose reading is not known here.
 const EXTERNAL_AGENT: &str = "external-agent";

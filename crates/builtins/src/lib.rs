@@ -310,6 +310,12 @@ impl Builtins {
         handlers
     }
 
+    /// Reads the text of files for the documents that people put in.
+    #[must_use]
+    pub fn document_text(&self) -> document::DocumentText {
+        document::DocumentText { workspace: self.workspace.clone(), documents: self.documents() }
+    }
+
     /// The reader of documents, if programs can be run.
     fn documents(&self) -> Option<Documents> {
         let (workbench, program) = (self.workbench.as_ref()?, self.document_worker.as_ref()?);

@@ -26,6 +26,7 @@ pub mod clock;
 pub mod conversation;
 pub mod defaults;
 pub mod display_text;
+pub mod document;
 pub mod entry;
 pub mod error;
 pub mod gate;
@@ -71,6 +72,7 @@ pub use conversation::{
     Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
     RunStore, StoredMessage, StoredRun,
 };
+pub use document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, Obstacle, ToolError};
 pub use gate::{Gate, GateInput, Vote};

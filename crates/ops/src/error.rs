@@ -202,6 +202,8 @@ resources! {
     Task = "task";
     /// A memory.
     Memory = "memory";
+    /// A document.
+    Document = "document";
     /// A list.
     List = "list";
     /// A feature switch.

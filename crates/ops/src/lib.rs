@@ -21,6 +21,7 @@ pub mod calls;
 pub mod changes;
 mod context;
 pub mod conversations;
+pub mod documents;
 mod error;
 pub mod grants;
 pub mod id_prefix;

@@ -117,6 +117,9 @@ impl Daemon {
         let _watcher = state.toolcrib().watch_switches(log_switch_event);
         let supervisor = state.run_supervisor();
         let runs = run_supervisor::run_recovery_loop(supervisor);
+        // Documents whose reading another process left; an error of the store shows in /health.
+        let documents = state.toolcrib().documents().clone();
+        tokio::spawn(async move { documents.finish().await });
         tokio::join!(runs, scheduler::run_scheduler(supervisor), async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;

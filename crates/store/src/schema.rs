@@ -152,6 +152,10 @@ mod tests {
                 "FROM assistant_changes WHERE owner = 'a' AND kind = 'list' ORDER BY number DESC",
                 "assistant_changes_of_kind",
             ),
+            (
+                "FROM document_chunks WHERE owner = 'a' AND id > 1 ORDER BY id",
+                "document_chunks_of_owner",
+            ),
             ("FROM tasks WHERE owner = 'a' ORDER BY id", "tasks_of_owner"),
             (
                 "FROM tasks WHERE wake_at IS NOT NULL AND wake_at <= 1 ORDER BY wake_at",

@@ -38,10 +38,9 @@ impl Lists {
     /// # Errors
     /// [`ListError::Row`].
     pub async fn all(&self, owner: &str) -> Result<Vec<List>, ListError> {
-        let mut all: Vec<List> =
-            self.rows.all(owner).await?.into_iter().map(|row| row.body).collect();
-        all.sort_by(|a, b| (b.updated_at, &a.name).cmp(&(a.updated_at, &b.name)));
-        Ok(all)
+        let mut all = self.rows.all(owner).await?;
+        all.sort_by_key(|row| std::cmp::Reverse(row.revision));
+        Ok(all.into_iter().map(|row| row.body).collect())
     }
 
     /// One list by its name, ignoring case; without a name the one that was changed last.
@@ -229,7 +228,7 @@ impl Lists {
     async fn stored(&self, owner: &str, name: Option<&str>) -> Result<Stored<List>, ListError> {
         let Some(name) = name.filter(|name| !name.trim().is_empty()) else {
             let all = self.rows.all(owner).await?;
-            let last = all.into_iter().max_by_key(|row| row.body.updated_at);
+            let last = all.into_iter().max_by_key(|row| row.revision);
             return last.ok_or(ListError::NoLists);
         };
         match self.rows.get(owner, &folded(name)).await? {

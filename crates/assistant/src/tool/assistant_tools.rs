@@ -1,11 +1,14 @@
 //! What the tools of the assistant work on.
 
+use std::sync::Arc;
+
 use toolcrib_core::{Author, CallCtx};
 
+use crate::document::Documents;
 use crate::list::Lists;
 use crate::memory::Memories;
 use crate::task::Tasks;
-use crate::{LabelsOfRuns, untrusted_source};
+use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 
 /// What the tools work on.
 #[derive(Clone)]
@@ -16,6 +19,10 @@ pub struct AssistantTools {
     pub tasks: Tasks,
     /// The lists.
     pub lists: Lists,
+    /// The documents.
+    pub documents: Documents,
+    /// Files of the workspace.
+    pub files: Arc<dyn WorkspaceFiles>,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

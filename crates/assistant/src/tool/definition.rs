@@ -14,6 +14,8 @@ pub(super) const MEMORY: &str = "memory";
 pub(super) const SCHEDULING: &str = "scheduling";
 /// Feature switch and group of the tool for cards.
 pub(super) const CARDS: &str = "cards";
+/// Feature switch and group of the tool for documents.
+pub(super) const DOCUMENTS: &str = "documents";
 /// Feature switch and group of the tool for lists.
 pub(super) const LISTS: &str = "lists";
 

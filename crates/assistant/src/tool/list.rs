@@ -68,7 +68,7 @@ pub(super) struct Args {
 pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         NAME,
-        "Lists",
+        "Keep lists",
         "Keep the user's lists, such as shopping and to-do lists: add, check off and remove items, view them.",
         LISTS,
     );

@@ -7,6 +7,7 @@
 mod assistant_tools;
 mod cancel_task;
 mod definition;
+mod document;
 mod list;
 mod list_tasks;
 mod memory_forget;

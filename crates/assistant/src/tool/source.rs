@@ -8,8 +8,8 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, list, list_tasks, memory_forget, memory_learn, memory_recall, memory_reinforce,
-    memory_store, rich_render, schedule_task,
+    cancel_task, document, list, list_tasks, memory_forget, memory_learn, memory_recall,
+    memory_reinforce, memory_store, rich_render, schedule_task,
 };
 
 impl AssistantTools {
@@ -28,6 +28,7 @@ impl AssistantTools {
             TypedHandler::handler(cancel_task::CancelTask(tools())),
             TypedHandler::handler(list::ListTool(tools())),
             TypedHandler::handler(rich_render::RichRender(tools())),
+            TypedHandler::handler(document::DocumentTool(tools())),
         ]
     }
 
@@ -52,5 +53,6 @@ pub fn specs() -> Vec<ToolSpec> {
         cancel_task::spec(),
         list::spec(),
         rich_render::spec(),
+        document::spec(),
     ]
 }

@@ -11,6 +11,7 @@ mod article;
 mod csv_text;
 mod detect_format;
 mod detect_office_format;
+mod document_text;
 mod docx_text;
 mod page_ranges;
 mod pdf;
@@ -29,6 +30,7 @@ use toolcrib_sandbox::process::End;
 use toolcrib_sandbox::{Level, LimitHit, Resources};
 
 use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
+pub use document_text::{DocumentText, DocumentWindow};
 pub(crate) use page_ranges::PageRanges;
 pub use worker::worker_entry;
 use worker_protocol::{FailureReason, MAX_TEXT, ReadFailure, WorkerMessage, WorkerRequest};
@@ -223,7 +225,7 @@ fn to_tool_error(path: &str, title: &str, failure: &ReadFailure) -> ToolError {
 }
 
 /// Decodes UTF-8 or UTF-16 with a byte order mark, otherwise Windows-1252.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match (Encoding::for_bom(bytes), std::str::from_utf8(bytes)) {
         (Some((encoding, _)), _) => encoding.decode(bytes).0,
         (None, Ok(text)) => Cow::Borrowed(text),

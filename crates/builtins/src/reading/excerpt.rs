@@ -1,7 +1,7 @@
 //! The part of a text that a result has room for.
 
 /// The characters from `offset`, at most `max`, and how many the text has. The part ends with a
-/// paragraph, a line or a word if one ends in its last quarter.
+/// paragraph, a line or a word if one ends in its second half.
 pub(crate) fn excerpt(text: &str, offset: usize, max: usize) -> (&str, usize) {
     let total = text.chars().count();
     let from = byte_at(text, offset);
@@ -11,7 +11,7 @@ pub(crate) fn excerpt(text: &str, offset: usize, max: usize) -> (&str, usize) {
     if end == rest.len() {
         return (part, total);
     }
-    let least = byte_at(part, max - max / 4);
+    let least = byte_at(part, max - max / 2);
     let tail = part.get(least..).unwrap_or_default();
     let cut = ["\n\n", "\n", " "].iter().find_map(|mark| Some(tail.rfind(mark)? + mark.len()));
     let end = cut.map_or(end, |cut| least + cut);

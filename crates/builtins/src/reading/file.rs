@@ -7,10 +7,12 @@ use toolcrib_core::{CallCtx, ToolError};
 use super::Reading;
 use super::kind::{Kind, kind};
 use super::page::{MAX_BYTES, as_article, feed_of, no_documents};
-use crate::document::{Document, Documents, PageRanges};
+use crate::document::{Document, Documents, PageRanges, text_of};
 use crate::fs::{Workspace, bounded_read};
-use crate::text_decoding::{self, TextReader};
 use crate::tool::blocking;
+
+/// Leading bytes in which a NUL says that a file is no text.
+const BINARY_WITHIN: usize = 8_192;
 
 /// Reads a file of the workspace.
 ///
@@ -43,7 +45,7 @@ pub(crate) async fn read_file(
             Ok(of_document(read, path.to_owned()))
         }
         Kind::Page => {
-            let html = decoded(&bytes, path, ctx)?;
+            let html = decoded(&bytes, path)?;
             let mut reading = as_article(documents, html, None, ctx).await?;
             path.clone_into(&mut reading.source);
             reading.notes.extend(cut);
@@ -55,7 +57,7 @@ pub(crate) async fn read_file(
             {
                 return Ok(reading);
             }
-            let text = decoded(&bytes, path, ctx)?;
+            let text = decoded(&bytes, path)?;
             let (title, source) = (String::new(), path.to_owned());
             let notes = cut.into_iter().collect();
             Ok(Reading { kind: "text", title, text, source, notes, sandbox: None })
@@ -74,13 +76,17 @@ fn bytes(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, u64), ToolError>
     Ok((bytes, size))
 }
 
-fn decoded(bytes: &[u8], path: &str, ctx: &CallCtx) -> Result<String, ToolError> {
-    let mut reader = TextReader::new(bytes, path, text_decoding::encoding(None)?, &ctx.cancel);
-    let mut text = String::new();
-    while let Some(piece) = reader.next_chunk()? {
-        text.push_str(&piece);
+fn decoded(bytes: &[u8], path: &str) -> Result<String, ToolError> {
+    if bytes.iter().take(BINARY_WITHIN).any(|byte| *byte == 0) && !has_utf16_mark(bytes) {
+        return Err(ToolError::execution(format!(
+            "{path} is a binary file, so it has no text. Use file_info, or a tool for its format."
+        )));
     }
-    Ok(text)
+    Ok(text_of(bytes).into_owned())
+}
+
+fn has_utf16_mark(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
 /// A document with a marker before each of its pages or sheets.

@@ -79,7 +79,7 @@ fn pages(args: &Args) -> Result<PageRanges, ToolError> {
     }
 }
 
-fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
+pub(crate) fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
     let too_large = |size: u64| {
         ToolError::new(
             ErrorType::FileTooLarge,

@@ -45,7 +45,7 @@ pub(crate) struct Args {
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "read",
-        "Read",
+        "Read article or file",
         "Read the main text of a web article, a feed, a PDF, Word or Excel document, or a text file. Part by part: a result says where to go on.",
     );
     spec.parameter_aliases = aliases([("limit", "max_chars"), ("max_length", "max_chars")]);

@@ -12,6 +12,7 @@ mod daemon;
 mod db;
 mod deprecated;
 mod doctor;
+mod document;
 #[cfg(test)]
 mod documented_commands;
 mod grant;
@@ -65,6 +66,7 @@ pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use document::Document;
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
@@ -257,6 +259,9 @@ pub(crate) enum Command {
     /// Look at memories, change them, take changes back.
     #[command(subcommand, after_help = memory::MEMORY_HELP)]
     Memory(Memory),
+    /// Put files in, search them, read them.
+    #[command(subcommand, after_help = document::DOCUMENT_HELP)]
+    Document(Document),
     /// Keep shopping and to-do lists.
     #[command(subcommand, after_help = list::LIST_HELP)]
     List(List),

@@ -14,6 +14,7 @@ mod conversation;
 mod daemon;
 mod db;
 mod doctor;
+mod document;
 mod dry_run;
 mod exec;
 mod exec_in_daemon;
@@ -137,6 +138,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
         Command::List(command) => list::run(command, json),
+        Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),
         Command::History(command) => history::run(&command, json),
         Command::Conversation(command) => conversation::run(&command, json),

@@ -7,6 +7,7 @@ mod audit;
 mod call_history;
 mod call_metrics;
 mod calls;
+mod document_chunks;
 mod grants;
 mod memories;
 mod monitor;
@@ -26,6 +27,7 @@ pub use calls::{
     IdempotencyKey, Intent, InterruptedAttempt, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement,
     StoredCall, WorkerState,
 };
+pub use document_chunks::DocumentChunkStore;
 pub use grants::GrantStore;
 pub use memories::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT, MemoryStore};
 pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};

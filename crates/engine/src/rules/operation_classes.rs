@@ -45,6 +45,7 @@ const READS: &[&str] = &[
     "pdf_read",
     "lsp_manager",
     "read.file",
+    "document.add",
 ];
 const EDITS: &[&str] = &[
     "edit_file",
@@ -209,6 +210,7 @@ pub(super) const PATHS: &[(&str, &[PathUse])] = &[
     ("file_info", &[READ]),
     ("pdf_read", &[READ]),
     ("read.file", &[READ_SOURCE]),
+    ("document.add", &[READ]),
     ("list_dir", &[LIST]),
     ("find_files", &[LIST]),
     ("code_search", &[LIST]),

@@ -12,6 +12,7 @@ pub use change::{ChangeListRequest, ChangedList, ListAction, change};
 pub use delete::{DeleteListRequest, delete};
 pub use history::{ListHistory, ListHistoryReply, ListHistoryRequest, history};
 pub use list::{ListListsRequest, list};
+pub(crate) use row::writer;
 pub use row::{ListItemReply, ListReply};
 pub use show::{ShowListRequest, show};
 pub use undo::{UndoListRequest, UndoneList, undo};

@@ -9,6 +9,7 @@ mod chains;
 mod changes;
 mod conversations;
 mod docs;
+mod documents;
 mod exec;
 mod files;
 mod grants;
@@ -48,6 +49,7 @@ pub(crate) fn all() -> Api {
     changes::routes(&mut api);
     conversations::routes(&mut api);
     docs::routes(&mut api);
+    documents::routes(&mut api);
     exec::routes(&mut api);
     files::routes(&mut api);
     grants::routes(&mut api);

@@ -26,3 +26,31 @@ CREATE TABLE assistant_changes (
 ) STRICT;
 
 CREATE INDEX assistant_changes_of_kind ON assistant_changes (owner, kind, number);
+
+-- The text of documents. A page of 0 = the document has none; `start` counts characters in a page.
+CREATE TABLE document_chunks (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    owner    TEXT    NOT NULL,
+    document TEXT    NOT NULL,
+    number   INTEGER NOT NULL,
+    page     INTEGER NOT NULL,
+    start    INTEGER NOT NULL,
+    text     TEXT    NOT NULL,
+    vector   BLOB    NOT NULL,
+    UNIQUE (owner, document, number)
+) STRICT;
+
+CREATE INDEX document_chunks_of_owner ON document_chunks (owner, id);
+
+CREATE VIRTUAL TABLE document_words USING fts5 (
+    text, content = 'document_chunks', content_rowid = 'id',
+    tokenize = 'unicode61 remove_diacritics 2'
+);
+
+CREATE TRIGGER document_chunks_added AFTER INSERT ON document_chunks BEGIN
+    INSERT INTO document_words (rowid, text) VALUES (new.id, new.text);
+END;
+
+CREATE TRIGGER document_chunks_removed AFTER DELETE ON document_chunks BEGIN
+    INSERT INTO document_words (document_words, rowid, text) VALUES ('delete', old.id, old.text);
+END;

@@ -29,6 +29,11 @@ async fn assistant_rows() {
 }
 
 #[tokio::test]
+async fn document_chunks() {
+    check(async |store| conformance::document_chunks(store).await).await;
+}
+
+#[tokio::test]
 async fn memories() {
     check(async |store| conformance::memories(store).await).await;
 }

@@ -11,6 +11,7 @@ mod batches;
 mod call_fixtures;
 mod calls;
 mod conversations;
+mod document_chunks;
 mod fixtures;
 mod grants;
 mod history;
@@ -36,6 +37,7 @@ pub use call_fixtures::{
 };
 pub use calls::calls;
 pub use conversations::conversations;
+pub use document_chunks::document_chunks;
 pub use fixtures::{conversation, message, question, run};
 pub use grants::grants;
 pub use history::history;

@@ -9,7 +9,9 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryAssistantRows, MemoryMemories, MemoryTasks};
+use toolcrib_engine::store::{
+    MemoryAssistantRows, MemoryDocumentChunks, MemoryMemories, MemoryTasks,
+};
 
 use super::assistant_tools::author;
 use super::*;
@@ -19,6 +21,7 @@ use crate::memory::Memories;
 use crate::task::Tasks;
 
 mod cards;
+mod documents;
 mod lists;
 
 /// The tools write no streams.
@@ -69,8 +72,12 @@ fn tools(dirty: RunId) -> AssistantTools {
     let is_secret: crate::SecretCheck = Arc::new(|text: &str| text.contains("hunter2"));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
     let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
-    let lists = Lists::new(Arc::new(MemoryAssistantRows::default()), is_secret);
-    AssistantTools { memories, tasks, lists, labels }
+    let rows = Arc::new(MemoryAssistantRows::default());
+    let lists = Lists::new(rows.clone(), is_secret);
+    let files = Arc::new(documents::Files::default());
+    let chunks = Arc::new(MemoryDocumentChunks::default());
+    let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
+    AssistantTools { memories, tasks, lists, documents, files, labels }
 }
 
 async fn call(

@@ -26,3 +26,20 @@ CREATE TABLE assistant_changes (
 );
 
 CREATE INDEX assistant_changes_of_kind ON assistant_changes (owner, kind, number);
+
+-- The text of documents. A page of 0 = the document has none; `start` counts characters in a page.
+CREATE TABLE document_chunks (
+    id       bigint  GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    owner    text    COLLATE "C" NOT NULL,
+    document text    COLLATE "C" NOT NULL,
+    number   bigint  NOT NULL,
+    page     bigint  NOT NULL,
+    start    bigint  NOT NULL,
+    text     text    COLLATE "C" NOT NULL,
+    vector   bytea   NOT NULL,
+    words    tsvector GENERATED ALWAYS AS (to_tsvector('simple', text)) STORED,
+    UNIQUE (owner, document, number)
+);
+
+CREATE INDEX document_chunks_of_owner ON document_chunks (owner, id);
+CREATE INDEX document_chunks_words ON document_chunks USING gin (words);

@@ -8,6 +8,7 @@ mod calls;
 mod checkpoints;
 mod claims;
 mod conversations;
+mod document_chunks;
 mod grants;
 mod history;
 mod key_values;
