@@ -6,8 +6,10 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::document::{Documents, TextExtractor};
+use toolcrib_assistant::goal::Goals;
 use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
+use toolcrib_assistant::soul::Souls;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
@@ -61,6 +63,7 @@ pub struct Toolcrib {
     kernels: Arc<KernelPool>,
     stores: Stores,
     assistant: AssistantTools,
+    souls: Souls,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -213,6 +216,18 @@ impl Toolcrib {
     #[must_use]
     pub fn lists(&self) -> &Lists {
         &self.assistant.lists
+    }
+
+    /// The texts that people have in the system prompt.
+    #[must_use]
+    pub fn souls(&self) -> &Souls {
+        &self.souls
+    }
+
+    /// The goals of all owners.
+    #[must_use]
+    pub fn goals(&self) -> &Goals {
+        &self.assistant.goals
     }
 
     /// The documents of all owners.
@@ -662,9 +677,11 @@ impl Builder {
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let secrets = engine.sealing().secrets.clone();
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
+        let souls = Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret));
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
             tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
+            goals: Goals::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret)),
             lists: Lists::new(Arc::clone(&stores.assistant_rows), is_secret),
             documents: Documents::new(
                 Arc::clone(&stores.assistant_rows),
@@ -716,6 +733,7 @@ impl Builder {
             kernels,
             stores,
             assistant,
+            souls,
             library: self.library,
             mcp,
             kill_switch,

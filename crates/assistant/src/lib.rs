@@ -3,7 +3,7 @@
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
 //! does with them; [`list`] keeps shopping and to-do lists; [`card`] checks what is shown to people; [`document`]
-//! finds passages in files that people put in. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! finds passages in files that people put in; [`goal`] keeps what runs in the background pursue. `tool` has one file per tool. A daemon runs due tasks; this crate only says
 //! which ones and when.
 //!
 //! Invariants
@@ -17,10 +17,12 @@
 
 pub mod card;
 pub mod document;
+pub mod goal;
 pub mod list;
 pub mod memory;
 mod rows;
 mod secret_shapes;
+pub mod soul;
 pub mod task;
 pub mod time;
 mod tool;

@@ -58,6 +58,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Task => "task list",
         Resource::Memory => "memory list",
         Resource::List => "list all",
+        Resource::Goal => "goal list",
         Resource::Document => "document list",
         Resource::Switch => "tool list",
     }

@@ -202,6 +202,8 @@ resources! {
     Task = "task";
     /// A memory.
     Memory = "memory";
+    /// A goal.
+    Goal = "goal";
     /// A document.
     Document = "document";
     /// A list.

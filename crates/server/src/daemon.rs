@@ -21,7 +21,7 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{routes, scheduler, telemetry};
+use crate::{pursuit, routes, scheduler, telemetry};
 
 /// The daemon. Clones are the same daemon.
 #[derive(Clone)]
@@ -120,7 +120,8 @@ impl Daemon {
         // Documents whose reading another process left; an error of the store shows in /health.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
-        tokio::join!(runs, scheduler::run_scheduler(supervisor), async {
+        let pursuits = pursuit::run_pursuits(supervisor);
+        tokio::join!(runs, scheduler::run_scheduler(supervisor), pursuits, async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

@@ -58,7 +58,7 @@ impl Runner {
         Ok(PromptPreview {
             model: format!("{}/{}", info.provider, info.model),
             parts: parts.collect(),
-            left_out: declared.offered.left_out(),
+            left_out: declared.offered.left_out,
             tools: declared.tools,
             declaration_tokens: declared.tokens,
             window: window.tokens,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use toolcrib_core::{Author, CallCtx};
 
 use crate::document::Documents;
+use crate::goal::Goals;
 use crate::list::Lists;
 use crate::memory::Memories;
 use crate::task::Tasks;
@@ -19,6 +20,8 @@ pub struct AssistantTools {
     pub tasks: Tasks,
     /// The lists.
     pub lists: Lists,
+    /// The goals.
+    pub goals: Goals,
     /// The documents.
     pub documents: Documents,
     /// Files of the workspace.

@@ -16,6 +16,8 @@ pub(super) const SCHEDULING: &str = "scheduling";
 pub(super) const CARDS: &str = "cards";
 /// Feature switch and group of the tool for documents.
 pub(super) const DOCUMENTS: &str = "documents";
+/// Feature switch and group of the tools for goals.
+pub(super) const GOALS: &str = "goals";
 /// Feature switch and group of the tool for lists.
 pub(super) const LISTS: &str = "lists";
 

@@ -8,6 +8,8 @@ mod assistant_tools;
 mod cancel_task;
 mod definition;
 mod document;
+mod goal_pursuit;
+mod goals;
 mod list;
 mod list_tasks;
 mod memory_forget;

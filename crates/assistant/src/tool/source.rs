@@ -8,8 +8,8 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, document, list, list_tasks, memory_forget, memory_learn, memory_recall,
-    memory_reinforce, memory_store, rich_render, schedule_task,
+    cancel_task, document, goal_pursuit, goals, list, list_tasks, memory_forget, memory_learn,
+    memory_recall, memory_reinforce, memory_store, rich_render, schedule_task,
 };
 
 impl AssistantTools {
@@ -29,6 +29,8 @@ impl AssistantTools {
             TypedHandler::handler(list::ListTool(tools())),
             TypedHandler::handler(rich_render::RichRender(tools())),
             TypedHandler::handler(document::DocumentTool(tools())),
+            TypedHandler::handler(goal_pursuit::GoalPursuit(tools())),
+            TypedHandler::handler(goals::GoalsTool(tools())),
         ]
     }
 
@@ -54,5 +56,7 @@ pub fn specs() -> Vec<ToolSpec> {
         list::spec(),
         rich_render::spec(),
         document::spec(),
+        goal_pursuit::spec(),
+        goals::spec(),
     ]
 }

@@ -15,7 +15,13 @@ const FIRST: [(&str, &str); 5] = [
 
 /// Every command that is not hidden, by what one wants to do.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Run", &["init", "run", "chat", "resume", "exec", "memory", "task", "list", "document"]),
+    (
+        "Run",
+        &[
+            "init", "run", "chat", "resume", "exec", "memory", "task", "list", "document", "goal",
+            "prompt",
+        ],
+    ),
     ("Decide", &["approve", "grant", "stop-tools", "start-tools"]),
     ("Govern", &["rules", "config", "trust", "secret", "sandbox", "net", "python"]),
     ("Tools", &["tool", "mcp", "agent", "skill", "kit", "chain", "args", "sanitize"]),

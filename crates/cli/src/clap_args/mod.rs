@@ -15,6 +15,7 @@ mod doctor;
 mod document;
 #[cfg(test)]
 mod documented_commands;
+mod goal;
 mod grant;
 mod help_examples;
 mod history;
@@ -25,6 +26,7 @@ mod log_options;
 mod mcp;
 mod memory;
 mod net;
+mod prompt;
 mod python;
 mod rules;
 mod run;
@@ -67,6 +69,7 @@ pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use document::Document;
+pub(crate) use goal::{AddGoal, Goal};
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
@@ -78,6 +81,7 @@ pub(crate) use mcp::{
 };
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
+pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
@@ -259,6 +263,12 @@ pub(crate) enum Command {
     /// Look at memories, change them, take changes back.
     #[command(subcommand, after_help = memory::MEMORY_HELP)]
     Memory(Memory),
+    /// Show what models get as system prompt, and write your own part of it.
+    #[command(subcommand, after_help = prompt::PROMPT_HELP)]
+    Prompt(Prompt),
+    /// Start goals that runs in the background pursue, look at them, cancel them.
+    #[command(subcommand, after_help = goal::GOAL_HELP)]
+    Goal(Goal),
     /// Put files in, search them, read them.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),

@@ -20,6 +20,7 @@ mod exec;
 mod exec_in_daemon;
 mod explain;
 mod explain_run;
+mod goal;
 mod grant;
 pub(crate) mod grant_preview;
 mod history;
@@ -35,6 +36,7 @@ mod metrics;
 mod net_check;
 mod openapi;
 mod policy_advice;
+mod prompt;
 mod prove;
 mod python;
 mod resume;
@@ -137,6 +139,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Undo(command) => undo::undo(&command, json),
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
+        Command::Prompt(command) => prompt::run(command, json),
+        Command::Goal(command) => goal::run(command, json),
         Command::List(command) => list::run(command, json),
         Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),

@@ -4,9 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::core::ConversationId;
 use toolcrib_app::runner::PromptPreview;
-use toolcrib_ops::soul::{
-    self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply,
-};
+use toolcrib_ops::soul::{self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply};
 
 use super::library_snapshot;
 use super::run::runner_failure;
@@ -41,7 +39,10 @@ pub(crate) fn run(command: Prompt, json: bool) -> Result<u8, Failure> {
                     let by = escape_to_line(&change.by);
                     let before = change.before.as_deref().unwrap_or("(none)");
                     let before = escape_controls(before);
-                    output::print_line(&format!("{at}  {} ({by}); before:\n{before}\n", change.change))?;
+                    output::print_line(&format!(
+                        "{at}  {} ({by}); before:\n{before}\n",
+                        change.change
+                    ))?;
                 }
                 Ok(0)
             }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 45] = [
+const TOOLS: [&str; 51] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -30,6 +30,7 @@ const TOOLS: [&str; 45] = [
     "web_search",
     "get_weather",
     "get_location_from_ip",
+    "read",
     "execute_shell_command",
     "manage_process",
     "ssh_configure_host",
@@ -44,6 +45,11 @@ const TOOLS: [&str; 45] = [
     "schedule_task",
     "list_tasks",
     "cancel_task",
+    "list",
+    "rich_render",
+    "document",
+    "goal_pursuit",
+    "goals",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -405,7 +411,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 31] = [
+const VERBS: [&str; 33] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -419,6 +425,7 @@ const VERBS: [&str; 31] = [
     "Find",
     "Forget",
     "Get",
+    "Keep",
     "List",
     "Load",
     "Look",
@@ -426,6 +433,7 @@ const VERBS: [&str; 31] = [
     "Manage",
     "Move",
     "Open",
+    "Pursue",
     "Read",
     "Recall",
     "Review",

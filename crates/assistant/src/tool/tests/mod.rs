@@ -22,6 +22,7 @@ use crate::task::Tasks;
 
 mod cards;
 mod documents;
+mod goals;
 mod lists;
 
 /// The tools write no streams.
@@ -73,11 +74,12 @@ fn tools(dirty: RunId) -> AssistantTools {
     let memories = Memories::new(Arc::new(MemoryMemories::default()), Arc::clone(&is_secret));
     let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
     let rows = Arc::new(MemoryAssistantRows::default());
-    let lists = Lists::new(rows.clone(), is_secret);
+    let lists = Lists::new(rows.clone(), Arc::clone(&is_secret));
+    let goals = crate::goal::Goals::new(rows.clone(), is_secret);
     let files = Arc::new(documents::Files::default());
     let chunks = Arc::new(MemoryDocumentChunks::default());
     let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
-    AssistantTools { memories, tasks, lists, documents, files, labels }
+    AssistantTools { memories, tasks, lists, goals, documents, files, labels }
 }
 
 async fn call(
