@@ -69,7 +69,7 @@ pub(crate) use daemon::{Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use document::Document;
-pub(crate) use goal::{AddGoal, Goal};
+pub(crate) use goal::Goal;
 pub(crate) use grant::Grant;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
