@@ -279,6 +279,9 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
+        /// Blocks that it shows to people.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cards: Vec<Value>,
     },
     /// The call failed, timed out, was stopped, or its outcome is unknown.
     OutputError {

@@ -4,15 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use toolcrib_audit::{AuditKey, KeyError};
-use toolcrib_core::store::{StoreMonitor, UnsharedStore};
+use toolcrib_core::store::{DocumentChunkStore, StoreMonitor, UnsharedStore};
 use toolcrib_core::{
-    ApprovalStore, ArtifactStore, AuditStore, CallHistory, CallStore, ConversationAndRunStore,
-    GrantStore, KeyValueStore, MemoryStore, NotificationStore, SwitchStore, TaskStore, TokenStore,
-    UsageStore,
+    ApprovalStore, ArtifactStore, AssistantRowStore, AuditStore, CallHistory, CallStore,
+    ConversationAndRunStore, GrantStore, KeyValueStore, MemoryStore, NotificationStore, SwitchStore,
+    TaskStore, TokenStore, UsageStore,
 };
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryNotifications, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls,
+    MemoryDocumentChunks, MemoryGrants, MemoryMemories, MemoryNotifications, MemoryRuns,
+    MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 #[cfg(feature = "postgres")]
 use toolcrib_store::SharedOptions;
@@ -61,6 +62,10 @@ pub struct Stores {
     pub artifacts: Arc<dyn ArtifactStore>,
     /// Memories.
     pub memories: Arc<dyn MemoryStore>,
+    /// Lists, goals, instructions and documents of the assistant.
+    pub assistant_rows: Arc<dyn AssistantRowStore>,
+    /// The text of documents.
+    pub document_chunks: Arc<dyn DocumentChunkStore>,
     /// Tasks of the scheduler.
     pub tasks: Arc<dyn TaskStore>,
     /// Notifications.
@@ -145,6 +150,8 @@ impl Stores {
             + MemoryStore
             + TaskStore
             + NotificationStore
+            + AssistantRowStore
+            + DocumentChunkStore
             + StoreMonitor
             + 'static,
     {
@@ -160,6 +167,8 @@ impl Stores {
             audit: Arc::clone(&store) as Arc<dyn AuditStore>,
             artifacts,
             memories: Arc::clone(&store) as Arc<dyn MemoryStore>,
+            assistant_rows: Arc::clone(&store) as Arc<dyn AssistantRowStore>,
+            document_chunks: Arc::clone(&store) as Arc<dyn DocumentChunkStore>,
             tasks: Arc::clone(&store) as Arc<dyn TaskStore>,
             notifications: Arc::clone(&store) as Arc<dyn NotificationStore>,
             monitor: Arc::clone(&store) as Arc<dyn StoreMonitor>,
@@ -190,6 +199,8 @@ impl Stores {
             audit: Arc::new(MemoryAudit::default()),
             artifacts: Arc::new(MemoryArtifacts::default()),
             memories: Arc::new(MemoryMemories::default()),
+            assistant_rows: Arc::new(MemoryAssistantRows::default()),
+            document_chunks: Arc::new(MemoryDocumentChunks::default()),
             tasks: Arc::new(MemoryTasks::default()),
             notifications: Arc::new(MemoryNotifications::default()),
             facts: runs,

@@ -5,9 +5,13 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
+use toolcrib_assistant::document::{Documents, TextExtractor};
+use toolcrib_assistant::goal::Goals;
 use toolcrib_assistant::heartbeat::Heartbeats;
+use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::notify::Notifier;
+use toolcrib_assistant::soul::Souls;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
@@ -28,6 +32,7 @@ use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
+use crate::document_files::DocumentFiles;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
@@ -61,6 +66,7 @@ pub struct Toolcrib {
     stores: Stores,
     assistant: AssistantTools,
     heartbeats: Heartbeats,
+    souls: Souls,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -225,6 +231,30 @@ impl Toolcrib {
     #[must_use]
     pub fn notifier(&self) -> &Notifier {
         &self.assistant.notifier
+    }
+
+    /// The lists of all owners.
+    #[must_use]
+    pub fn lists(&self) -> &Lists {
+        &self.assistant.lists
+    }
+
+    /// The texts that people have in the system prompt.
+    #[must_use]
+    pub fn souls(&self) -> &Souls {
+        &self.souls
+    }
+
+    /// The goals of all owners.
+    #[must_use]
+    pub fn goals(&self) -> &Goals {
+        &self.assistant.goals
+    }
+
+    /// The documents of all owners.
+    #[must_use]
+    pub fn documents(&self) -> &Documents {
+        &self.assistant.documents
     }
 
     /// The configured MCP servers.
@@ -677,12 +707,23 @@ impl Builder {
             let links = LinkNotifications { notifier: notifier.clone(), labels };
             builtins = builtins.with_link_clients(Arc::new(links));
         }
+        let files = Arc::new(DocumentFiles(builtins.document_text()));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
+        let souls = Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret));
         let assistant = AssistantTools {
             memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
-            tasks: Tasks::new(Arc::clone(&stores.tasks), is_secret),
+            tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
             notifier,
             artifacts: Arc::clone(&stores.artifacts),
+            goals: Goals::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret)),
+            lists: Lists::new(Arc::clone(&stores.assistant_rows), is_secret),
+            documents: Documents::new(
+                Arc::clone(&stores.assistant_rows),
+                Arc::clone(&stores.document_chunks),
+                Arc::clone(&files) as Arc<dyn TextExtractor>,
+                Some(self.settings.state.join("documents")),
+            ),
+            files,
             labels: engine.labels_of_runs(),
         };
         let heartbeats = Heartbeats::new(
@@ -732,6 +773,7 @@ impl Builder {
             stores,
             assistant,
             heartbeats,
+            souls,
             library: self.library,
             mcp,
             kill_switch,

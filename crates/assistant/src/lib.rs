@@ -2,7 +2,10 @@
 //!
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
-//! does with them; [`notify`] reaches the person. `tool` has one file per tool. A daemon runs due tasks; this crate only says
+//! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`card`]
+//! checks what is shown to people; [`document`] finds passages in files that people put in;
+//! [`goal`] keeps what runs in the background pursue. `tool` has one file per tool. A daemon runs
+//! due tasks; this crate only says
 //! which ones and when.
 //!
 //! Invariants
@@ -15,26 +18,47 @@
 //! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
 
 pub mod calendar;
+pub mod card;
+pub mod document;
+pub mod goal;
 pub mod heartbeat;
+pub mod list;
 pub mod memory;
 pub mod notify;
 mod outside_text;
+mod rows;
+mod secret_shapes;
 pub mod signature;
+pub mod soul;
 pub mod task;
 pub mod time;
 mod tool;
 
+pub use rows::{RowError, Writer};
 pub use tool::{AssistantTools, SOURCE, specs};
 
 use std::sync::Arc;
 
-use toolcrib_core::{CallCtx, Labels, RunId};
+use toolcrib_core::{BoxFuture, CallCtx, Labels, RunId, ToolError};
 
 /// Looks up the taint labels of a run that is open in this process.
 pub type LabelsOfRuns = Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync>;
 
 /// Whether a text contains a known secret.
 pub type SecretCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
+
+/// Reads files of the workspace for a call.
+pub trait WorkspaceFiles: Send + Sync {
+    /// The content of a file, by the rules of the call.
+    ///
+    /// # Errors
+    /// Outside the roots, denied by a rule, missing, too large.
+    fn read<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        path: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
+}
 
 /// Channel of agents outside, whose reading is not known here.
 const EXTERNAL_AGENT: &str = "external-agent";

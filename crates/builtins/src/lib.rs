@@ -33,6 +33,7 @@ mod introspection;
 mod lsp;
 pub mod patch;
 pub mod program_runner;
+mod reading;
 mod ruff;
 pub mod shell;
 mod test_frameworks;
@@ -248,10 +249,8 @@ impl Builtins {
                 ]);
             }
         }
-        if let (Some(workspace), Some(workbench), Some(program)) =
-            (&self.workspace, &self.workbench, &self.document_worker)
-        {
-            let documents = Documents::new(Arc::clone(workbench), program);
+        let documents = self.documents();
+        if let (Some(workspace), Some(documents)) = (&self.workspace, documents.clone()) {
             let workspace = Arc::clone(workspace);
             handlers.push(TypedHandler::handler(pdf_read::PdfRead { workspace, documents }));
         }
@@ -296,6 +295,10 @@ impl Builtins {
                 client: client.clone(),
             }));
         }
+        if self.workspace.is_some() || self.client.is_some() {
+            let (workspace, client) = (self.workspace.clone(), self.client.clone());
+            handlers.push(TypedHandler::handler(read::Read { workspace, client, documents }));
+        }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
             handlers.extend([
@@ -332,6 +335,18 @@ impl Builtins {
     fn link_surface(&self) -> Option<LinkSurface> {
         let clients = self.clients.clone().map(LinkSurface::Clients);
         clients.or_else(|| self.opener.clone().map(LinkSurface::Desktop))
+    }
+
+    /// Reads the text of files for the documents that people put in.
+    #[must_use]
+    pub fn document_text(&self) -> document::DocumentText {
+        document::DocumentText { workspace: self.workspace.clone(), documents: self.documents() }
+    }
+
+    /// The reader of documents, if programs can be run.
+    fn documents(&self) -> Option<Documents> {
+        let (workbench, program) = (self.workbench.as_ref()?, self.document_worker.as_ref()?);
+        Some(Documents::new(Arc::clone(workbench), program))
     }
 
     /// Git on a workspace, if programs can be run.
@@ -377,6 +392,7 @@ pub fn specs() -> Vec<ToolSpec> {
         get_weather::spec(),
         get_location_from_ip::spec(),
         open_url::spec(),
+        read::spec(),
         execute_shell_command::spec(),
         manage_process::spec(),
         ssh_configure_host::spec(),

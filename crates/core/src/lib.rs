@@ -17,6 +17,7 @@
 pub mod approval;
 pub mod artifact;
 pub mod artifact_builder;
+pub mod assistant_row;
 pub mod audit;
 pub mod call;
 pub mod canonical_json;
@@ -25,6 +26,7 @@ pub mod clock;
 pub mod conversation;
 pub mod defaults;
 pub mod display_text;
+pub mod document;
 pub mod entry;
 pub mod error;
 pub mod gate;
@@ -62,6 +64,7 @@ pub use approval::{
     UserQuestion,
 };
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
+pub use assistant_row::{AssistantRow, AssistantRowChange, AssistantRowWrite, RowKind};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
 pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effective_channel};
 pub use catalog::{Catalog, Excluded, Exclusion, ModelCapabilities, ToolInfo, View, ViewRequest};
@@ -70,6 +73,7 @@ pub use conversation::{
     Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
     RunStore, StoredMessage, StoredRun,
 };
+pub use document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, Obstacle, ToolError};
 pub use gate::{Gate, GateInput, Vote};
@@ -95,10 +99,11 @@ pub use spec::{
     Access, Assessment, ConfigKey, Effect, Example, Operation, Reach, Risk, Status, Tier, ToolSpec,
 };
 pub use store::{
-    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AuditStore, CallDetails, CallEnd,
-    CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore, GrantStore,
-    IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore, MetricsAggregator,
-    NotificationStore, Recovered, Revocation, Settlement, StoreError, StoredCall, Switch,
+    Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
+    CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
+    GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
+    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError, StoredCall,
+    Switch,
     SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator,
     UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };

@@ -57,6 +57,11 @@ pub enum Block {
         /// An HTML fragment.
         html: String,
     },
+    /// Blocks for people (`rich_render`), already checked; models never see them.
+    Card {
+        /// `{blocks, untrusted?}`.
+        card: Value,
+    },
     /// A stored result, by reference.
     Artifact(ArtifactRef),
     /// The beginning and the end of a large text; the artifact holds the whole.

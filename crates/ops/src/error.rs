@@ -227,6 +227,12 @@ resources! {
     Notification = "notification";
     /// A memory.
     Memory = "memory";
+    /// A goal.
+    Goal = "goal";
+    /// A document.
+    Document = "document";
+    /// A list.
+    List = "list";
     /// A feature switch.
     Switch = "switch";
     /// An MCP server.

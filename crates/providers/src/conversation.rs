@@ -151,6 +151,16 @@ impl CallAnswer {
         }
     }
 
+    /// The cards among the parts for users.
+    #[must_use]
+    pub fn cards(&self) -> Vec<Value> {
+        let card = |block: &Block| match block {
+            Block::Card { card } => Some(card.clone()),
+            _ => None,
+        };
+        self.for_people.iter().filter_map(card).collect()
+    }
+
     /// The result of a call that never reached the invoker, with the reason for the model.
     #[must_use]
     pub fn not_run(call: CallId, why: &str) -> Self {

@@ -28,6 +28,7 @@ mod op_context;
 mod peer;
 mod peer_process;
 mod problem;
+mod pursuit;
 mod role;
 mod routes;
 mod run_supervisor;

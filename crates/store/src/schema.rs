@@ -15,6 +15,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/006.sql"),
     include_str!("migrations/007.sql"),
     include_str!("migrations/008.sql"),
+    include_str!("migrations/009.sql"),
     include_str!("migrations/010.sql"),
 ];
 
@@ -147,6 +148,14 @@ mod tests {
             (
                 "FROM memory_changes WHERE owner = 'a' ORDER BY number DESC",
                 "memory_changes_of_owner",
+            ),
+            (
+                "FROM assistant_changes WHERE owner = 'a' AND kind = 'list' ORDER BY number DESC",
+                "assistant_changes_of_kind",
+            ),
+            (
+                "FROM document_chunks WHERE owner = 'a' AND id > 1 ORDER BY id",
+                "document_chunks_of_owner",
             ),
             ("FROM tasks WHERE owner = 'a' ORDER BY id", "tasks_of_owner"),
             ("FROM notifications WHERE owner = 'a' ORDER BY id DESC", "notifications_of_owner"),

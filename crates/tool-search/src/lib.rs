@@ -17,6 +17,7 @@ pub mod find_tools;
 mod index;
 mod jsonl;
 mod model;
+mod passages;
 mod quantize;
 mod text;
 mod tool_profile;
@@ -24,6 +25,7 @@ mod tool_profile;
 pub use index::{Hit, Index};
 pub use jsonl::{JsonlError, read_tools, search_jsonl};
 pub use model::{Model, ModelError};
+pub use passages::{PassageIndex, content_words, encode_passage};
 pub use tool_profile::{Parameter, ToolProfile};
 
 /// The score below which a tool is not an answer to a query.

@@ -198,7 +198,7 @@ fn final_state(answer: &CallAnswer) -> ToolState {
     let error_type = error_type.and_then(|name| serde_json::from_value(name).ok());
     match answer.kind {
         Some(OutcomeKind::Succeeded) if !answer.is_error => {
-            ToolState::OutputAvailable { output, elapsed_ms }
+            ToolState::OutputAvailable { output, elapsed_ms, cards: answer.cards() }
         }
         // Without a kind the call never reached the invoker: the loop refused it.
         None | Some(OutcomeKind::Denied | OutcomeKind::Expired) => {

@@ -5,6 +5,7 @@ mod approvals;
 mod ask_model;
 mod call_events;
 mod checkpoint;
+mod preview;
 mod request_context;
 mod run_calls;
 mod run_control;
@@ -28,6 +29,7 @@ use crate::tool_selection::{ActiveRequestTools, SelectedTools, ToolSelectionRule
 
 pub use approvals::{HumanInput, NoHumanInput};
 pub use checkpoint::{RestoreError, labels, restore};
+pub use preview::{DeclarationsPreview, preview_declarations};
 pub use run_control::RunControl;
 
 /// Dependencies of the driver, shared by any number of runs.

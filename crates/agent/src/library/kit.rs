@@ -41,6 +41,20 @@ impl Kit {
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().map(|step| step.tool.as_str())
     }
+
+    /// Its goal and its steps, for a model.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let mut text = format!("### {}\n\n{}\n", self.name, one_line(&self.description));
+        for (number, step) in (1..).zip(&self.steps) {
+            text += &format!("\n{number}. {} {}", step.tool, step.params);
+            if !step.note.is_empty() {
+                text += &format!(": {}", one_line(&step.note));
+            }
+        }
+        text
+    }
 }
 
 #[derive(Debug, Deserialize)]

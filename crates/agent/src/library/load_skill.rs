@@ -31,7 +31,7 @@ struct LoadSkill {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct Args {
-    /// Name of the skill, from the list of skills.
+    /// Name of the skill or kit, from their lists.
     name: String,
     /// One of the files that the skill lists: its text in place of the instructions.
     #[serde(default)]
@@ -48,7 +48,7 @@ impl Tool for LoadSkill {
         let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name("builtin", NAME));
         let mut spec = ToolSpec::new(
             name,
-            "Load the instructions of a skill, or one of its files. Do it before you begin a task that a skill in the list fits.",
+            "Load the instructions of a skill or the steps of a tool kit, or one of a skill's files. Do it before you begin a task that one in the list fits.",
             schema::for_type::<Args>(),
         );
         spec.title = "Load skill".to_owned();
@@ -69,6 +69,10 @@ impl Tool for LoadSkill {
     async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let library = self.library.current();
         let name = args.name.trim().trim_start_matches('/');
+        if let Some(kit) = library.kits.iter().find(|kit| kit.name == name) {
+            let place = kit.location.to_string();
+            return Ok(ToolOutput::text(kit.to_text()).with_origin(Trust::Workspace, place));
+        }
         let skill = library.skill(name).map_err(|unknown| {
             let known: Vec<&str> = library.skills.iter().map(|s| s.name.as_str()).collect();
             let next = match (unknown.near.is_empty(), known.is_empty()) {

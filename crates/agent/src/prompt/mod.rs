@@ -40,6 +40,8 @@ pub struct ActiveSkill<'a> {
 pub struct Parts<'a> {
     /// The agent's prompt: the role of the model.
     pub agent_prompt: &'a str,
+    /// What the person has written for every run.
+    pub soul: Option<&'a str>,
     /// Canonical names of the tools in view, in order; empty if the model answers without tools.
     pub tools: &'a [&'a str],
     /// Groups of tools that can be loaded; empty if all tools are declared.
@@ -60,25 +62,51 @@ pub struct Parts<'a> {
     pub context: &'a PromptContext,
 }
 
+/// A part of the system prompt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptSection {
+    /// Its name, for people.
+    pub name: &'static str,
+    /// Its text.
+    pub text: String,
+}
+
+/// The parts of the system prompt that are not empty, in order.
+#[must_use]
+pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
+    let sections = [
+        ("agent", Some(parts.agent_prompt.trim().to_owned())),
+        ("soul", parts.soul.and_then(sections::soul)),
+        ("honesty", Some(sections::HONESTY.to_owned())),
+        ("tool use", sections::tool_use(parts.tools)),
+        ("tool groups", sections::groups(parts.groups)),
+        ("when to act", Some(sections::WHEN_TO_ACT.to_owned())),
+        ("guides", sections::guides(parts.guides, parts.tools)),
+        ("kits", sections::kits(parts.kits, parts.tools)),
+        ("skills", sections::skills(parts.skills, parts.tools)),
+        ("project instructions", parts.instructions.map(sections::instructions)),
+        ("memory", parts.memory.map(|memory| memory.trim().to_owned())),
+        ("active skills", sections::active_skills(parts.active_skills)),
+        ("context", Some(sections::environment(parts.context))),
+    ];
+    let section = |(name, text): (&'static str, Option<String>)| {
+        let text = text.filter(|text| !text.is_empty())?;
+        Some(PromptSection { name, text })
+    };
+    sections.into_iter().filter_map(section).collect()
+}
+
+/// The system prompt of these parts.
+#[must_use]
+pub fn join_sections(sections: &[PromptSection]) -> String {
+    let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
+    texts.join("\n\n") + "\n"
+}
+
 /// The system prompt.
 #[must_use]
 pub fn system_prompt(parts: &Parts<'_>) -> String {
-    let sections = [
-        Some(parts.agent_prompt.trim().to_owned()),
-        Some(sections::HONESTY.to_owned()),
-        sections::tool_use(parts.tools),
-        sections::groups(parts.groups),
-        Some(sections::WHEN_TO_ACT.to_owned()),
-        sections::guides(parts.guides, parts.tools),
-        sections::kits(parts.kits, parts.tools),
-        sections::skills(parts.skills, parts.tools),
-        parts.instructions.map(sections::instructions),
-        parts.memory.map(|memory| memory.trim().to_owned()),
-        sections::active_skills(parts.active_skills),
-        Some(sections::environment(parts.context)),
-    ];
-    let present = sections.into_iter().flatten().filter(|section| !section.is_empty());
-    present.collect::<Vec<_>>().join("\n\n") + "\n"
+    join_sections(&prompt_sections(parts))
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ fn golden(name: &str, prompt: &str) {
 fn parts<'a>(library: &'a Library, surroundings: &'a PromptContext) -> Parts<'a> {
     Parts {
         agent_prompt: &library.agents[0].prompt,
+        soul: None,
         tools: &TOOLS,
         groups: &[],
         guides: &library.guides,
@@ -87,7 +88,12 @@ fn combinations() {
     let active = [ActiveSkill { name: "create-skill", instructions: &body.instructions }];
     golden(
         "everything",
-        &system_prompt(&Parts { instructions: Some(&instructions), active_skills: &active, ..all }),
+        &system_prompt(&Parts {
+            instructions: Some(&instructions),
+            active_skills: &active,
+            soul: Some("Answer briefly.\n"),
+            ..all
+        }),
     );
 }
 

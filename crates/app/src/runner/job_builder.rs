@@ -6,13 +6,13 @@ use jiff::Zoned;
 use toolcrib_agent::driver::{PromptWriter, RunJob};
 use toolcrib_agent::library::{Agent, instructions};
 use toolcrib_agent::machine::ActiveSkill;
-use toolcrib_agent::prompt::{self, Parts, PromptContext};
+use toolcrib_agent::prompt::{self, Parts, PromptContext, PromptSection};
 use toolcrib_agent::tool_selection::SelectedTools;
-use toolcrib_assistant::memory::PromptMemories;
 use toolcrib_core::{Context, RunUsage, StoredRun, ViewRequest};
 use toolcrib_providers::model::ModelInfo;
 
-use super::{Runner, StartRequest, memory_prompt};
+use super::person_texts::{self, PersonTexts};
+use super::{Runner, StartRequest};
 
 impl Runner {
     pub(super) fn job(
@@ -20,7 +20,7 @@ impl Runner {
         start: &StartRequest,
         used: RunUsage,
         taken: Option<&StoredRun>,
-        memories: Arc<PromptMemories>,
+        texts: PersonTexts,
     ) -> RunJob {
         let agent = &start.agent;
         let context = match taken {
@@ -40,7 +40,7 @@ impl Runner {
                 agent: agent.tools.clone(),
                 ..ViewRequest::default()
             },
-            prompt: self.prompt_writer(agent, memories),
+            prompt: self.prompt_writer(agent, texts),
             temperature: agent.temperature,
             max_output: agent.max_output,
             stream: start.stream,
@@ -55,14 +55,22 @@ impl Runner {
 
     /// The system prompt of an agent. It stays the same until skills, tools or the model change, so
     /// that providers can cache it.
-    fn prompt_writer(&self, agent: &Agent, memories: Arc<PromptMemories>) -> PromptWriter {
+    fn prompt_writer(&self, agent: &Agent, texts: PersonTexts) -> PromptWriter {
+        let sections = self.section_writer(agent, texts);
+        Arc::new(move |offered: &SelectedTools, skills: &[ActiveSkill], model: &ModelInfo| {
+            prompt::join_sections(&sections(offered, skills, model))
+        })
+    }
+
+    /// The parts of the system prompt of an agent.
+    pub(super) fn section_writer(&self, agent: &Agent, texts: PersonTexts) -> SectionWriter {
         let library = self.library();
-        let soul = agent.prompt.clone();
+        let agent_prompt = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();
         let words =
             workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
         let now = Zoned::now();
-        Arc::new(move |offered: &SelectedTools, skills: &[ActiveSkill], model: &ModelInfo| {
+        Box::new(move |offered: &SelectedTools, skills: &[ActiveSkill], model: &ModelInfo| {
             let bodies: Vec<(String, String)> = skills
                 .iter()
                 .filter(|active| active.in_prompt)
@@ -77,9 +85,10 @@ impl Runner {
                 .collect();
             let tools: Vec<&str> =
                 offered.tools.iter().map(|entry| entry.spec().name.as_str()).collect();
-            let memory = memory_prompt::section(&memories, &tools, model.on_device);
-            escape_prompt_text(&prompt::system_prompt(&Parts {
-                agent_prompt: &soul,
+            let memory = person_texts::memory_section(&texts.memories, &tools, model.on_device);
+            let mut sections = prompt::prompt_sections(&Parts {
+                agent_prompt: &agent_prompt,
+                soul: texts.soul.as_deref(),
                 tools: &tools,
                 groups: &offered.groups,
                 guides: &library.guides,
@@ -94,10 +103,20 @@ impl Runner {
                     model: format!("{}/{}", model.provider, model.model),
                     workspace: workspace.as_ref().map(|path| path.display().to_string()),
                 },
-            }))
+            });
+            let news = person_texts::goal_section(&texts.ended_goals, &tools);
+            sections.extend(news.map(|text| PromptSection { name: "ended goals", text }));
+            for section in &mut sections {
+                section.text = escape_prompt_text(&section.text);
+            }
+            sections
         })
     }
 }
+
+/// Writes the parts of the system prompt for a model with these tools and active skills.
+pub(super) type SectionWriter =
+    Box<dyn Fn(&SelectedTools, &[ActiveSkill], &ModelInfo) -> Vec<PromptSection> + Send + Sync>;
 
 /// Agents, skills, kits, guides and files of a workspace may be untrusted text: control tokens in
 /// them are escaped.

@@ -4,7 +4,8 @@ mod conversation_summaries;
 mod event_masking;
 mod job_builder;
 mod library_loader;
-mod memory_prompt;
+mod person_texts;
+mod prompt_preview;
 mod refresh_both;
 mod restored_labels;
 mod run_limits;
@@ -36,6 +37,7 @@ use conversation_summaries::Summaries;
 use refresh_both::RefreshBoth;
 
 pub use library_loader::{load_library, tool_names};
+pub use prompt_preview::PromptPreview;
 pub use restored_labels::run_labels as labels_of_run;
 pub use run_limits::{LimitError, RunnerLimits};
 pub use wait_for_decision::{DeferApproval, WaitForDecision};
@@ -301,13 +303,15 @@ impl Runner {
         machine.set_summary(self.summaries.get(start.conversation));
         machine.add_labels(&labels);
         machine.add_labels(&message_labels(&start));
-        let memories = self.prompt_memories(&start.agent, &start.context.owner).await;
-        machine.add_labels(&memory_prompt::labels(&memories));
+        let mut texts = self.person_texts(&start.agent, &start.context.owner).await;
+        let conversation = start.conversation.to_string();
+        texts.ended_goals = self.ended_goals(&start.context.owner, &conversation).await;
+        machine.add_labels(&person_texts::labels(&texts.memories));
         for skill in skills {
             machine.activate(skill);
         }
         let start = StartRequest { context: Context { topic, ..start.context.clone() }, ..start };
-        let job = self.job(&start, RunUsage::default(), None, memories);
+        let job = self.job(&start, RunUsage::default(), None, texts);
         self.drive(machine, job, on).await
     }
 
@@ -337,8 +341,8 @@ impl Runner {
             Ok(restored) => restored,
             Err(error) => return Err(self.release_run(taken, error).await?),
         };
-        let memories = self.prompt_memories(&start.agent, &taken.context.owner).await;
-        let job = self.job(&start, used, Some(&taken), memories);
+        let texts = self.person_texts(&start.agent, &taken.context.owner).await;
+        let job = self.job(&start, used, Some(&taken), texts);
         self.drive(machine, job, on).await
     }
 

@@ -12,8 +12,8 @@ use super::error::MemoryError;
 use super::export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
 use super::prompt_memories::{PromptCache, PromptMemories};
 use super::recall_index::{RecallIndexes, Recalled};
-use super::secret_shapes;
 use crate::SecretCheck;
+use crate::secret_shapes;
 
 /// Characters of a key: it is shown on one line.
 pub const MAX_KEY_CHARS: usize = 100;

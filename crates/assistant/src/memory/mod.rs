@@ -6,7 +6,6 @@ mod memories;
 mod prompt_memories;
 mod prompt_section;
 mod recall_index;
-mod secret_shapes;
 
 pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};

@@ -4,10 +4,13 @@ use std::sync::Arc;
 
 use toolcrib_core::{ArtifactStore, Author, CallCtx};
 
+use crate::document::Documents;
+use crate::goal::Goals;
+use crate::list::Lists;
 use crate::memory::Memories;
 use crate::notify::Notifier;
 use crate::task::Tasks;
-use crate::{LabelsOfRuns, untrusted_source};
+use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 
 /// What the tools work on.
 #[derive(Clone)]
@@ -20,6 +23,14 @@ pub struct AssistantTools {
     pub notifier: Notifier,
     /// Where files are stored.
     pub artifacts: Arc<dyn ArtifactStore>,
+    /// The lists.
+    pub lists: Lists,
+    /// The goals.
+    pub goals: Goals,
+    /// The documents.
+    pub documents: Documents,
+    /// Files of the workspace.
+    pub files: Arc<dyn WorkspaceFiles>,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
 }

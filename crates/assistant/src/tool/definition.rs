@@ -12,6 +12,14 @@ pub const SOURCE: &str = "assistant";
 pub(super) const MEMORY: &str = "memory";
 /// Feature switch and group of the tools for tasks.
 pub(super) const SCHEDULING: &str = "scheduling";
+/// Feature switch and group of the tool for cards.
+pub(super) const CARDS: &str = "cards";
+/// Feature switch and group of the tool for documents.
+pub(super) const DOCUMENTS: &str = "documents";
+/// Feature switch and group of the tools for goals.
+pub(super) const GOALS: &str = "goals";
+/// Feature switch and group of the tool for lists.
+pub(super) const LISTS: &str = "lists";
 
 /// Group of the tools that reach the person.
 const PERSONAL: &str = "personal";
@@ -42,6 +50,11 @@ pub(super) fn base_spec<A: JsonSchema>(
     spec.group = Some(feature.to_owned());
     spec.controlled_by = Some(feature.to_owned());
     spec
+}
+
+/// Other names of parameters.
+pub(super) fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
+    pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
 /// Example calls.

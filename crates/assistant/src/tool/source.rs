@@ -10,6 +10,8 @@ use super::definition::SOURCE;
 use super::{
     cancel_task, create_calendar_event, list_tasks, memory_forget, memory_learn, memory_recall,
     memory_reinforce, memory_store, promote_learning, schedule_task, send_notification, set_alarm,
+    cancel_task, document, goal_pursuit, goals, list, list_tasks, memory_forget, memory_learn,
+    memory_recall, memory_reinforce, memory_store, rich_render, schedule_task,
 };
 
 impl AssistantTools {
@@ -30,6 +32,11 @@ impl AssistantTools {
             TypedHandler::handler(send_notification::SendNotification(tools())),
             TypedHandler::handler(set_alarm::SetAlarm(tools())),
             TypedHandler::handler(create_calendar_event::CreateCalendarEvent(tools())),
+            TypedHandler::handler(list::ListTool(tools())),
+            TypedHandler::handler(rich_render::RichRender(tools())),
+            TypedHandler::handler(document::DocumentTool(tools())),
+            TypedHandler::handler(goal_pursuit::GoalPursuit(tools())),
+            TypedHandler::handler(goals::GoalsTool(tools())),
         ]
     }
 
@@ -56,5 +63,10 @@ pub fn specs() -> Vec<ToolSpec> {
         send_notification::spec(),
         set_alarm::spec(),
         create_calendar_event::spec(),
+        list::spec(),
+        rich_render::spec(),
+        document::spec(),
+        goal_pursuit::spec(),
+        goals::spec(),
     ]
 }

@@ -7,9 +7,11 @@
 //! on its standard input and answers part by part, so the parts read before a crash are kept.
 #![deny(clippy::indexing_slicing)]
 
+mod article;
 mod csv_text;
 mod detect_format;
 mod detect_office_format;
+mod document_text;
 mod docx_text;
 mod page_ranges;
 mod pdf;
@@ -28,6 +30,7 @@ use toolcrib_sandbox::process::End;
 use toolcrib_sandbox::{Level, LimitHit, Resources};
 
 use crate::program_runner::{Needs, Program, ProgramOutput, ProgramRunner, WorkspaceAccess};
+pub use document_text::{DocumentText, DocumentWindow};
 pub(crate) use page_ranges::PageRanges;
 pub use worker::worker_entry;
 use worker_protocol::{FailureReason, MAX_TEXT, ReadFailure, WorkerMessage, WorkerRequest};
@@ -84,7 +87,23 @@ impl Documents {
         bytes: Vec<u8>,
         pages: PageRanges,
     ) -> Result<Document, ToolError> {
-        let request = WorkerRequest { format: detect_format::detect(path, &bytes)?, pages };
+        let format = detect_format::detect(path, &bytes)?;
+        self.read_as(ctx, path, bytes, format, pages).await
+    }
+
+    /// Reads a document in a known format.
+    ///
+    /// # Errors
+    /// As [`Self::read`].
+    pub(crate) async fn read_as(
+        &self,
+        ctx: &CallCtx,
+        path: &str,
+        bytes: Vec<u8>,
+        format: Format,
+        pages: PageRanges,
+    ) -> Result<Document, ToolError> {
+        let request = WorkerRequest { format, pages };
         let title = request.format.title();
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let program = self.worker(&request).stdin(bytes).time(left.saturating_sub(MARGIN));
@@ -206,7 +225,7 @@ fn to_tool_error(path: &str, title: &str, failure: &ReadFailure) -> ToolError {
 }
 
 /// Decodes UTF-8 or UTF-16 with a byte order mark, otherwise Windows-1252.
-fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     match (Encoding::for_bom(bytes), std::str::from_utf8(bytes)) {
         (Some((encoding, _)), _) => encoding.decode(bytes).0,
         (None, Ok(text)) => Cow::Borrowed(text),

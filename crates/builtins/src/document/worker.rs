@@ -8,7 +8,7 @@ use std::io::{self, Read as _, Write};
 use std::panic;
 
 use super::worker_protocol::{Format, MAX_TEXT, Part, ReadFailure, WorkerMessage, WorkerRequest};
-use super::{csv_text, docx_text, pdf, xlsx_text};
+use super::{article, csv_text, docx_text, pdf, xlsx_text};
 
 /// The first argument that selects this role.
 pub(super) const ROLE: &str = "document-worker";
@@ -63,9 +63,9 @@ fn by_format<W: Write>(
     sink: &mut PartWriter<W>,
 ) -> Result<(), WorkerError> {
     let pages = &request.pages;
-    let format = match request.format {
+    let format = match &request.format {
         Format::Office => super::detect_office_format::detect(bytes)?,
-        known => known,
+        known => known.clone(),
     };
     match format {
         Format::Pdf => pdf::read(bytes, pages, sink),
@@ -76,6 +76,12 @@ fn by_format<W: Write>(
         Format::Xlsx | Format::Office => xlsx_text::read(bytes, pages, sink),
         Format::Csv => sink.single_part(format, csv_text::read(bytes, sink.left())),
         Format::Html => sink.single_part(format, super::html_text(bytes)?),
+        Format::Article { ref url } => {
+            let (name, text) = article::read(&super::text_of(bytes), url.as_deref())?;
+            sink.start(format, 1)?;
+            sink.part(Part { number: 1, name, text, ..Part::default() })?;
+            Ok(())
+        }
     }
 }
 

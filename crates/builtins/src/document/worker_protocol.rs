@@ -9,7 +9,7 @@ use super::page_ranges::PageRanges;
 pub(super) const MAX_TEXT: usize = 1_000_000;
 
 /// A document format.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Format {
     /// Portable Document Format.
@@ -24,27 +24,32 @@ pub(crate) enum Format {
     Csv,
     /// A web page.
     Html,
+    /// A web page of which only the article is read.
+    Article {
+        /// Its address, for relative links.
+        url: Option<String>,
+    },
 }
 
 impl Format {
     /// Name of the format for people.
-    pub(crate) fn title(self) -> &'static str {
+    pub(crate) fn title(&self) -> &'static str {
         match self {
             Self::Pdf => "PDF",
             Self::Office => "Office document",
             Self::Docx => "Word document",
             Self::Xlsx => "Excel workbook",
             Self::Csv => "CSV file",
-            Self::Html => "web page",
+            Self::Html | Self::Article { .. } => "web page",
         }
     }
 
     /// What a part of this format is called; `None` for formats without parts.
-    pub(crate) fn unit(self) -> Option<&'static str> {
+    pub(crate) fn unit(&self) -> Option<&'static str> {
         match self {
             Self::Pdf => Some("page"),
             Self::Xlsx => Some("sheet"),
-            Self::Office | Self::Docx | Self::Csv | Self::Html => None,
+            Self::Office | Self::Docx | Self::Csv | Self::Html | Self::Article { .. } => None,
         }
     }
 }

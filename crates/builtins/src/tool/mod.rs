@@ -26,6 +26,7 @@ pub(crate) mod news;
 pub(crate) mod open_file;
 pub(crate) mod open_url;
 pub(crate) mod pdf_read;
+pub(crate) mod read;
 pub(crate) mod read_artifact;
 pub(crate) mod read_file;
 pub(crate) mod review_tool_calls;

@@ -68,6 +68,9 @@ pub(super) fn of(tool: &str) -> Vec<String> {
         "get_weather" => &["forecast", "rain", "temperature outside", "will it snow", "wind"],
         "news" => &["headlines", "RSS feed", "what happened today", "Atom feed"],
         "get_location_from_ip" => &["where am I", "my city", "geolocation", "IP address"],
+        "read" => {
+            &["read me an article", "text of a web page", "summarize a link", "read a report"]
+        }
         "execute_shell_command" => &[
             "bash",
             "terminal",

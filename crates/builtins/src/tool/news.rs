@@ -135,7 +135,7 @@ fn output(title: &str, source: &str, items: &[Item], num: usize) -> ToolOutput {
 }
 
 /// Articles as a numbered list.
-pub(super) fn as_text(items: &[Item]) -> String {
+pub(crate) fn as_text(items: &[Item]) -> String {
     let mut text = String::new();
     for (number, item) in (1..).zip(items) {
         text.push_str(&format!("{number}. {}", item.title));

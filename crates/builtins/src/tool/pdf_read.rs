@@ -79,7 +79,7 @@ fn pages(args: &Args) -> Result<PageRanges, ToolError> {
     }
 }
 
-fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
+pub(crate) fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
     let too_large = |size: u64| {
         ToolError::new(
             ErrorType::FileTooLarge,
@@ -109,7 +109,7 @@ fn bytes(workspace: &Workspace, path: &str) -> Result<Vec<u8>, ToolError> {
 fn render(path: &str, document: &Document, pages: &PageRanges) -> Result<ToolOutput, ToolError> {
     let Document { format, count, parts, ended, .. } = document;
     let Some(unit) = format.unit() else {
-        return Ok(without_parts(path, *format, parts, pages));
+        return Ok(without_parts(path, format, parts, pages));
     };
     if !pages.intersects_up_to(*count) {
         return Err(ToolError::validation(format!(
@@ -141,7 +141,7 @@ fn render(path: &str, document: &Document, pages: &PageRanges) -> Result<ToolOut
 }
 
 /// Renders a document without parts.
-fn without_parts(path: &str, format: Format, parts: &[Part], pages: &PageRanges) -> ToolOutput {
+fn without_parts(path: &str, format: &Format, parts: &[Part], pages: &PageRanges) -> ToolOutput {
     let mut notes = vec![format!("{path}: {}.", format.title())];
     if !pages.is_all() {
         notes.push("It has no pages, so all of it was read.".to_owned());

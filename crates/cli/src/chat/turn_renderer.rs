@@ -11,7 +11,7 @@ use toolcrib_app::providers::Stop;
 use super::markdown::Markdown;
 use super::{ChatRecord, lock, note};
 use crate::session::{describe_event, format_duration, format_ended};
-use crate::terminal::{Console, Style, Styler, escape_to_line, terminal_size};
+use crate::terminal::{Console, Style, Styler, draw_card, escape_to_line, terminal_size};
 
 /// The frames of the indicator.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
@@ -245,6 +245,12 @@ impl State {
         drop(record);
         if let Some(line) = line {
             self.console.print_line(&line);
+        }
+        if let ToolState::OutputAvailable { cards, .. } = &event.state {
+            for rows in cards.iter().filter_map(|card| draw_card(card, columns())) {
+                self.end_text();
+                self.console.print_line(&rows.join("\n"));
+            }
         }
     }
 

@@ -17,7 +17,10 @@ const FIRST: [(&str, &str); 5] = [
 const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Run",
-        &["init", "run", "chat", "resume", "exec", "memory", "task", "heartbeat", "notification"],
+        &[
+            "init", "run", "chat", "resume", "exec", "memory", "task", "heartbeat", "notification",
+            "list", "document", "goal", "prompt",
+        ],
     ),
     ("Decide", &["approve", "grant", "stop-tools", "start-tools"]),
     ("Govern", &["rules", "config", "trust", "secret", "sandbox", "net", "python"]),

@@ -12,19 +12,23 @@ mod daemon;
 mod db;
 mod deprecated;
 mod doctor;
+mod document;
 #[cfg(test)]
 mod documented_commands;
+mod goal;
 mod grant;
 mod heartbeat;
 mod help_examples;
 mod history;
 mod init;
 mod kill_switch;
+mod list;
 mod log_options;
 mod mcp;
 mod memory;
 mod net;
 mod notification;
+mod prompt;
 mod python;
 mod rules;
 mod run;
@@ -66,11 +70,14 @@ pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
+pub(crate) use document::Document;
+pub(crate) use goal::Goal;
 pub(crate) use grant::Grant;
 pub(crate) use heartbeat::Heartbeat;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
+pub(crate) use list::{List, ListItems};
 pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
     Mcp, McpAccess, McpAdd, McpAuth, McpClient, McpImport, McpPin, McpReview, McpSearch, McpServe,
@@ -79,6 +86,7 @@ pub(crate) use mcp::{
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
 pub(crate) use notification::Notification;
+pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use python::Python;
 pub(crate) use rules::{
     Rules, RulesAdd, RulesEnforce, RulesExplain, RulesExport, RulesFilesArgs, RulesImport,
@@ -258,6 +266,18 @@ pub(crate) enum Command {
     /// Look at memories, change them, take changes back.
     #[command(subcommand, after_help = memory::MEMORY_HELP)]
     Memory(Memory),
+    /// Show what models get as system prompt, and write your own part of it.
+    #[command(subcommand, after_help = prompt::PROMPT_HELP)]
+    Prompt(Prompt),
+    /// Start goals that runs in the background pursue, look at them, cancel them.
+    #[command(subcommand, after_help = goal::GOAL_HELP)]
+    Goal(Goal),
+    /// Put files in, search them, read them.
+    #[command(subcommand, after_help = document::DOCUMENT_HELP)]
+    Document(Document),
+    /// Keep shopping and to-do lists.
+    #[command(subcommand, after_help = list::LIST_HELP)]
+    List(List),
     /// Make tasks that run later, look at them, change them.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),

@@ -13,11 +13,13 @@ mod conversation;
 mod daemon;
 mod db;
 mod doctor;
+mod document;
 mod dry_run;
 mod exec;
 mod exec_in_daemon;
 mod explain;
 mod explain_run;
+mod goal;
 mod grant;
 pub(crate) mod grant_preview;
 mod heartbeat;
@@ -26,6 +28,7 @@ mod init;
 mod kill_switch;
 mod kit;
 mod library_snapshot;
+mod list;
 mod lookup;
 mod mcp;
 mod memory;
@@ -33,6 +36,7 @@ mod metrics;
 mod net_check;
 mod notification;
 mod policy_advice;
+mod prompt;
 mod prove;
 mod python;
 mod resume;
@@ -132,6 +136,10 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Undo(command) => undo::undo(&command, json),
         Command::Redo(command) => undo::redo(&command, json),
         Command::Memory(command) => memory::run(command, json),
+        Command::Prompt(command) => prompt::run(command, json),
+        Command::Goal(command) => goal::run(command, json),
+        Command::List(command) => list::run(command, json),
+        Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),
         Command::Heartbeat(command) => heartbeat::run(command, json),
         Command::Notification(command) => notification::run(command, json),

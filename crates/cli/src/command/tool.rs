@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::core::{
-    Answer, ApprovalRequest, Batch, Call, Entry, ErrorType, Invoker as _, ModelResult, Origin,
-    Outcome, RawArgs, Status, SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
+    Answer, ApprovalRequest, Batch, Block, Call, Entry, ErrorType, Invoker as _, ModelResult,
+    Origin, Outcome, RawArgs, Status, SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
     display_text,
 };
 use toolcrib_app::{SubmitError, Toolcrib};
@@ -392,6 +392,13 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
             match &result.result {
                 Value::String(text) => output::print_line(text)?,
                 data => output::print_json(data, false)?,
+            }
+            let columns = terminal::terminal_size().0.saturating_sub(1);
+            for block in &result.for_people {
+                let Block::Card { card } = block else { continue };
+                for row in terminal::draw_card(card, columns).into_iter().flatten() {
+                    output::print_line(&row)?;
+                }
             }
             output::eprint_sanitized(result.flagged, &result.changes);
         }

@@ -283,7 +283,7 @@ mod tests {
     fn a_call_is_one_line() {
         let output = json!({"status": "success", "result": "x"});
         check(
-            ToolState::OutputAvailable { output, elapsed_ms: 12 },
+            ToolState::OutputAvailable { output, elapsed_ms: 12, cards: Vec::new() },
             "✓ read_file notes\\u{1b}.md · 12 ms · #1",
         );
         check(

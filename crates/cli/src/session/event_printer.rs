@@ -8,7 +8,7 @@ use toolcrib_app::providers::conversation::UserKind;
 
 use super::{RunTally, failure_text};
 use crate::output;
-use crate::terminal::{Console, escape_controls, escape_to_line};
+use crate::terminal::{Console, draw_card, escape_controls, escape_to_line, terminal_size};
 
 /// What was shown, and what it says of the exit code.
 pub(crate) struct PrinterState {
@@ -106,6 +106,12 @@ impl PrinterState {
             _ => return,
         };
         self.note(&format!("{} … {line}", event.tool));
+        if let ToolState::OutputAvailable { cards, .. } = &event.state {
+            let columns = terminal_size().0.saturating_sub(1);
+            for rows in cards.iter().filter_map(|card| draw_card(card, columns)) {
+                self.console.print_line(&rows.join("\n"));
+            }
+        }
     }
 
     fn note(&mut self, text: &str) {

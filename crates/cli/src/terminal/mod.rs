@@ -11,6 +11,7 @@
 mod approval_prompt;
 pub(crate) mod args_editor;
 mod call_preview;
+mod card;
 mod console;
 mod key_decoder;
 mod keyboard;
@@ -22,6 +23,7 @@ mod text_wrap;
 
 pub(crate) use approval_prompt::{describe_reason, render_args};
 pub(crate) use call_preview::{preview_call, quote_for_shell, style_diff_line};
+pub(crate) use card::draw as draw_card;
 pub(crate) use console::{Console, terminal_size};
 pub(crate) use key_decoder::Key;
 pub(crate) use keyboard::{Keys, restore_terminal};

@@ -90,6 +90,152 @@ fn the_next_times_of_schedules_are_answered_line_by_line() {
 }
 
 #[test]
+fn lists_of_a_model_are_seen_changed_and_taken_back() {
+    let env = TestEnv::new();
+    let args = json!({"action": "add", "name": "Groceries", "items": ["milk", "bread"]});
+    let (reply, code) = env.call("list", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+    env.run(&["list", "check", "groceries", "Milk", "beer"])
+        .code(0)
+        .says(&["beer is not on the list"])
+        .prints(&["[x] milk", "[ ] bread"]);
+    let shown = support::json(&env.run(&["list", "show", "--json"]).code(0).stdout);
+    assert_eq!((&shown["open"], &shown["checked"]), (&json!(1), &json!(1)));
+    env.run(&["list", "history", "--since", "2026-01-01"]).code(0).prints(&["checked milk"]);
+    env.run(&["list", "delete", "groceries"]).code(0).says(&["toolcrib list undo"]);
+    env.run(&["list", "show", "groceries"]).code(4);
+    env.run(&["list", "undo"]).code(0);
+    env.run(&["list", "all"]).code(0).prints(&["Groceries"]);
+    env.run(&["list", "add", "x", "AKIAABCDEFGHIJKLMNOP"]).code(2).says(&["contains a secret"]);
+    env.run(&["tool", "disable", "--feature", "lists"]).code(0);
+    let (reply, code) = env.call("list", &json!({"action": "view"}), &[]);
+    assert_ne!(code, 0, "{reply}");
+}
+
+#[test]
+fn a_card_is_drawn_and_reaches_programs_as_data() {
+    let env = TestEnv::new();
+    let table = r#"[{"type":"table","columns":["Bread","Price"],"rows":[["rye","3.10"]]}]"#;
+    let blocks = format!("blocks:={table}");
+    env.run(&["tool", "call", "rich_render", &blocks])
+        .code(0)
+        .prints(&["Bread  Price", "rye     3.10"]);
+    let args = json!({"blocks": [{"type": "badge", "label": "new"}]});
+    let (reply, code) = env.call("rich_render", &args, &[]);
+    assert_eq!(code, 0, "{reply}");
+    let badge = json!({"type": "badge", "label": "new", "level": "info"});
+    assert_eq!(reply["structured"]["blocks"], json!([badge]));
+    let script = "  - calls:\n      - tool: rich_render\n        args: {blocks: [{type: badge, label: new}]}\n  - say: Done.\n";
+    env.play(script, &[]).code(0).says(&["[i new]"]);
+    let events = env.play(script, &["--json"]).code(0);
+    let events = support::lines(&events.stdout);
+    let shown = events.iter().find(|event| event["state"] == "output-available").unwrap();
+    assert_eq!(shown["cards"], json!([{ "blocks": [badge] }]));
+}
+
+#[test]
+fn documents_are_put_in_searched_read_deleted_and_restored() {
+    let env = TestEnv::new();
+    let page = "The notice period is three months. ".repeat(40);
+    env.write("lease.txt", format!("The rent is 900.\n\n{page}\n\nSigned in Oslo."));
+    env.write("bread.md", "# Bread\n\nRye bread is baked at night.\n");
+    env.write("data.bin", [0_u8, 1, 2]);
+    let files: Vec<String> =
+        ["lease.txt", "bread.md"].map(|name| env.root().join(name).display().to_string()).into();
+    env.run(&["document", "add", &files[0], &files[1]]).code(0).says(&["lease.txt is ready"]);
+    let listed = support::json(&env.run(&["document", "list", "--json"]).code(0).stdout);
+    assert_eq!(listed.as_array().unwrap().len(), 2);
+    let search = ["document", "search", "where was it signed", "--limit", "1", "--json"];
+    let found = support::json(&env.run(&search).code(0).stdout);
+    assert!(found[0]["text"].as_str().unwrap().contains("Signed in Oslo."), "{found}");
+    let offset = found[0]["offset"].to_string();
+    env.run(&["document", "show", "lease.txt", "--offset", &offset])
+        .code(0)
+        .prints(&["Signed in Oslo."]);
+    // A model finds the same, and adds files of the workspace by the rules for reading.
+    let search = json!({"action": "search", "query": "baked at night"});
+    let (reply, code) = env.call("document", &search, &[]);
+    assert_eq!(code, 0, "{reply}");
+    assert!(reply["result"].to_string().contains("bread.md"), "{reply}");
+    env.own("rules.toml", "[[rules]]\neffect = \"deny\"\nrule = \"Read(bread.md)\"\n");
+    let add = json!({"action": "add", "path": "bread.md"});
+    let (reply, code) = env.call("document", &add, &[]);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
+    env.run(&["document", "delete", "BREAD.md"]).code(0).says(&["toolcrib document restore doc_"]);
+    env.run(&["document", "search", "rye"]).code(0).says(&["nothing in the documents fits"]);
+    env.run(&["document", "restore", "bread.md"]).code(0);
+    env.run(&["document", "search", "rye"]).code(0).prints(&["Rye bread"]);
+    let binary = env.root().join("data.bin").display().to_string();
+    env.run(&["document", "add", &binary]).code(2);
+    env.run(&["document", "show", "none"]).code(4);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pdf_is_found_with_its_page() {
+    let env = TestEnv::new();
+    env.write("a.pdf", crate::document_tools::pdf("Payment is due in thirty days"));
+    let file = env.root().join("a.pdf").display().to_string();
+    env.run(&["document", "add", &file]).code(0).says(&["a.pdf is ready, 1 page"]);
+    env.run(&["document", "search", "when is payment due"]).code(0).prints(&["a.pdf, page 1"]);
+}
+
+#[test]
+fn the_persons_text_is_in_the_prompt_and_what_is_shown_is_what_is_sent() {
+    let env = TestEnv::new();
+    env.run(&["prompt", "set", "I am a baker in Oslo."]).code(0);
+    env.run(&["prompt", "set", "Answer in two sentences."]).code(0);
+    env.run(&["prompt", "history"]).code(0).prints(&["I am a baker in Oslo."]);
+    env.run(&["prompt", "undo"]).code(0).prints(&["I am a baker in Oslo."]);
+    let model = env.script("hi", "  - say: Hello.\n");
+    let shown = env.run(&["prompt", "show", "--model", &model, "--json"]).code(0);
+    let shown = support::json(&shown.stdout);
+    let names: Vec<&str> = shown["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["part"].as_str().unwrap())
+        .collect();
+    assert_eq!(&names[..3], ["agent", "soul", "honesty"]);
+    assert_eq!(names.last(), Some(&"context"));
+    let system = shown["system"].as_str().unwrap();
+    assert!(system.contains("I am a baker in Oslo."), "{system}");
+    // Half of what it was: 11,800 characters.
+    assert!(system.chars().count() < 6_500, "{}", system.chars().count());
+    for part in shown["parts"].as_array().unwrap() {
+        let text = part["text"].as_str().unwrap();
+        // The time may pass to the next minute between the two.
+        if part["part"] == "context" {
+            continue;
+        }
+        let turn = format!("  - expect:\n      system_contains: {}\n    say: Yes.\n", json!(text));
+        env.play(&turn, &[]).code(0);
+    }
+    assert!(shown["declaration_tokens"].as_u64().unwrap() > 1_000);
+    env.run(&["prompt", "clear"]).code(0);
+    env.run(&["prompt", "soul"]).code(0).says(&["there is no text"]);
+    env.run(&["prompt", "set", "AKIAABCDEFGHIJKLMNOP"]).code(2).says(&["contains a secret"]);
+    env.run(&["prompt", "set", " "]).code(2).says(&["is empty"]);
+}
+
+#[test]
+fn goals_are_started_listed_and_cancelled() {
+    let env = TestEnv::new();
+    let made =
+        env.run(&["goal", "add", "Compare the libraries.", "--rounds", "5", "--json"]).code(0);
+    let made = support::json(&made.stdout);
+    assert_eq!((&made["status"], &made["rounds"]), (&json!("pending"), &json!(5)));
+    let id = made["goal"].as_str().unwrap();
+    env.run(&["goal", "list"]).code(0).prints(&[id]);
+    let (reply, _) = env.call("goals", &json!({"action": "inspect", "goal_id": id}), &[]);
+    assert!(reply["result"].to_string().contains("Compare the libraries."), "{reply}");
+    env.run(&["goal", "cancel", id]).code(0);
+    env.run(&["goal", "cancel", id]).code(5).says(&["is cancelled already"]);
+    env.run(&["goal", "show", "goal_none"]).code(4);
+    env.run(&["goal", "add", "x", "--rounds", "101"]).code(2).says(&["1 to 100"]);
+}
+
+#[test]
 fn an_alarm_of_a_model_is_listed_and_cancelled() {
     let env = TestEnv::new();
     let args = json!({"duration_seconds": 600, "label": "Pasta"});

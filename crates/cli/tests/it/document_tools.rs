@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::TestEnv;
 
 /// A PDF with one page that shows this line.
-fn pdf(line: &str) -> Vec<u8> {
+pub(crate) fn pdf(line: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 700 Td ({line}) Tj ET");
     let objects = [
         "<< /Type /Catalog /Pages 2 0 R >>".to_owned(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 49] = [
+const TOOLS: [&str; 55] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -30,6 +30,7 @@ const TOOLS: [&str; 49] = [
     "web_search",
     "get_weather",
     "get_location_from_ip",
+    "read",
     "execute_shell_command",
     "manage_process",
     "ssh_configure_host",
@@ -48,6 +49,11 @@ const TOOLS: [&str; 49] = [
     "send_notification",
     "set_alarm",
     "create_calendar_event",
+    "list",
+    "rich_render",
+    "document",
+    "goal_pursuit",
+    "goals",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -409,7 +415,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 36] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -424,6 +430,7 @@ const VERBS: [&str; 34] = [
     "Find",
     "Forget",
     "Get",
+    "Keep",
     "List",
     "Load",
     "Look",
@@ -432,6 +439,7 @@ const VERBS: [&str; 34] = [
     "Move",
     "Open",
     "Promote",
+    "Pursue",
     "Read",
     "Recall",
     "Review",

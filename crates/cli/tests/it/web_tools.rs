@@ -29,6 +29,75 @@ fn a_search_asks_the_back_end_of_the_configuration() {
     assert_eq!(server.seen(), ["GET /search?q=oat+bread&format=json"]);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn an_article_is_read_without_what_is_around_it() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    let open = ["--allow-net", &server.target()];
+    let source = server.url("/article.html");
+    let (reply, code) = env.call("read", &json!({"source": source}), &open);
+    assert_eq!((reply["outcome"].as_str(), code), (Some("succeeded"), 0), "{reply}");
+    assert_eq!(reply["trust"], "external", "{reply}");
+    let text = reply["result"].to_string();
+    assert!(text.contains("The price of oats (article)") && text.contains("costs 2.40"), "{text}");
+    for noise in ["Buy shoes", "Login", "Imprint", "evil.example"] {
+        assert!(!text.contains(noise), "{noise}: {text}");
+    }
+    let part = json!({"source": source, "max_chars": 200});
+    let (reply, _) = env.call("read", &part, &open);
+    assert!(reply["result"].to_string().contains("Go on with offset 1"), "{reply}");
+    let feed = json!({"source": server.url("/feed.xml")});
+    let (reply, _) = env.call("read", &feed, &open);
+    assert!(reply["result"].to_string().contains("Oat news (feed)"), "{reply}");
+    // What a server says about the type is wrong.
+    let (reply, _) = env.call("read", &json!({"source": server.url("/liar.pdf")}), &open);
+    assert!(reply["result"].to_string().contains("Not here"), "{reply}");
+    for (path, part) in [("/blob", "It has no text"), ("/broken", "503"), ("/none", "404")] {
+        let (reply, code) = env.call("read", &json!({"source": server.url(path)}), &open);
+        assert_ne!(code, 0, "{reply}");
+        assert!(reply["result"].to_string().contains(part), "{path}: {reply}");
+    }
+}
+
+/// One argument is an address or a path: rules for both hold.
+#[test]
+fn rules_on_hosts_and_paths_hold_for_read() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    env.write("plan.md", "# Plan\n\nBuy oats.\n");
+    env.write("data.bin", [0_u8, 1, 2]);
+    let open = ["--allow-net", &server.target()];
+    let (file, page) = (json!({"source": "plan.md"}), json!({"source": server.url("/page.html")}));
+    let (reply, code) = env.call("read", &file, &[]);
+    assert_eq!(code, 0, "{reply}");
+    assert!(reply["result"].to_string().contains("Buy oats."), "{reply}");
+    for (source, part) in [
+        ("none.md", "none.md"),
+        ("data.bin", "data.bin"),
+        ("../outside", "outside"),
+        ("ftp://example.com/a", "cannot be read"),
+        ("file:///etc/passwd", "Give the path"),
+        ("", "The source is empty"),
+    ] {
+        let (reply, code) = env.call("read", &json!({ "source": source }), &[]);
+        assert_ne!(code, 0, "{source}: {reply}");
+        assert!(reply["result"].to_string().contains(part), "{source}: {reply}");
+    }
+    let deny = |rule: &str| {
+        env.own("rules.toml", &format!("[[rules]]\neffect = \"deny\"\nrule = \"{rule}\"\n"));
+    };
+    for rule in ["WebFetch(domain:127.0.0.1)", "WebFetch", "read"] {
+        deny(rule);
+        let (reply, code) = env.call("read", &page, &open);
+        assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{rule}: {reply}");
+    }
+    for rule in ["Read(plan.md)", "Read(*.md)", "Read", "read"] {
+        deny(rule);
+        let (reply, code) = env.call("read", &file, &[]);
+        assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{rule}: {reply}");
+    }
+    assert_eq!(server.seen().len(), 0);
+}
+
 /// `WebFetch` rules were about `url` only, so the feed of `news` went past them.
 #[test]
 fn rules_on_hosts_hold_for_feeds() {

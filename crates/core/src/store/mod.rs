@@ -2,10 +2,12 @@
 //! databases.
 
 mod approvals;
+mod assistant_rows;
 mod audit;
 mod call_history;
 mod call_metrics;
 mod calls;
+mod document_chunks;
 mod grants;
 mod memories;
 mod monitor;
@@ -17,6 +19,7 @@ mod usage;
 mod usage_totals;
 
 pub use approvals::{ApprovalStore, ApprovalWithDecision, PendingApproval};
+pub use assistant_rows::{AssistantRowStore, ROW_CHANGES_AGE, ROW_CHANGES_KEPT};
 pub use audit::AuditStore;
 pub use call_history::{CallFilter, CallHistory, CallStatus, LastError, ToolMetrics};
 pub use call_metrics::{CallSample, MetricsAggregator};
@@ -25,6 +28,7 @@ pub use calls::{
     IdempotencyKey, Intent, InterruptedAttempt, KEY_CHARS, MESSAGE_CHARS, Recovered, Settlement,
     StoredCall, WorkerState,
 };
+pub use document_chunks::DocumentChunkStore;
 pub use grants::GrantStore;
 pub use memories::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT, MemoryStore};
 pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};

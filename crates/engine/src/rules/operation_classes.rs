@@ -36,8 +36,17 @@ pub(super) struct OperationClass {
     pub(super) subject: SpecifierKind,
 }
 
-const READS: &[&str] =
-    &["read_file", "file_info", "list_dir", "find_files", "code_search", "pdf_read", "lsp_manager"];
+const READS: &[&str] = &[
+    "read_file",
+    "file_info",
+    "list_dir",
+    "find_files",
+    "code_search",
+    "pdf_read",
+    "lsp_manager",
+    "read.file",
+    "document.add",
+];
 const EDITS: &[&str] = &[
     "edit_file",
     "diff_editor",
@@ -101,7 +110,7 @@ pub(super) const CLASSES: &[OperationClass] = &[
     },
     OperationClass {
         name: "WebFetch",
-        operations: &["fetch_url", "http_request", "news"],
+        operations: &["fetch_url", "http_request", "news", "read.url"],
         subject: SpecifierKind::Host,
     },
     OperationClass {
@@ -183,6 +192,8 @@ const DEFAULT_USE: PathUse = PathUse {
     destroys: false,
 };
 const READ: PathUse = PathUse { reads: true, ..DEFAULT_USE };
+/// The tool `read` takes a path or an address in one argument.
+const READ_SOURCE: PathUse = PathUse { arguments: &["source"], ..READ };
 const LIST: PathUse = PathUse { default: Some("."), within: true, ..READ };
 /// A language server reads the project around the file that it is asked about.
 const PROJECT: PathUse = PathUse { arguments: &["project_root"], ..LIST };
@@ -198,6 +209,8 @@ pub(super) const PATHS: &[(&str, &[PathUse])] = &[
     ("read_file", &[READ]),
     ("file_info", &[READ]),
     ("pdf_read", &[READ]),
+    ("read.file", &[READ_SOURCE]),
+    ("document.add", &[READ]),
     ("list_dir", &[LIST]),
     ("find_files", &[LIST]),
     ("code_search", &[LIST]),
@@ -216,7 +229,7 @@ pub(super) const PATHS: &[(&str, &[PathUse])] = &[
 ];
 
 /// Arguments that hold an address.
-pub(super) const URLS: &[&str] = &["url", "uri", "link", "feed"];
+pub(super) const URLS: &[&str] = &["url", "uri", "link", "feed", "source"];
 /// Arguments that hold the name of an agent.
 pub(super) const AGENTS: &[&str] = &["agent", "subagent_type", "name"];
 /// Arguments that hold a command line.
@@ -251,7 +264,7 @@ pub(super) fn subject(operation: &str) -> SpecifierKind {
         SpecifierKind::Command
     } else if !uses(operation).is_empty() {
         SpecifierKind::Path(PathAccess::Own)
-    } else if matches!(operation, "fetch_url" | "http_request" | "news") {
+    } else if matches!(operation, "fetch_url" | "http_request" | "news" | "read.url") {
         SpecifierKind::Host
     } else {
         SpecifierKind::Argument

@@ -157,6 +157,10 @@ impl<'a> ResultShaper<'a> {
                 let html = self.mask(html);
                 self.for_people.push(Block::Html { html });
             }
+            Block::Card { card } => {
+                let card = self.call.engine().secrets.mask_json(&card);
+                self.for_people.push(Block::Card { card });
+            }
             Block::Artifact(artifact) => {
                 self.words(
                     format!("[stored as {artifact}; read it with read_artifact]"),

@@ -2,9 +2,11 @@
 
 mod approvals;
 mod artifacts;
+mod assistant_rows;
 mod audit;
 mod calls;
 mod conversations;
+mod document_chunks;
 mod grants;
 mod memories;
 mod notifications;
@@ -15,9 +17,11 @@ mod usage;
 
 pub use approvals::MemoryApprovals;
 pub use artifacts::MemoryArtifacts;
+pub use assistant_rows::MemoryAssistantRows;
 pub use audit::MemoryAudit;
 pub use calls::MemoryCalls;
 pub use conversations::MemoryRuns;
+pub use document_chunks::MemoryDocumentChunks;
 pub use grants::MemoryGrants;
 pub use memories::MemoryMemories;
 pub use notifications::MemoryNotifications;

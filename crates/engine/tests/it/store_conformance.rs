@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use std::sync::Arc;
 use toolcrib_engine::store::{
-    MemoryApprovals, MemoryArtifacts, MemoryAudit, MemoryCalls, MemoryGrants, MemoryMemories,
-    MemoryNotifications, MemoryRuns, MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
+    MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls,
+    MemoryDocumentChunks, MemoryGrants, MemoryMemories, MemoryNotifications, MemoryRuns,
+    MemorySwitches, MemoryTasks, MemoryTokens, MemoryUsage,
 };
 use toolcrib_testkit::conformance;
 
@@ -38,6 +39,16 @@ async fn memories() {
 #[tokio::test]
 async fn notifications() {
     conformance::notifications(&MemoryNotifications::default()).await;
+}
+
+#[tokio::test]
+async fn assistant_rows() {
+    conformance::assistant_rows(&MemoryAssistantRows::default()).await;
+}
+
+#[tokio::test]
+async fn document_chunks() {
+    conformance::document_chunks(&MemoryDocumentChunks::default()).await;
 }
 
 #[tokio::test]

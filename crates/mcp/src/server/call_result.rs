@@ -109,6 +109,8 @@ pub(super) fn block(block: &Block) -> ContentBlock {
     let blob = |blob: &Blob| (STANDARD.encode(&blob.data), blob.media_type.clone());
     match block {
         Block::Text { text, .. } | Block::Html { html: text } => ContentBlock::text(text.clone()),
+        // A card is for people; the structured content of the result has its blocks.
+        Block::Card { .. } => ContentBlock::text("[card]"),
         Block::Image(image) => {
             let (data, media_type) = blob(image);
             ContentBlock::image(data, media_type)

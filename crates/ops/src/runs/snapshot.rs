@@ -145,6 +145,9 @@ pub struct SnapshotCall {
     pub error_type: Option<String>,
     /// The result as the model reads it.
     pub output: Option<Value>,
+    /// Blocks that it shows to people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cards: Vec<Value>,
     /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
     /// `None` if it has not ended.
     pub elapsed_ms: Option<u64>,
@@ -334,8 +337,9 @@ impl RunSnapshot {
             ToolState::ApprovalRequested { approval } => call.approval = to_value(approval),
             ToolState::ApprovalResponded { decision, .. } => call.decision = to_value(decision),
             ToolState::Progress { .. } => {}
-            ToolState::OutputAvailable { output, elapsed_ms } => {
+            ToolState::OutputAvailable { output, elapsed_ms, cards } => {
                 call.progress = None;
+                call.cards.clone_from(cards);
                 call.outcome = Some(serialized_name(&OutcomeKind::Succeeded).unwrap_or_default());
                 (call.output, call.elapsed_ms) = (Some(output.clone()), Some(*elapsed_ms));
             }

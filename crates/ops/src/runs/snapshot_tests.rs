@@ -45,7 +45,11 @@ fn state() -> impl Strategy<Value = ToolState> {
     prop_oneof![
         "[a-z]{0,4}".prop_map(|delta| ToolState::InputStreaming { delta }),
         "[a-z]{0,4}".prop_map(|text| ToolState::InputAvailable { args: RawArgs::Text(text) }),
-        Just(ToolState::OutputAvailable { output: output.clone(), elapsed_ms: 4 }),
+        Just(ToolState::OutputAvailable {
+            output: output.clone(),
+            elapsed_ms: 4,
+            cards: Vec::new()
+        }),
         Just(ToolState::OutputDenied {
             outcome: OutcomeKind::Denied,
             error_type: Some(ErrorType::PolicyDenied),
@@ -186,7 +190,12 @@ fn a_call_is_one_item_from_its_first_delta_to_its_result() {
         tool(0, 0, None, ToolState::InputStreaming { delta: "th\"".into() }),
         answer("I look.".into()),
         tool(0, 0, Some(7), ToolState::InputAvailable { args }),
-        tool(0, 0, Some(7), ToolState::OutputAvailable { output: output.clone(), elapsed_ms: 5 }),
+        tool(
+            0,
+            0,
+            Some(7),
+            ToolState::OutputAvailable { output: output.clone(), elapsed_ms: 5, cards: Vec::new() },
+        ),
         request(1),
         tool(1, 0, None, ToolState::InputStreaming { delta: "{".into() }),
     ]);
@@ -213,7 +222,12 @@ fn without_payloads_there_are_states_and_no_texts() {
         request(0),
         answer("hidden".into()),
         tool(0, 0, Some(1), ToolState::InputAvailable { args }),
-        tool(0, 0, Some(1), ToolState::OutputAvailable { output, elapsed_ms: 5 }),
+        tool(
+            0,
+            0,
+            Some(1),
+            ToolState::OutputAvailable { output, elapsed_ms: 5, cards: Vec::new() },
+        ),
         Event::Notice { text: "hidden".into() },
         Event::Question {
             call: call(2),

@@ -155,6 +155,7 @@ fn add_answer(view: &mut RunSnapshot, said: ModelMessage, round: u32) {
                 shown.tool = tool.to_string();
             }
             shown.output = Some(answer.wire.clone());
+            shown.cards = answer.cards();
             shown.error_type =
                 answer.wire.get("error_type").and_then(Value::as_str).map(str::to_owned);
             let kind = answer.kind.as_ref().and_then(serialized_name);

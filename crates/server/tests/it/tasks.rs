@@ -113,3 +113,94 @@ async fn memories_are_written_listed_and_taken_back() {
     assert_eq!(client.put("/api/v1/memories/key", &secret).await.problem(), "invalid");
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn lists_are_made_changed_and_taken_back() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let add = json!({"action": "add", "items": ["milk", "bread"]});
+    let made = client.post("/api/v1/lists/Groceries", &add).await.expect(200);
+    assert_eq!((&made["list"]["open"], &made["changed"]), (&json!(2), &json!(["milk", "bread"])));
+    let check = json!({"action": "check", "items": ["MILK", "beer"]});
+    let checked = client.post("/api/v1/lists/groceries", &check).await.expect(200);
+    assert_eq!(checked["missing"], json!(["beer"]));
+    let history = client.get("/api/v1/lists/groceries/history").await.expect(200);
+    assert_eq!(history["changes"][0]["change"], "checked milk");
+    client.delete("/api/v1/lists/groceries").await.expect(200);
+    assert_eq!(client.get("/api/v1/lists/groceries").await.problem(), "not_found");
+    client.post("/api/v1/list/undo", &json!({})).await.expect(200);
+    let all = client.get("/api/v1/lists").await.expect(200);
+    assert_eq!(all["items"][0]["items"][0], json!({"text": "milk", "checked": true}));
+    let bad = json!({"action": "add", "items": ["two\nlines"]});
+    assert_eq!(client.post("/api/v1/lists/x", &bad).await.problem(), "invalid");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_goal_is_pursued_in_the_background_with_its_own_budget() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let new = json!({"goal": "How are the plants?", "rounds": 3});
+    let made = client.post("/api/v1/goals", &new).await.expect(200);
+    let path = format!("/api/v1/goals/{}", made["goal"].as_str().unwrap());
+    let started = Instant::now();
+    let done = loop {
+        let row = client.get(&path).await.expect(200);
+        if row["status"] != "pending" && row["status"] != "running" {
+            break row;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "it never ran: {row}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!(
+        (&done["status"], &done["result"]),
+        (&json!("done"), &json!("The plants are fine."))
+    );
+    // Its events are those of any run.
+    let run = client.get(&format!("/api/v1/runs/{}", done["run"].as_str().unwrap())).await;
+    assert_eq!(run.expect(200)["conversation"], done["conversation"]);
+    assert_eq!(client.delete(&path).await.problem(), "conflict");
+    assert_eq!(client.get("/api/v1/goals").await.expect(200)["items"].as_array().unwrap().len(), 1);
+    assert_eq!(client.get("/api/v1/goals/none").await.problem(), "not_found");
+    assert_eq!(client.post("/api/v1/goals", &json!({"goal": " "})).await.problem(), "invalid");
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_goal_waits_for_its_switch_and_is_cancelled_before_it_begins() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let off = client.put("/api/v1/switches/feature:goals", &json!({"state": "off"})).await;
+    off.expect(200);
+    let made = client.post("/api/v1/goals", &json!({"goal": "Plants"})).await.expect(200);
+    let path = format!("/api/v1/goals/{}", made["goal"].as_str().unwrap());
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    assert_eq!(client.get(&path).await.expect(200)["status"], "pending");
+    client.delete(&path).await.expect(200);
+    client.put("/api/v1/switches/feature:goals", &json!({"state": "on"})).await.expect(200);
+    tokio::time::sleep(Duration::from_millis(1_500)).await;
+    let row = client.get(&path).await.expect(200);
+    assert_eq!((&row["status"], &row["run"]), (&json!("cancelled"), &Value::Null));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn documents_and_the_persons_text_over_http() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let text = json!({"text": "I am a baker."});
+    client.put("/api/v1/soul", &text).await.expect(200);
+    client.put("/api/v1/soul", &json!({"text": "I am a smith."})).await.expect(200);
+    assert_eq!(
+        client.get("/api/v1/soul/history").await.expect(200)["items"][0]["before"],
+        "I am a baker."
+    );
+    let undone = client.post("/api/v1/soul/undo", &json!({})).await.expect(200);
+    assert_eq!(undone["text"], "I am a baker.");
+    client.delete("/api/v1/soul").await.expect(200);
+    assert_eq!(client.get("/api/v1/soul").await.expect(200), json!({}));
+    assert_eq!(client.get("/api/v1/documents").await.expect(200)["items"], json!([]));
+    assert_eq!(client.get("/api/v1/documents/search?query=the").await.problem(), "invalid");
+    assert_eq!(client.get("/api/v1/documents/none").await.problem(), "not_found");
+    daemon.stop().await;
+}

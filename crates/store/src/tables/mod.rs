@@ -2,6 +2,7 @@
 
 mod approvals;
 pub(crate) mod artifacts;
+mod assistant_rows;
 pub(crate) mod audit;
 mod batches;
 mod call_row;
@@ -9,6 +10,7 @@ mod calls;
 mod checkpoints;
 mod claims;
 mod conversations;
+mod document_chunks;
 mod grants;
 mod history;
 mod key_values;

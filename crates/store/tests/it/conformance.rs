@@ -24,6 +24,16 @@ async fn grants() {
 }
 
 #[tokio::test]
+async fn assistant_rows() {
+    check(async |store| conformance::assistant_rows(store).await).await;
+}
+
+#[tokio::test]
+async fn document_chunks() {
+    check(async |store| conformance::document_chunks(store).await).await;
+}
+
+#[tokio::test]
 async fn memories() {
     check(async |store| conformance::memories(store).await).await;
 }

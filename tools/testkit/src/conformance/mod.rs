@@ -5,11 +5,13 @@
 
 mod approvals;
 mod artifacts;
+mod assistant_rows;
 mod audit;
 mod batches;
 mod call_fixtures;
 mod calls;
 mod conversations;
+mod document_chunks;
 mod fixtures;
 mod grants;
 mod history;
@@ -28,6 +30,7 @@ mod usage;
 
 pub use approvals::approvals;
 pub use artifacts::{artifacts, new_artifact, put};
+pub use assistant_rows::assistant_rows;
 pub use audit::{TestSigner, audit, audit_chain};
 pub use call_fixtures::{
     Recovery, accepted, end_with, facts as call_facts, intent, outcome, recover_and_take, refusal,
@@ -35,6 +38,7 @@ pub use call_fixtures::{
 };
 pub use calls::calls;
 pub use conversations::conversations;
+pub use document_chunks::document_chunks;
 pub use fixtures::{conversation, message, question, run};
 pub use grants::grants;
 pub use history::history;

@@ -17,7 +17,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("agent", &["core", "providers"]),
     ("code-mode", &["core", "sandbox"]),
     ("tool-search", &["core"]),
-    ("assistant", &["core", "net", "tool-search"]),
+    ("assistant", &["argument-decoder", "core", "net", "tool-search"]),
     ("mcp", &["core", "net", "sandbox", "sanitizer"]),
     ("ops", &["app"]),
     ("page", &[]),

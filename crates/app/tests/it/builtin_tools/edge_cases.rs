@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<TestCase> {
                         .len()
                 ])
             },
-            json!([33, 32]),
+            json!([39, 38]),
         ),
         case(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",

@@ -257,7 +257,7 @@ fn agents() -> Vec<TestCase> {
                 };
                 json!({
                     "two": view(&["read_file", "get_current_time"]), "none": view(&[]),
-                    "group": view(&["group:network"]), "no prefix": view(&["read"]), "unknown names are ignored": view(&["nonsense", "read_file"]),
+                    "group": view(&["group:network"]), "no prefix": view(&["read_f"]), "unknown names are ignored": view(&["nonsense", "read_file"]),
                 })
             },
             json!({

@@ -126,6 +126,15 @@ impl Ended {
         self
     }
 
+    /// Fails unless every one of these is in the standard output.
+    #[track_caller]
+    pub(crate) fn prints(self, words: &[&str]) -> Self {
+        for word in words {
+            assert!(self.stdout.contains(word), "{word:?} is not printed: {self:#?}");
+        }
+        self
+    }
+
     /// Fails unless every one of these stands on standard error.
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Self {

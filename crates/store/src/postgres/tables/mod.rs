@@ -2,12 +2,14 @@
 
 mod approvals;
 pub(super) mod artifacts;
+mod assistant_rows;
 pub(super) mod audit;
 mod batches;
 mod calls;
 mod checkpoints;
 mod claims;
 mod conversations;
+mod document_chunks;
 mod grants;
 mod history;
 mod key_values;

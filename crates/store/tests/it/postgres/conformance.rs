@@ -19,6 +19,8 @@ fn as_every_store() {
         conformance::memories(&*store).await;
         conformance::tasks(&*store).await;
         conformance::notifications(&*store).await;
+        conformance::assistant_rows(&*store).await;
+        conformance::document_chunks(&*store).await;
         conformance::conversations(&*store).await;
         conformance::runs(&*store).await;
         conformance::checkpoints(&*store).await;

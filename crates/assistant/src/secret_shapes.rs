@@ -22,7 +22,7 @@ static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 
 /// Whether a text contains something that has the shape of a key or token.
-pub(super) fn occur_in(text: &str) -> bool {
+pub(crate) fn occur_in(text: &str) -> bool {
     SHAPES.as_ref().is_some_and(|shapes| shapes.is_match(text))
 }
 

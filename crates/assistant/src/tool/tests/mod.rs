@@ -9,15 +9,24 @@ use toolcrib_core::{
     CallCtx, CallId, CancellationToken, Context, Label, LabelSource, Labels, NoPathDenials, RunId,
     TaskKind, ToolError, ToolOutput, Trust,
 };
-use toolcrib_engine::store::{MemoryArtifacts, MemoryMemories, MemoryNotifications, MemoryTasks};
+use toolcrib_engine::store::{
+    MemoryArtifacts, MemoryAssistantRows, MemoryDocumentChunks, MemoryMemories,
+    MemoryNotifications, MemoryTasks,
+};
 use toolcrib_net::{AddressPolicy, HttpClient};
 
 use super::assistant_tools::author;
 use super::*;
 use crate::LabelsOfRuns;
-use crate::memory::{Memories, PromptBudget};
+use crate::list::Lists;
+use crate::memory::Memories;
 use crate::notify::{Notifier, NotifySettings};
 use crate::task::Tasks;
+
+mod cards;
+mod documents;
+mod goals;
+mod lists;
 
 /// The tools write no streams.
 struct NoStreams;
@@ -69,9 +78,15 @@ fn tools(dirty: RunId) -> AssistantTools {
     let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
     let client = HttpClient::new(AddressPolicy::public_only());
     let store = Arc::new(MemoryNotifications::default());
-    let notifier = Notifier::new(store, client, NotifySettings::default(), is_secret);
+    let notifier = Notifier::new(store, client, NotifySettings::default(), Arc::clone(&is_secret));
     let artifacts = Arc::new(MemoryArtifacts::default());
-    AssistantTools { memories, tasks, notifier, artifacts, labels }
+    let rows = Arc::new(MemoryAssistantRows::default());
+    let lists = Lists::new(rows.clone(), Arc::clone(&is_secret));
+    let goals = crate::goal::Goals::new(rows.clone(), is_secret);
+    let files = Arc::new(documents::Files::default());
+    let chunks = Arc::new(MemoryDocumentChunks::default());
+    let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
+    AssistantTools { memories, tasks, notifier, artifacts, lists, goals, documents, files, labels }
 }
 
 async fn call(

@@ -1,0 +1,98 @@
+//! What the person has in the system prompt of a run: memories, and a text of their own.
+
+use std::sync::Arc;
+
+use toolcrib_agent::library::Agent;
+use toolcrib_assistant::memory::{GUIDANCE, PromptMemories};
+use toolcrib_core::taint::SYSTEM_PROMPT;
+use toolcrib_core::{Label, LabelSource, Labels, ViewRequest};
+
+use super::Runner;
+
+/// The tool whose presence says that memory is on for an agent.
+const RECALL: &str = "memory_recall";
+/// The tool that shows the results of goals.
+const GOALS: &str = "goals";
+/// The tool whose presence says that a model may store memories.
+const STORE: &str = "memory_store";
+
+/// What the person has in a prompt.
+#[derive(Debug, Clone, Default)]
+pub(super) struct PersonTexts {
+    /// Memories, if the agent has the tools for them.
+    pub(super) memories: Arc<PromptMemories>,
+    /// The text for every run.
+    pub(super) soul: Option<String>,
+    /// Goals of this conversation that ended since its last run: id and status.
+    pub(super) ended_goals: Vec<(String, &'static str)>,
+}
+
+impl Runner {
+    /// The owner's memories and text. A store that cannot be read makes the run begin without them:
+    /// they are a help, not a condition.
+    pub(super) async fn person_texts(&self, agent: &Agent, owner: &str) -> PersonTexts {
+        let memories = self.prompt_memories(agent, owner).await;
+        let soul = self.toolcrib.souls().get(owner).await.ok().flatten();
+        PersonTexts { memories, soul: soul.map(|soul| soul.text), ..PersonTexts::default() }
+    }
+
+    /// Goals that ended since the last run of this conversation. Only their ids and how they ended:
+    /// what came out may be text from outside, and is read with the tool, which says so.
+    pub(super) async fn ended_goals(
+        &self,
+        owner: &str,
+        conversation: &str,
+    ) -> Vec<(String, &'static str)> {
+        let ended = self.toolcrib.goals().deliver(owner, conversation).await.unwrap_or_default();
+        ended.into_iter().map(|goal| (goal.id, goal.status.as_str())).collect()
+    }
+
+    /// The owner's memories, if the agent has the tools for them. A store that cannot be read makes
+    /// the run begin without memories: they are a help, not a condition.
+    async fn prompt_memories(&self, agent: &Agent, owner: &str) -> Arc<PromptMemories> {
+        let request = ViewRequest {
+            role: agent.role.clone(),
+            agent: agent.tools.clone(),
+            ..ViewRequest::default()
+        };
+        let view = self.toolcrib.catalog().view(&Arc::new(request));
+        if view.find(RECALL).is_none() {
+            return Arc::default();
+        }
+        self.toolcrib.memories().for_prompt(owner).await.unwrap_or_default()
+    }
+}
+
+/// What the memories of a prompt make of a run: it has read private data.
+pub(super) fn labels(memories: &PromptMemories) -> Labels {
+    let mut labels = Labels::default();
+    if memories.is_private() {
+        let source = Some("memories".to_owned());
+        let by = LabelSource { call: None, tool: SYSTEM_PROMPT.to_owned(), source };
+        labels.raise(Label::Private, by);
+    }
+    labels
+}
+
+/// The section about goals that ended, for a model that can read their results.
+pub(super) fn goal_section(ended: &[(String, &'static str)], tools: &[&str]) -> Option<String> {
+    if ended.is_empty() || !tools.contains(&GOALS) {
+        return None;
+    }
+    let lines: Vec<String> = ended.iter().map(|(id, how)| format!("- {id}: {how}")).collect();
+    Some(format!(
+        "## Goals That Ended\n\nRuns in the background that this conversation started have ended. Read each result with {GOALS} (inspect), and tell the person.\n\n{}",
+        lines.join("\n")
+    ))
+}
+
+/// The section of the prompt for a model that has these tools.
+pub(super) fn memory_section(
+    memories: &PromptMemories,
+    tools: &[&str],
+    on_device: bool,
+) -> Option<String> {
+    let guidance = tools.contains(&STORE).then_some(GUIDANCE);
+    let parts: Vec<&str> = guidance.into_iter().chain(memories.section(on_device)).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}

@@ -1,0 +1,461 @@
+//! The documents of all owners: every way to read and change them.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use tokio::sync::Semaphore;
+use toolcrib_core::store::DocumentChunkStore;
+use toolcrib_core::suggest::similar_names;
+use toolcrib_core::{AssistantRowStore, Author, RowKind};
+
+use super::error::DocumentError;
+use super::extract::{TextExtractor, TextWindow};
+use super::indexing::{Indexer, Kept, MAX_CHUNKS};
+use super::model::{Document, DocumentStatus, MAX_BYTES};
+use super::search::{self, Passage, Vectors};
+use crate::rows::{RowError, Stored, TypedRows, Writer};
+
+/// Documents of one owner.
+pub const MAX_DOCUMENTS: usize = 2_000;
+/// How long a deleted document can be restored, in milliseconds: 30 days.
+const RESTORABLE: i64 = 30 * 24 * 3_600_000;
+/// Characters of a name.
+const MAX_NAME: usize = 200;
+/// Chunks that a view reads at once; a view has at most 8,000 characters.
+const VIEWED_CHUNKS: usize = 40;
+
+/// The documents of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Documents {
+    rows: TypedRows<Document>,
+    indexer: Indexer,
+    vectors: Arc<Vectors>,
+}
+
+/// A step of deleting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deletion {
+    /// Nothing was deleted: the code confirms it.
+    Asked {
+        /// The document.
+        document: Document,
+        /// The code.
+        code: String,
+    },
+    /// It is deleted, and can be restored for 30 days.
+    Done(Document),
+}
+
+/// Part of a document's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentView {
+    /// The document.
+    pub document: Document,
+    /// The text, with a line before each page.
+    pub text: String,
+    /// Page and character to go on with.
+    pub next: Option<(u32, u32)>,
+}
+
+impl Documents {
+    /// Documents in these stores. Long files are kept in `folder` until they are read.
+    #[must_use]
+    pub fn new(
+        rows: Arc<dyn AssistantRowStore>,
+        chunks: Arc<dyn DocumentChunkStore>,
+        extractor: Arc<dyn TextExtractor>,
+        folder: Option<PathBuf>,
+    ) -> Self {
+        let turn = Arc::new(Semaphore::new(1));
+        let indexer = Indexer { chunks, extractor, folder, turn };
+        let rows = TypedRows::new(rows, RowKind::Document);
+        Self { rows, indexer, vectors: Arc::default() }
+    }
+
+    /// Adds a file. Its first window can be found when this returns; the rest of a long file is
+    /// read in the background, or by [`Self::finish`]. A file that is there already is returned,
+    /// and restored if it was deleted.
+    ///
+    /// # Errors
+    /// [`DocumentError`] if it cannot be read or has no text; then nothing is stored.
+    pub async fn add(
+        &self,
+        writer: &Writer,
+        name: &str,
+        bytes: Vec<u8>,
+    ) -> Result<Document, DocumentError> {
+        let name = name.trim();
+        if name.is_empty() || name.chars().count() > MAX_NAME || name.chars().any(char::is_control)
+        {
+            return Err(DocumentError::BadName);
+        }
+        if bytes.len() > MAX_BYTES {
+            return Err(DocumentError::TooLarge(bytes.len() as u64));
+        }
+        let id = format!("doc_{}", hex(&Sha256::digest(&bytes), 8));
+        let all = self.rows.all(&writer.owner).await?;
+        if let Some(there) = all.iter().find(|row| row.key == id) {
+            let is_whole = there.body.status != DocumentStatus::Failed;
+            if is_whole && there.body.is_there() {
+                return Ok(there.body.clone());
+            }
+            if is_whole {
+                return self.restore(writer, &id).await;
+            }
+        } else if all.len() >= MAX_DOCUMENTS {
+            return Err(DocumentError::Full);
+        }
+        let window = self.indexer.extractor.extract(name, &bytes, 1).await;
+        let window = window.map_err(|error| DocumentError::Unreadable(error.message))?;
+        let has_text = window.parts.iter().any(|(_, text)| !text.trim().is_empty());
+        if !has_text && window.next.is_none() {
+            return Err(DocumentError::NoText(name.to_owned()));
+        }
+        self.indexer.chunks.delete_chunks(&writer.owner, &id).await?;
+        let chunks = self.indexer.write_window(&writer.owner, &id, 0, &window).await?;
+        let document = Document {
+            id: id.clone(),
+            name: name.to_owned(),
+            format: window.format.clone(),
+            unit: window.unit.clone(),
+            status: status_after(&window, chunks),
+            parts: window.count,
+            next_part: window.next.unwrap_or_default(),
+            chunks,
+            bytes: bytes.len() as u64,
+            problem: problem_of(&window, chunks),
+            added_at: self.rows.now(),
+            deleted_at: None,
+            untrusted: writer.untrusted.clone(),
+        };
+        let kept =
+            Kept { owner: writer.owner.clone(), document: id.clone(), name: name.to_owned() };
+        let is_long = document.status == DocumentStatus::Indexing;
+        let lock = if is_long { self.indexer.keep(&kept, &bytes)? } else { None };
+        let note = format!("added {name}");
+        let row = document.clone();
+        self.rows
+            .change(writer, &id, |_| Ok::<_, DocumentError>((Some(row.clone()), note.clone(), ())))
+            .await?;
+        if is_long {
+            let this = self.clone();
+            tokio::spawn(async move { this.read_rest(kept, lock, bytes).await });
+        }
+        Ok(document)
+    }
+
+    /// Reads the files that a process left unread, and waits for those that this one reads.
+    ///
+    /// # Errors
+    /// [`DocumentError::Row`]; what a file has wrong is said in its row.
+    pub async fn finish(&self) -> Result<(), DocumentError> {
+        for (kept, lock, bytes) in self.indexer.left_over() {
+            self.read_rest(kept, Some(lock), bytes).await;
+        }
+        // The permit is free when nothing is being read.
+        let _free = self.indexer.turn.acquire().await;
+        self.purge().await
+    }
+
+    /// Reads the windows of a file that are left.
+    async fn read_rest(&self, kept: Kept, lock: Option<File>, bytes: Vec<u8>) {
+        let Ok(_turn) = self.indexer.turn.acquire().await else { return };
+        let writer = Writer {
+            owner: kept.owner.clone(),
+            author: Author::person("indexing"),
+            untrusted: None,
+        };
+        loop {
+            let Ok(Some(row)) = self.rows.get(&kept.owner, &kept.document).await else { break };
+            let before = row.body;
+            if before.status != DocumentStatus::Indexing {
+                break;
+            }
+            let after = match self.read_window(&kept, &before, &bytes).await {
+                Ok(after) => after,
+                // The store does not answer: another process goes on later.
+                Err(DocumentError::Row(_)) => return,
+                Err(error) => Document {
+                    status: DocumentStatus::Failed,
+                    problem: Some(error.to_string()),
+                    ..before
+                },
+            };
+            let change = |now: Option<Document>| {
+                // A person may have deleted it meanwhile.
+                let next = now.map(|now| Document { deleted_at: now.deleted_at, ..after.clone() });
+                Ok::<_, DocumentError>((next, format!("read {}", kept.name), ()))
+            };
+            if self.rows.change(&writer, &kept.document, change).await.is_err() {
+                return;
+            }
+        }
+        self.indexer.forget(&kept.document);
+        drop(lock);
+    }
+
+    async fn read_window(
+        &self,
+        kept: &Kept,
+        before: &Document,
+        bytes: &[u8],
+    ) -> Result<Document, DocumentError> {
+        let extracted = self.indexer.extractor.extract(&kept.name, bytes, before.next_part).await;
+        let window = extracted.map_err(|error| DocumentError::Unreadable(error.message))?;
+        let next = window.next.unwrap_or_default();
+        if window.next.is_some() && next <= before.next_part {
+            return Err(DocumentError::Unreadable("The file could not be read to its end.".into()));
+        }
+        let first = before.chunks;
+        let new = self.indexer.write_window(&kept.owner, &kept.document, first, &window).await?;
+        let chunks = first + new;
+        Ok(Document {
+            status: status_after(&window, chunks),
+            next_part: next,
+            chunks,
+            problem: problem_of(&window, chunks).or_else(|| before.problem.clone()),
+            ..before.clone()
+        })
+    }
+
+    /// All documents that are there, the newest first; with `deleted` those that can be restored.
+    ///
+    /// # Errors
+    /// [`DocumentError::Row`].
+    pub async fn list(&self, owner: &str, deleted: bool) -> Result<Vec<Document>, DocumentError> {
+        let all = self.rows.all(owner).await?.into_iter().map(|row| row.body);
+        let mut all: Vec<Document> = all.filter(|one| one.is_there() != deleted).collect();
+        all.sort_by(|a, b| (b.added_at, &a.name).cmp(&(a.added_at, &b.name)));
+        Ok(all)
+    }
+
+    /// The passages that fit a query best, each with its document.
+    ///
+    /// # Errors
+    /// [`DocumentError::NoQuery`], [`DocumentError::Row`], [`DocumentError::Index`].
+    pub async fn search(
+        &self,
+        owner: &str,
+        query: &str,
+        limit: usize,
+    ) -> Result<Vec<(Document, Passage)>, DocumentError> {
+        let documents = self.list(owner, false).await?;
+        let is_there = |id: &str| documents.iter().any(|document| document.id == id);
+        let store = &*self.indexer.chunks;
+        let found = search::find(store, &self.vectors, owner, query, limit, is_there).await?;
+        let with_document = |passage: Passage| {
+            let document = documents.iter().find(|document| document.id == passage.document)?;
+            Some((document.clone(), passage))
+        };
+        Ok(found.into_iter().filter_map(with_document).collect())
+    }
+
+    /// The text of a document from a character of a page on.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unknown`], [`DocumentError::NoPage`], [`DocumentError::Row`].
+    pub async fn view(
+        &self,
+        owner: &str,
+        name: &str,
+        page: u32,
+        offset: u32,
+        max_chars: usize,
+    ) -> Result<DocumentView, DocumentError> {
+        let document = self.find(owner, name, false).await?.body;
+        let page = if document.unit.is_empty() { 0 } else { page.max(1) };
+        let chunks = &self.indexer.chunks;
+        let mut view = View { text: String::new(), left: max_chars, page: None };
+        let mut from = page;
+        let mut after = None;
+        loop {
+            let batch = chunks.chunks_from_page(owner, &document.id, from, VIEWED_CHUNKS).await?;
+            let is_last = batch.len() < VIEWED_CHUNKS;
+            let known = after;
+            for found in batch.iter().filter(|found| known.is_none_or(|n| found.chunk.number > n)) {
+                let chunk = &found.chunk;
+                after = Some(chunk.number);
+                let skip = if chunk.page == page { offset.saturating_sub(chunk.start) } else { 0 };
+                if let Some(at) = view.add(&document, chunk.page, &chunk.text, skip as usize) {
+                    let next = Some((chunk.page, chunk.start + at));
+                    return Ok(DocumentView { document, text: view.text, next });
+                }
+                from = chunk.page;
+            }
+            if is_last || known == after {
+                break;
+            }
+        }
+        if view.text.is_empty() {
+            let parts = match (document.parts, document.unit.as_str()) {
+                (0, _) => "no pages".to_owned(),
+                (count, unit) => format!("{count} {unit}s"),
+            };
+            return Err(DocumentError::NoPage { name: document.name, parts });
+        }
+        Ok(DocumentView { document, text: view.text, next: None })
+    }
+
+    /// Deletes a document in two steps: without the right code nothing is deleted.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unknown`], [`DocumentError::WrongCode`], [`DocumentError::Row`].
+    pub async fn delete(
+        &self,
+        writer: &Writer,
+        name: &str,
+        code: Option<&str>,
+    ) -> Result<Deletion, DocumentError> {
+        let Stored { key, revision, body: document } =
+            self.find(&writer.owner, name, false).await?;
+        let right = hex(&Sha256::digest(format!("{key} {revision}")), 3);
+        match code {
+            None => Ok(Deletion::Asked { document, code: right }),
+            Some(code) if code.trim() != right => Err(DocumentError::WrongCode),
+            Some(_) => Ok(Deletion::Done(self.delete_now(writer, &key).await?)),
+        }
+    }
+
+    /// Deletes a document in one step, for people.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unknown`], [`DocumentError::Row`].
+    pub async fn delete_now(&self, writer: &Writer, name: &str) -> Result<Document, DocumentError> {
+        let key = self.find(&writer.owner, name, false).await?.key;
+        let at = self.rows.now();
+        self.set_deleted(writer, &key, Some(at), "deleted").await
+    }
+
+    /// Brings a deleted document back.
+    ///
+    /// # Errors
+    /// [`DocumentError::Unknown`], [`DocumentError::NotDeleted`], [`DocumentError::Row`].
+    pub async fn restore(&self, writer: &Writer, name: &str) -> Result<Document, DocumentError> {
+        match self.find(&writer.owner, name, true).await {
+            Ok(found) => self.set_deleted(writer, &found.key, None, "restored").await,
+            Err(error) => match self.find(&writer.owner, name, false).await {
+                Ok(there) => Err(DocumentError::NotDeleted(there.body.name)),
+                Err(_) => Err(error),
+            },
+        }
+    }
+
+    async fn set_deleted(
+        &self,
+        writer: &Writer,
+        key: &str,
+        deleted_at: Option<i64>,
+        verb: &str,
+    ) -> Result<Document, DocumentError> {
+        self.rows
+            .change(writer, key, |before| {
+                let before = before.ok_or_else(|| unknown(key))?;
+                let after = Document { deleted_at, ..before };
+                Ok((Some(after.clone()), format!("{verb} {}", after.name), after))
+            })
+            .await
+    }
+
+    /// Removes what was deleted long ago.
+    async fn purge(&self) -> Result<(), DocumentError> {
+        let oldest = self.rows.now().saturating_sub(RESTORABLE);
+        for owner in self.rows.owners().await? {
+            let author = Author::person("purging");
+            let writer = Writer { owner: owner.clone(), author, untrusted: None };
+            for row in self.rows.all(&owner).await? {
+                if row.body.deleted_at.is_some_and(|at| at < oldest) {
+                    self.indexer.chunks.delete_chunks(&owner, &row.key).await?;
+                    let note = format!("removed {}", row.body.name);
+                    let gone = |_| Ok::<_, RowError>((None, note.clone(), ()));
+                    self.rows.change(&writer, &row.key, gone).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A document by its id, or by its name without regard to case.
+    async fn find(
+        &self,
+        owner: &str,
+        name: &str,
+        deleted: bool,
+    ) -> Result<Stored<Document>, DocumentError> {
+        let name = name.trim();
+        let mut all = self.rows.all(owner).await?;
+        all.retain(|row| row.body.is_there() != deleted);
+        if let Some(at) = all.iter().position(|row| row.key == name) {
+            return Ok(all.swap_remove(at));
+        }
+        let folded = name.to_lowercase();
+        let is_called = |row: &Stored<Document>| row.body.name.to_lowercase() == folded;
+        match all.iter().filter(|row| is_called(row)).count() {
+            0 => {
+                let trusted = all.iter().filter(|row| row.body.untrusted.is_none());
+                let near = similar_names(name, trusted.map(|row| row.body.name.as_str()));
+                let near = near.into_iter().map(str::to_owned).collect();
+                let name = name.chars().filter(|c| !c.is_control()).take(80).collect();
+                Err(DocumentError::Unknown { name, near })
+            }
+            1 => all.into_iter().find(is_called).ok_or_else(|| unknown(name)),
+            count => Err(DocumentError::Ambiguous { name: name.to_owned(), count }),
+        }
+    }
+}
+
+/// Text that is gathered for a view.
+struct View {
+    text: String,
+    left: usize,
+    page: Option<u32>,
+}
+
+impl View {
+    /// Adds a piece without its first characters; returns the character of the piece at which the
+    /// view is full.
+    fn add(&mut self, document: &Document, page: u32, piece: &str, skip: usize) -> Option<u32> {
+        if self.left == 0 {
+            return Some(u32::try_from(skip).unwrap_or_default());
+        }
+        let part: String = piece.chars().skip(skip).take(self.left).collect();
+        let taken = part.chars().count();
+        if taken == 0 {
+            return None;
+        }
+        if page > 0 && self.page != Some(page) {
+            let gap = if self.text.is_empty() || self.text.ends_with('\n') { "" } else { "\n" };
+            self.text += &format!("{gap}--- {} {page} of {} ---\n", document.unit, document.parts);
+        }
+        self.page = Some(page);
+        self.text += &part;
+        self.left -= taken;
+        let is_cut = skip + taken < piece.chars().count();
+        is_cut.then(|| u32::try_from(skip + taken).unwrap_or_default())
+    }
+}
+
+fn status_after(window: &TextWindow, chunks: u32) -> DocumentStatus {
+    match window.next {
+        Some(_) if chunks < MAX_CHUNKS => DocumentStatus::Indexing,
+        Some(_) => DocumentStatus::Failed,
+        None if window.problem.is_some() => DocumentStatus::Failed,
+        None => DocumentStatus::Ready,
+    }
+}
+
+fn problem_of(window: &TextWindow, chunks: u32) -> Option<String> {
+    let is_full = chunks >= MAX_CHUNKS && window.next.is_some();
+    let full = is_full.then(|| "It is longer than a document can be; its beginning can be found.");
+    window.problem.clone().or_else(|| full.map(str::to_owned))
+}
+
+fn unknown(name: &str) -> DocumentError {
+    DocumentError::Unknown { name: name.to_owned(), near: Vec::new() }
+}
+
+/// The first bytes of a digest in hexadecimal.
+fn hex(digest: &[u8], bytes: usize) -> String {
+    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,170 @@
+//! Search: the ranks by words and by meaning together (reciprocal rank fusion).
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use toolcrib_core::store::DocumentChunkStore;
+use toolcrib_core::{ChunkVersion, FoundChunk};
+use toolcrib_tool_search::{Model, PassageIndex, content_words};
+
+use super::error::DocumentError;
+
+/// Candidates of each ranking.
+const CANDIDATES: usize = 60;
+/// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
+const FUSION: f32 = 60.0;
+/// Least cosine of a passage that shares no word with the query.
+const MIN_COSINE: f32 = 0.3;
+/// Owners whose vectors are kept in memory.
+const MOST_OWNERS: usize = 4;
+/// Vectors that are read at once.
+const BATCH: usize = 5_000;
+
+/// A passage that fits a query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    /// Id of the document.
+    pub document: String,
+    /// Its page or sheet, from 1; 0 = the document has none.
+    pub page: u32,
+    /// Its first character in the page.
+    pub offset: u32,
+    /// The text.
+    pub text: String,
+}
+
+/// The vectors of owners, at a version of the store.
+#[derive(Default)]
+pub(super) struct Vectors {
+    owners: Mutex<HashMap<String, Arc<OwnerVectors>>>,
+}
+
+struct OwnerVectors {
+    version: ChunkVersion,
+    index: PassageIndex,
+    groups: HashMap<String, u32>,
+}
+
+/// The passages that fit a query best, of documents that pass `is_there`.
+pub(super) async fn find(
+    store: &dyn DocumentChunkStore,
+    vectors: &Vectors,
+    owner: &str,
+    query: &str,
+    limit: usize,
+    is_there: impl Fn(&str) -> bool,
+) -> Result<Vec<Passage>, DocumentError> {
+    let words = content_words(query);
+    if words.is_empty() {
+        return Err(DocumentError::NoQuery);
+    }
+    let by_words = store.find_chunks(owner, &words, CANDIDATES).await?;
+    let known = vectors.current(store, owner).await?;
+    let groups: Vec<bool> = known.visible(&is_there);
+    let may_see = |group: u32| groups.get(group as usize).copied().unwrap_or_default();
+    let by_meaning = known.index.nearest(query, CANDIDATES, may_see);
+    let mut scores: HashMap<i64, f32> = HashMap::new();
+    let there: Vec<&FoundChunk> =
+        by_words.iter().filter(|found| is_there(&found.document)).collect();
+    for (rank, found) in there.iter().enumerate() {
+        *scores.entry(found.id).or_default() += (FUSION + rank as f32).recip();
+    }
+    for (rank, (id, cosine)) in by_meaning.iter().enumerate() {
+        if *cosine >= MIN_COSINE || scores.contains_key(id) {
+            *scores.entry(*id).or_default() += (FUSION + rank as f32).recip();
+        }
+    }
+    let mut best: Vec<(i64, f32)> = scores.into_iter().collect();
+    best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    best.truncate(limit);
+    let ids: Vec<i64> = best.iter().map(|(id, _)| *id).collect();
+    let mut rows: HashMap<i64, FoundChunk> =
+        store.chunks_by_id(owner, &ids).await?.into_iter().map(|row| (row.id, row)).collect();
+    Ok(ids.iter().filter_map(|id| rows.remove(id)).map(passage).collect())
+}
+
+fn passage(found: FoundChunk) -> Passage {
+    let FoundChunk { document, chunk, .. } = found;
+    Passage { document, page: chunk.page, offset: chunk.start, text: chunk.text }
+}
+
+impl Vectors {
+    /// The vectors of an owner as they are now: what is new is read, and all of it if chunks were
+    /// removed.
+    async fn current(
+        &self,
+        store: &dyn DocumentChunkStore,
+        owner: &str,
+    ) -> Result<Arc<OwnerVectors>, DocumentError> {
+        let version = store.chunk_version(owner).await?;
+        let old = self.lock().remove(owner);
+        if let Some(old) = old.as_ref().filter(|old| old.version == version) {
+            self.keep(owner, Arc::clone(old));
+            return Ok(Arc::clone(old));
+        }
+        let model = Model::builtin().map_err(|error| DocumentError::Index(error.to_string()))?;
+        let mut known = old.and_then(Arc::into_inner).unwrap_or_else(|| OwnerVectors {
+            version: ChunkVersion::default(),
+            index: PassageIndex::new(Arc::clone(&model)),
+            groups: HashMap::new(),
+        });
+        known.read_new(store, owner).await?;
+        if known.version.count != version.count && known.version.last >= version.last {
+            known = OwnerVectors {
+                version: ChunkVersion::default(),
+                index: PassageIndex::new(model),
+                groups: HashMap::new(),
+            };
+            known.read_new(store, owner).await?;
+        }
+        let known = Arc::new(known);
+        self.keep(owner, Arc::clone(&known));
+        Ok(known)
+    }
+
+    fn keep(&self, owner: &str, known: Arc<OwnerVectors>) {
+        let mut owners = self.lock();
+        if owners.len() >= MOST_OWNERS {
+            owners.clear();
+        }
+        owners.insert(owner.to_owned(), known);
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<String, Arc<OwnerVectors>>> {
+        self.owners.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OwnerVectors {
+    async fn read_new(
+        &mut self,
+        store: &dyn DocumentChunkStore,
+        owner: &str,
+    ) -> Result<(), DocumentError> {
+        loop {
+            let batch = store.chunk_vectors(owner, self.version.last, BATCH).await?;
+            let is_last = batch.len() < BATCH;
+            for one in batch {
+                let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+                let group = *self.groups.entry(one.document).or_insert(next);
+                self.index.push(one.id, group, &one.vector);
+                self.version.count += 1;
+                self.version.last = one.id;
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Which groups are those of documents that are there.
+    fn visible(&self, is_there: impl Fn(&str) -> bool) -> Vec<bool> {
+        let mut visible = vec![false; self.groups.len()];
+        for (document, group) in &self.groups {
+            if let Some(cell) = visible.get_mut(*group as usize) {
+                *cell = is_there(document);
+            }
+        }
+        visible
+    }
+}

@@ -1,0 +1,60 @@
+//! Why a goal was not started or changed.
+
+use toolcrib_core::ToolError;
+
+use super::goals::{MAX_DEPTH, MAX_OPEN};
+use super::model::MAX_GOAL_CHARS;
+use crate::rows::RowError;
+
+/// Why an operation on goals failed. The texts are for models and people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum GoalError {
+    /// No goal has this id.
+    #[error("There is no goal \"{0}\". goals with the action list shows those that there are.")]
+    Unknown(String),
+    /// The text cannot be used.
+    #[error(
+        "A goal has 1 to {MAX_GOAL_CHARS} characters. Say what is to be reached, so that it can be understood on its own."
+    )]
+    BadText,
+    /// The text contains a secret.
+    #[error("The text contains a secret, so the goal was not started.")]
+    Secret,
+    /// Too many are open.
+    #[error(
+        "{MAX_OPEN} goals are open, which is the maximum. Close one, or wait until one is done."
+    )]
+    Full,
+    /// Goals that start goals without end.
+    #[error(
+        "A goal that a goal has started can start others only {MAX_DEPTH} deep. Do it in this run instead."
+    )]
+    TooDeep,
+    /// It does not fit the state of the goal.
+    #[error("{0}")]
+    State(String),
+    /// The rows cannot be read or written.
+    #[error(transparent)]
+    Row(#[from] RowError),
+}
+
+impl From<toolcrib_core::StoreError> for GoalError {
+    fn from(error: toolcrib_core::StoreError) -> Self {
+        Self::Row(error.into())
+    }
+}
+
+impl From<GoalError> for ToolError {
+    fn from(error: GoalError) -> Self {
+        match error {
+            GoalError::Row(RowError::Store(error)) => {
+                Self::execution("The goals cannot be read or written now. Try again later.")
+                    .with_detail(error.to_string())
+            }
+            GoalError::Row(_) | GoalError::Full | GoalError::TooDeep | GoalError::State(_) => {
+                Self::execution(error.to_string())
+            }
+            error => Self::validation(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Goals: what a run in the background pursues, with its own budget.
+//!
+//! This module keeps goals and their states; a daemon starts the runs (`server`: `pursuit`).
+
+mod error;
+mod goals;
+mod model;
+
+pub use error::GoalError;
+pub use goals::{Goals, MAX_DEPTH, MAX_OPEN, NewGoal};
+pub use model::{Goal, GoalBudget, GoalEnd, GoalStatus, MAX_GOAL_CHARS, pursuit_message};

@@ -1,0 +1,236 @@
+//! Rows of one kind with a typed body: reading them, and changing them while other processes do.
+
+use std::collections::HashMap;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use toolcrib_core::{
+    AssistantRow, AssistantRowChange, AssistantRowStore, AssistantRowWrite, Author, Clock, RowKind,
+    StoreError, SystemClock,
+};
+
+/// Attempts at a change while other processes change the same row.
+const ATTEMPTS: usize = 8;
+/// Changes that are looked through for one that can be taken back.
+const UNDO_LOOK: usize = 100;
+
+/// Why a row was not read or written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RowError {
+    /// Others kept changing it.
+    #[error("\"{0}\" is being changed by another process. Try again.")]
+    Contended(String),
+    /// There is no change that can be taken back.
+    #[error("There is no change to take back.")]
+    NothingToUndo,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Who or what changes rows.
+#[derive(Debug, Clone)]
+pub struct Writer {
+    /// Owner of the rows.
+    pub owner: String,
+    /// Author of the change.
+    pub author: Author,
+    /// What the new text comes from, if that is outside text.
+    pub untrusted: Option<String>,
+}
+
+/// One row of a write.
+pub(crate) struct Step<T> {
+    pub(crate) key: String,
+    pub(crate) expected: Option<i64>,
+    pub(crate) body: Option<T>,
+}
+
+/// A row with its revision.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Stored<T> {
+    pub(crate) key: String,
+    pub(crate) revision: i64,
+    pub(crate) body: T,
+}
+
+/// The rows of one kind. Clones share the store.
+pub(crate) struct TypedRows<T> {
+    store: Arc<dyn AssistantRowStore>,
+    clock: Arc<dyn Clock>,
+    kind: RowKind,
+    body: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for TypedRows<T> {
+    fn clone(&self) -> Self {
+        let (store, clock) = (Arc::clone(&self.store), Arc::clone(&self.clock));
+        Self { store, clock, kind: self.kind, body: PhantomData }
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> TypedRows<T> {
+    pub(crate) fn new(store: Arc<dyn AssistantRowStore>, kind: RowKind) -> Self {
+        Self { store, clock: Arc::new(SystemClock), kind, body: PhantomData }
+    }
+
+    pub(crate) fn now(&self) -> i64 {
+        self.clock.now_ms()
+    }
+
+    pub(crate) async fn get(&self, owner: &str, key: &str) -> Result<Option<Stored<T>>, RowError> {
+        self.store.assistant_row(owner, self.kind, key).await?.map(stored).transpose()
+    }
+
+    pub(crate) async fn all(&self, owner: &str) -> Result<Vec<Stored<T>>, RowError> {
+        let rows = self.store.assistant_rows(owner, self.kind).await?;
+        rows.into_iter().map(stored).collect()
+    }
+
+    pub(crate) async fn owners(&self) -> Result<Vec<String>, RowError> {
+        Ok(self.store.assistant_row_owners(self.kind).await?)
+    }
+
+    /// Writes rows in one transaction; `false` = one of them has changed since it was read.
+    pub(crate) async fn write(
+        &self,
+        writer: &Writer,
+        note: &str,
+        steps: Vec<Step<T>>,
+    ) -> Result<bool, RowError> {
+        let at = self.now();
+        let write = |step: Step<T>| -> Result<AssistantRowWrite, RowError> {
+            Ok(AssistantRowWrite {
+                owner: writer.owner.clone(),
+                kind: self.kind,
+                key: step.key,
+                expected: step.expected,
+                body: step.body.map(serde_json::to_value).transpose().map_err(unreadable)?,
+                note: note.to_owned(),
+                author: writer.author.clone(),
+                at,
+                undoes: None,
+            })
+        };
+        let writes = steps.into_iter().map(write).collect::<Result<_, _>>()?;
+        self.written(writes).await
+    }
+
+    /// Changes one row: `next` computes it from the present one, again if another process changed
+    /// it meanwhile. A body that stays the same is not written.
+    pub(crate) async fn change<R, E: From<RowError>>(
+        &self,
+        writer: &Writer,
+        key: &str,
+        next: impl Fn(Option<T>) -> Result<(Option<T>, String, R), E>,
+    ) -> Result<R, E>
+    where
+        T: Clone + PartialEq,
+    {
+        for _ in 0..ATTEMPTS {
+            let before = self.get(&writer.owner, key).await?;
+            let expected = before.as_ref().map(|row| row.revision);
+            let before = before.map(|row| row.body);
+            let (after, note, answer) = next(before.clone())?;
+            if after == before {
+                return Ok(answer);
+            }
+            let step = Step { key: key.to_owned(), expected, body: after };
+            if self.write(writer, &note, vec![step]).await? {
+                return Ok(answer);
+            }
+        }
+        Err(RowError::Contended(key.to_owned()).into())
+    }
+
+    /// The last changes of a row, or of all, newest first.
+    pub(crate) async fn changes(
+        &self,
+        owner: &str,
+        key: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<AssistantRowChange>, RowError> {
+        Ok(self.store.assistant_row_changes(owner, self.kind, key, limit).await?)
+    }
+
+    /// Takes back the last change of a row, or of all, with the rows that were changed with it.
+    /// Returns the keys with the rows as they are now.
+    pub(crate) async fn undo(
+        &self,
+        writer: &Writer,
+        key: Option<&str>,
+    ) -> Result<Vec<(String, Option<T>)>, RowError> {
+        for _ in 0..ATTEMPTS {
+            let changes = self.changes(&writer.owner, key, UNDO_LOOK).await?;
+            let together =
+                last_change(&self.changes(&writer.owner, None, UNDO_LOOK).await?, &changes);
+            if together.is_empty() {
+                return Err(RowError::NothingToUndo);
+            }
+            let (mut writes, mut keys) = (Vec::new(), HashMap::new());
+            for change in together {
+                let now = self.store.assistant_row(&writer.owner, self.kind, &change.key).await?;
+                writes.push(AssistantRowWrite {
+                    owner: writer.owner.clone(),
+                    kind: self.kind,
+                    key: change.key.clone(),
+                    expected: now.map(|now| now.revision),
+                    body: change.before.clone(),
+                    note: format!("took back: {}", change.note),
+                    author: writer.author.clone(),
+                    at: self.now(),
+                    undoes: Some(change.number),
+                });
+                keys.insert(change.key, change.before);
+            }
+            if self.written(writes).await? {
+                let row = |(key, body): (String, Option<serde_json::Value>)| {
+                    let body = body.map(serde_json::from_value).transpose().map_err(unreadable)?;
+                    Ok((key, body))
+                };
+                return keys.into_iter().map(row).collect();
+            }
+        }
+        Err(RowError::Contended(key.unwrap_or_default().to_owned()))
+    }
+
+    async fn written(&self, writes: Vec<AssistantRowWrite>) -> Result<bool, RowError> {
+        match self.store.write_assistant_rows(writes).await {
+            Ok(()) => Ok(true),
+            Err(StoreError::Conflict(_)) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// The newest change of `candidates` that can be taken back, and those of the same write.
+fn last_change(
+    all: &[AssistantRowChange],
+    candidates: &[AssistantRowChange],
+) -> Vec<AssistantRowChange> {
+    let Some(last) = candidates.iter().find(|change| change.can_be_undone) else {
+        return Vec::new();
+    };
+    let is_of_same_write = |change: &&AssistantRowChange| {
+        change.can_be_undone
+            && (change.at, &change.note, &change.author) == (last.at, &last.note, &last.author)
+    };
+    let mut together: Vec<AssistantRowChange> =
+        all.iter().filter(is_of_same_write).cloned().collect();
+    // Of each row the newest: two equal changes within a millisecond are taken back one by one.
+    let mut seen = std::collections::HashSet::new();
+    together.retain(|change| seen.insert(change.key.clone()));
+    if together.is_empty() { vec![last.clone()] } else { together }
+}
+
+fn stored<T: DeserializeOwned>(row: AssistantRow) -> Result<Stored<T>, RowError> {
+    let AssistantRow { key, revision, body } = row;
+    let body = serde_json::from_value(body).map_err(unreadable)?;
+    Ok(Stored { key, revision, body })
+}
+
+fn unreadable(error: serde_json::Error) -> RowError {
+    RowError::Store(StoreError::Failed(format!("a row of the assistant is unreadable: {error}")))
+}

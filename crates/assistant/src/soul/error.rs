@@ -1,0 +1,21 @@
+//! Why the text was not written.
+
+use super::souls::MAX_SOUL_CHARS;
+use crate::rows::RowError;
+
+/// Why an operation on the text failed. The texts are for people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SoulError {
+    /// There is no text.
+    #[error("the text is empty; clear it to go without one")]
+    Empty,
+    /// It is too long: it is part of every prompt.
+    #[error("the text has {0} characters; at most {MAX_SOUL_CHARS}")]
+    TooLong(usize),
+    /// It contains a secret.
+    #[error("the text contains a secret, and models would read it in every run")]
+    Secret,
+    /// The rows cannot be read or written.
+    #[error(transparent)]
+    Row(#[from] RowError),
+}

@@ -1,0 +1,125 @@
+//! The texts of all owners.
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use toolcrib_core::{AssistantRowStore, Author, RowKind};
+
+use super::error::SoulError;
+use crate::SecretCheck;
+use crate::rows::{TypedRows, Writer};
+use crate::secret_shapes;
+
+/// Characters of the text: about 1,000 tokens of every request.
+pub const MAX_SOUL_CHARS: usize = 4_000;
+/// The key of the only row of an owner.
+const KEY: &str = "soul";
+/// Changes that a history shows.
+const HISTORY: usize = 50;
+
+/// The text of an owner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Soul {
+    /// The text.
+    pub text: String,
+    /// Unix time in milliseconds.
+    pub updated_at: i64,
+}
+
+/// A change of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SoulChange {
+    /// The text before; `None` = there was none.
+    pub before: Option<String>,
+    /// What was done.
+    pub note: String,
+    /// Its author.
+    pub author: Author,
+    /// Unix time in milliseconds.
+    pub at: i64,
+}
+
+/// The texts of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Souls {
+    rows: TypedRows<Soul>,
+    is_secret: SecretCheck,
+}
+
+impl Souls {
+    /// Texts in this store.
+    #[must_use]
+    pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
+        Self { rows: TypedRows::new(store, RowKind::Soul), is_secret }
+    }
+
+    /// The text of an owner.
+    ///
+    /// # Errors
+    /// [`SoulError::Row`].
+    pub async fn get(&self, owner: &str) -> Result<Option<Soul>, SoulError> {
+        Ok(self.rows.get(owner, KEY).await?.map(|row| row.body))
+    }
+
+    /// Writes the text.
+    ///
+    /// # Errors
+    /// [`SoulError`] if it cannot be used.
+    pub async fn set(&self, writer: &Writer, text: &str) -> Result<Soul, SoulError> {
+        let text = text.trim();
+        let chars = text.chars().count();
+        if text.is_empty() {
+            return Err(SoulError::Empty);
+        }
+        if chars > MAX_SOUL_CHARS {
+            return Err(SoulError::TooLong(chars));
+        }
+        if (self.is_secret)(text) || secret_shapes::occur_in(text) {
+            return Err(SoulError::Secret);
+        }
+        let new = Soul { text: text.to_owned(), updated_at: self.rows.now() };
+        self.rows
+            .change(writer, KEY, |before| {
+                let is_same = before.as_ref().is_some_and(|before| before.text == new.text);
+                let after = if is_same { before } else { Some(new.clone()) };
+                Ok((after, "wrote the text".to_owned(), new.clone()))
+            })
+            .await
+    }
+
+    /// Removes the text and returns it.
+    ///
+    /// # Errors
+    /// [`SoulError::Row`].
+    pub async fn clear(&self, writer: &Writer) -> Result<Option<Soul>, SoulError> {
+        let clear = |before| Ok((None, "cleared the text".to_owned(), before));
+        self.rows.change(writer, KEY, clear).await
+    }
+
+    /// Takes back the last change; returns the text as it is now.
+    ///
+    /// # Errors
+    /// [`crate::RowError::NothingToUndo`], [`SoulError::Row`].
+    pub async fn undo(&self, writer: &Writer) -> Result<Option<Soul>, SoulError> {
+        let undone = self.rows.undo(writer, Some(KEY)).await?;
+        Ok(undone.into_iter().find_map(|(_, soul)| soul))
+    }
+
+    /// The last changes, newest first.
+    ///
+    /// # Errors
+    /// [`SoulError::Row`].
+    pub async fn history(&self, owner: &str) -> Result<Vec<SoulChange>, SoulError> {
+        let changes = self.rows.changes(owner, Some(KEY), HISTORY).await?;
+        let change = |change: toolcrib_core::AssistantRowChange| SoulChange {
+            before: change
+                .before
+                .and_then(|body| serde_json::from_value::<Soul>(body).ok())
+                .map(|soul| soul.text),
+            note: change.note,
+            author: change.author,
+            at: change.at,
+        };
+        Ok(changes.into_iter().map(change).collect())
+    }
+}

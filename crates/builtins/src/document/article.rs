@@ -1,0 +1,39 @@
+//! The article of a web page: its main text without menus, advertisements and comments.
+#![deny(clippy::indexing_slicing)]
+
+use dom_smoothie::{Config, Readability};
+use url::Url;
+
+use super::worker_protocol::ReadFailure;
+use crate::html_to_markdown;
+
+/// Elements of a page that are looked at; pages have up to 20,000.
+const MAX_ELEMENTS: usize = 50_000;
+/// An article has at least as many characters; with fewer the whole page is returned.
+const MIN_ARTICLE: usize = 200;
+
+/// The title and the text of the article of a page, as Markdown. Without an article the title is
+/// empty, and the text is that of the whole page.
+pub(super) fn read(html: &str, url: Option<&str>) -> Result<(String, String), ReadFailure> {
+    let base = url.and_then(|url| Url::parse(url).ok());
+    // Text that the page hides is gone before anything looks for the article.
+    let shown = toolcrib_sanitizer::without_hidden(html);
+    let config =
+        Config { max_elements_to_parse: MAX_ELEMENTS, disable_json_ld: true, ..Config::default() };
+    let article =
+        Readability::new(&*shown.html, url, Some(config)).and_then(|mut page| page.parse());
+    if let Ok(article) = article {
+        let text = html_to_markdown::to_markdown(&article.content, base.as_ref());
+        let text = text.map_err(ReadFailure::damaged)?;
+        if text.chars().count() >= MIN_ARTICLE {
+            return Ok((one_line(&article.title), text));
+        }
+    }
+    let text = html_to_markdown::to_markdown(html, base.as_ref()).map_err(ReadFailure::damaged)?;
+    Ok((String::new(), text))
+}
+
+fn one_line(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().take(200).collect()
+}

@@ -1,0 +1,72 @@
+//! Sources: addresses and paths.
+
+use toolcrib_core::ToolError;
+
+/// What `read` is asked to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source<'a> {
+    /// An address of the web.
+    Url(&'a str),
+    /// A file of the workspace.
+    Path(&'a str),
+}
+
+impl<'a> Source<'a> {
+    /// Tells an address from a path.
+    ///
+    /// # Errors
+    /// The source is empty, or an address that is not of the web.
+    pub(crate) fn parse(text: &'a str) -> Result<Self, ToolError> {
+        let text = text.trim();
+        let refuse = |why: String| Err(ToolError::validation(why).with_nothing_read());
+        if text.is_empty() {
+            return refuse("The source is empty. Give an address or the path of a file.".into());
+        }
+        match text.split_once("://") {
+            Some((scheme, _)) if is_web(scheme) => Ok(Self::Url(text)),
+            Some((scheme, _)) if scheme.eq_ignore_ascii_case("file") => refuse(
+                "Give the path of a file instead of a file: address, such as notes.md.".into(),
+            ),
+            Some((scheme, _)) if is_scheme(scheme) => refuse(format!(
+                "\"{scheme}\" addresses cannot be read. Give an address that begins with https:// or http://, or the path of a file."
+            )),
+            _ if text.starts_with("www.") && !text.contains(' ') => {
+                refuse(format!("Write the whole address: https://{text}"))
+            }
+            _ => Ok(Self::Path(text)),
+        }
+    }
+}
+
+fn is_web(scheme: &str) -> bool {
+    ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
+}
+
+/// RFC 3986, 3.1; shorter than a sentence, so that paths with `://` in them are still paths.
+fn is_scheme(text: &str) -> bool {
+    text.len() <= 20
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_and_paths_are_told_apart() {
+        for (text, expected) in [
+            ("https://example.com/a", Some(Source::Url("https://example.com/a"))),
+            (" HTTP://example.com ", Some(Source::Url("HTTP://example.com"))),
+            ("notes.md", Some(Source::Path("notes.md"))),
+            ("/home/ann/a b.pdf", Some(Source::Path("/home/ann/a b.pdf"))),
+            ("c: // odd name", Some(Source::Path("c: // odd name"))),
+            ("file:///etc/passwd", None),
+            ("ftp://example.com/a", None),
+            ("www.example.com", None),
+            ("  ", None),
+        ] {
+            assert_eq!(Source::parse(text).ok(), expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! `toolcrib prompt`.
+
+use clap::{Args, Subcommand};
+
+use super::{ModelArgs, WorkspaceArgs};
+
+pub(super) const PROMPT_HELP: &str = "\
+Examples:
+  toolcrib prompt show
+  toolcrib prompt set \"Answer briefly. I am a baker in Oslo.\"
+  toolcrib prompt undo
+
+The text that you set is in the system prompt of every run.";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Prompt {
+    /// Show what exactly a model would get with its first request, with tokens per part.
+    Show(PromptShow),
+    /// Show your own part of the system prompt.
+    Soul,
+    /// Write your own part of the system prompt.
+    Set {
+        /// The text. Default: standard input.
+        text: Option<String>,
+    },
+    /// Remove your own part of the system prompt.
+    Clear,
+    /// Show the last changes of your part, the newest first; they are kept for 30 days.
+    History,
+    /// Take back the last change of your part.
+    Undo,
+}
+
+/// Whose prompt is shown.
+#[derive(Debug, Args)]
+pub(crate) struct PromptShow {
+    #[command(flatten)]
+    pub(crate) model_args: ModelArgs,
+    #[command(flatten)]
+    pub(crate) workspace_args: WorkspaceArgs,
+}

@@ -1,0 +1,95 @@
+//! Rows of the assistant: lists, goals, instructions and documents, each a JSON body under a key.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::memory::Author;
+
+/// What a row is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RowKind {
+    /// A shopping or to-do list.
+    List,
+    /// What a person wants to reach, and the run that pursues it.
+    Goal,
+    /// The person's own part of the system prompt.
+    Soul,
+    /// A file that a person put in, without its text.
+    Document,
+}
+
+impl RowKind {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::List, Self::Goal, Self::Soul, Self::Document];
+
+    /// Name in databases.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::List => "list",
+            Self::Goal => "goal",
+            Self::Soul => "soul",
+            Self::Document => "document",
+        }
+    }
+}
+
+impl fmt::Display for RowKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantRow {
+    /// Its name, unique for the owner and the kind.
+    pub key: String,
+    /// Number of its last change; the store assigns it.
+    pub revision: i64,
+    /// Everything else.
+    pub body: Value,
+}
+
+/// A change of one row, for [`crate::store::AssistantRowStore::write_assistant_rows`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantRowWrite {
+    /// Owner.
+    pub owner: String,
+    /// Kind.
+    pub kind: RowKind,
+    /// Key.
+    pub key: String,
+    /// Revision of the row that the change is based on; `None` = there is none.
+    pub expected: Option<i64>,
+    /// The row after the change; `None` removes it.
+    pub body: Option<Value>,
+    /// The change in a few words, for its history.
+    pub note: String,
+    /// The author of the change.
+    pub author: Author,
+    /// Unix time in milliseconds.
+    pub at: i64,
+    /// The recorded change that this one takes back.
+    pub undoes: Option<i64>,
+}
+
+/// A recorded change.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantRowChange {
+    /// Its number: later changes have larger ones.
+    pub number: i64,
+    /// Key.
+    pub key: String,
+    /// The row before; `None` = there was none.
+    pub before: Option<Value>,
+    /// The change in a few words.
+    pub note: String,
+    /// The author of the change.
+    pub author: Author,
+    /// Unix time in milliseconds.
+    pub at: i64,
+    /// Whether it can be taken back: it takes back none and was not taken back.
+    pub can_be_undone: bool,
+}

@@ -1,0 +1,61 @@
+//! Store of the text of documents.
+
+use super::StoreError;
+use crate::BoxFuture;
+use crate::document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
+
+/// Stores the text of documents in chunks, and finds chunks by words.
+pub trait DocumentChunkStore: Send + Sync {
+    /// Adds chunks of a document. One with the number of an earlier one is left out.
+    fn put_chunks<'a>(
+        &'a self,
+        owner: &'a str,
+        document: &'a str,
+        chunks: Vec<DocumentChunk>,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Removes all chunks of a document.
+    fn delete_chunks<'a>(
+        &'a self,
+        owner: &'a str,
+        document: &'a str,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// The chunks of a document from a page on, in order, at most `limit`.
+    fn chunks_from_page<'a>(
+        &'a self,
+        owner: &'a str,
+        document: &'a str,
+        page: u32,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
+
+    /// Chunks with these numbers in the store, in any order. Unknown numbers are left out.
+    fn chunks_by_id<'a>(
+        &'a self,
+        owner: &'a str,
+        ids: &'a [i64],
+    ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
+
+    /// The chunks that have any of these words, or words that begin with them, the best first.
+    fn find_chunks<'a>(
+        &'a self,
+        owner: &'a str,
+        words: &'a [String],
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
+
+    /// What there is of an owner.
+    fn chunk_version<'a>(
+        &'a self,
+        owner: &'a str,
+    ) -> BoxFuture<'a, Result<ChunkVersion, StoreError>>;
+
+    /// Vectors of an owner's chunks after a number, in order, at most `limit`.
+    fn chunk_vectors<'a>(
+        &'a self,
+        owner: &'a str,
+        after: i64,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<ChunkVector>, StoreError>>;
+}

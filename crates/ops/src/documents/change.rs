@@ -1,0 +1,41 @@
+//! Deletes or restores a document.
+
+use super::row::DocumentReply;
+use crate::context::OpContext;
+use crate::error::OpError;
+use crate::lists::writer;
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentChange {
+    /// It is not found any more; it can be restored for 30 days.
+    Delete,
+    /// It is found again.
+    Restore,
+}
+
+/// Which document.
+#[derive(Debug, Clone)]
+pub struct ChangeDocumentRequest {
+    /// Its id or name.
+    pub document: String,
+    /// What is done.
+    pub change: DocumentChange,
+}
+
+/// Deletes or restores a document.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Conflict`], [`OpError::Invalid`] if several have the name,
+/// [`OpError::Store`].
+pub async fn change(
+    ctx: &OpContext<'_>,
+    request: ChangeDocumentRequest,
+) -> Result<DocumentReply, OpError> {
+    let (documents, writer) = (ctx.toolcrib.documents(), writer(&ctx.store));
+    let changed = match request.change {
+        DocumentChange::Delete => documents.delete_now(&writer, &request.document).await?,
+        DocumentChange::Restore => documents.restore(&writer, &request.document).await?,
+    };
+    Ok(changed.into())
+}

@@ -1,0 +1,24 @@
+//! Lists documents.
+
+use super::row::DocumentReply;
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// Which documents.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ListDocumentsRequest {
+    /// Those that were deleted and can be restored, instead of those that are there.
+    pub deleted: bool,
+}
+
+/// The owner's documents, the newest first.
+///
+/// # Errors
+/// [`OpError::Store`].
+pub async fn list(
+    ctx: &OpContext<'_>,
+    request: ListDocumentsRequest,
+) -> Result<Vec<DocumentReply>, OpError> {
+    let all = ctx.toolcrib.documents().list(ctx.store.owner, request.deleted).await?;
+    Ok(all.into_iter().map(Into::into).collect())
+}

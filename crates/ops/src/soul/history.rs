@@ -1,0 +1,45 @@
+//! The last changes of the text.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// The changes of the owner's text.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SoulHistoryRequest;
+
+/// A change of the text.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SoulChange")]
+pub struct SoulChangeReply {
+    /// Milliseconds since 1970.
+    pub at: i64,
+    /// What was done.
+    pub change: String,
+    /// Who did it.
+    pub by: String,
+    /// The text before; absent = there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<String>,
+}
+
+/// The last changes, newest first.
+///
+/// # Errors
+/// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].
+pub async fn history(
+    ctx: &OpContext<'_>,
+    _: SoulHistoryRequest,
+) -> Result<Vec<SoulChangeReply>, OpError> {
+    super::show::check_payloads(ctx)?;
+    let changes = ctx.toolcrib.souls().history(ctx.store.owner).await?;
+    let reply = changes.into_iter().map(|change| SoulChangeReply {
+        at: change.at,
+        change: change.note,
+        by: change.author.by,
+        before: change.before,
+    });
+    Ok(reply.collect())
+}

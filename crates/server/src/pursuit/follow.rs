@@ -1,0 +1,124 @@
+//! One goal: starts its run or finds it, follows it, and records how it ended.
+
+use std::time::Duration;
+
+use toolcrib_app::assistant::goal::{Goal, GoalEnd, GoalError, GoalStatus, pursuit_message};
+use toolcrib_app::core::{RunId, RunStatus, StoreError, StoredRun};
+use toolcrib_app::runner::{RunnerLimits, labels_of_run};
+
+use crate::daemon_host::RunRequest;
+use crate::run_supervisor::{
+    Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
+};
+
+/// Channel of runs that nobody watches.
+const BACKGROUND: &str = "background";
+/// Name in records, and the client whose limits these runs share.
+const PURSUIT: &str = "pursuit";
+/// Time between two looks at the run.
+const LOOK: Duration = Duration::from_millis(500);
+/// How an answered run ends.
+const DONE: &str = "completed";
+
+/// Pursues a goal until its run ends or the daemon stops; returns its id.
+pub(super) async fn pursue(supervisor: RunSupervisor, owner: String, goal: Goal) -> String {
+    let id = goal.id.clone();
+    if let Err(error) = try_pursue(&supervisor, &owner, goal).await {
+        // The next look finds the goal again.
+        tracing::warn!(goal = %id, %error, "the goal could not be pursued");
+    }
+    id
+}
+
+async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Result<(), GoalError> {
+    let goals = supervisor.toolcrib().goals();
+    let run = match goal.run {
+        Some(run) => run,
+        None => match start(supervisor, owner, &goal).await {
+            Ok(run) => run,
+            // Later: the next look tries again.
+            Err(
+                RunError::Stopping
+                | RunError::ConversationBusy { .. }
+                | RunError::Refused(_)
+                | RunError::StartingElsewhere,
+            ) => return Ok(()),
+            Err(error) => {
+                let end = GoalEnd { ok: false, result: error.to_string(), source: None };
+                goals.ended(owner, &goal.id, &end).await?;
+                return Ok(());
+            }
+        },
+    };
+    let mut is_recorded = false;
+    loop {
+        let stored = supervisor.stores().runs.run(run).await?;
+        let conversation = stored.as_ref().map(|stored| stored.conversation);
+        if !is_recorded {
+            goals.started(owner, &goal.id, run, conversation).await?;
+            is_recorded = conversation.is_some();
+        }
+        match stored {
+            Some(stored) if stored.status == RunStatus::Ended => {
+                let end = end_of(supervisor, &stored).await?;
+                goals.ended(owner, &goal.id, &end).await?;
+                return Ok(());
+            }
+            None if is_recorded || goal.run.is_some() => {
+                let result = "Its conversation was deleted.".to_owned();
+                let end = GoalEnd { ok: false, result, source: None };
+                goals.ended(owner, &goal.id, &end).await?;
+                return Ok(());
+            }
+            _ => {}
+        }
+        if goals.get(owner, &goal.id).await?.status == GoalStatus::Cancelled
+            && let Some(active) = supervisor.get(run)
+        {
+            active.stop();
+        }
+        tokio::select! {
+            () = supervisor.shutdown_token().cancelled() => return Ok(()),
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<RunId, RunError> {
+    let budget = goal.budget;
+    let request = RunRequest {
+        text: pursuit_message(goal),
+        agent: Some(goal.agent.clone()).filter(|agent| !agent.is_empty()),
+        limits: RunnerLimits {
+            rounds: Some(budget.rounds),
+            calls: Some(budget.calls),
+            tokens: Some(budget.tokens),
+            time: Some(Duration::from_secs(budget.seconds)),
+            cost: None,
+        },
+        owner: owner.to_owned(),
+        channel: BACKGROUND.to_owned(),
+        ..RunRequest::default()
+    };
+    let (name, client) = (PURSUIT.to_owned(), PURSUIT.to_owned());
+    let requester = Requester { name, client, tools: goal.tools.clone() };
+    let key = Some((goal.id.clone(), goal.id.clone()));
+    start_run(supervisor, StartOptions { request, requester, key }).await
+}
+
+async fn end_of(supervisor: &RunSupervisor, run: &StoredRun) -> Result<GoalEnd, StoreError> {
+    let snapshot = load_snapshot(supervisor, run).await?;
+    let status = snapshot.status.unwrap_or_default();
+    let result = match snapshot.message {
+        Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
+        _ => snapshot.text,
+    };
+    // What the run had read is what its answer may repeat; a run that cannot be read counts as one
+    // that had read anything.
+    let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
+    let source = match labels {
+        Ok(labels) => labels.untrusted.map(|source| source.to_string()),
+        Err(_) => Some("a run whose reading is not known".to_owned()),
+    };
+    Ok(GoalEnd { ok: status == DONE, result, source })
+}
