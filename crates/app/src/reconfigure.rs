@@ -13,14 +13,13 @@ use crate::{vault_secrets, workbench};
 impl Toolcrib {
     /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
     /// per-tool settings, hooks, secrets and configuration values derived from them; tool folders
-    /// are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
+    /// and MCP servers are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
     /// judged.
     ///
     /// Settings that cannot change at run time keep their value. Returns the names of those that
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
-    /// is one; a changed program policy applies to programs that start later), `mcp_servers`,
-    /// `web`.
+    /// is one; a changed program policy applies to programs that start later), `web`.
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
@@ -49,6 +48,10 @@ impl Toolcrib {
         if let (Some(workbench), Some(confines)) = (self.workbench(), confines) {
             workbench.set_program_policy(confines);
             self.renew_shared_denials(workbench).await;
+        }
+        let servers = self.settings().mcp_servers.clone();
+        if before.mcp_servers != servers {
+            self.mcp().reconfigure(&servers).await;
         }
         Ok(waiting)
     }
@@ -86,7 +89,6 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("vault", place(&before.vault) != place(&now.vault)),
         ("discovery", before.discovery.search_mode() != now.discovery.search_mode()),
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
-        ("mcp_servers", before.mcp_servers != now.mcp_servers),
         ("web", before.web != now.web),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
@@ -116,7 +118,6 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         tool_folders: before.tool_folders,
         protected: before.protected,
         vault: before.vault,
-        mcp_servers: before.mcp_servers,
         web: before.web,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now

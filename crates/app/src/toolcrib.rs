@@ -22,7 +22,6 @@ use toolcrib_core::{
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, EngineBuilder, Policy, Preset, Secrets};
-use toolcrib_mcp::client::{Connection, ServerConfig};
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
@@ -725,14 +724,8 @@ fn mcp_servers(
         client_channel: desk.clone(),
         servers: OnceLock::new(),
     });
-    let on = settings.mcp_servers.iter().filter(|server| server.enabled);
-    let connection = |server: &ServerConfig| {
-        Connection::new(
-            server.clone(),
-            Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::ClientHost>,
-        )
-    };
-    let servers = Arc::new(McpServers::new(desk, on.map(connection).collect()));
+    let client_host = Arc::clone(&host) as Arc<dyn toolcrib_mcp::client::ClientHost>;
+    let servers = Arc::new(McpServers::new(desk, client_host, &settings.mcp_servers));
     let _ = host.servers.set(Arc::downgrade(&servers));
     Ok(servers)
 }

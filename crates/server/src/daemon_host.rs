@@ -4,6 +4,7 @@
 use serde_json::Value;
 use toolcrib_app::agent::library::Agent;
 use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
 
 /// A request to start a run.
@@ -87,6 +88,9 @@ pub trait DaemonHost: Send + Sync {
     /// The configured models, as a [`RunRequest`] names them, the default first.
     fn models(&self) -> Vec<String>;
 
+    /// Sends this model one small request. [`HostError::Failed`] says why it does not answer.
+    fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>>;
+
     /// The agent of a [`RunRequest`] that names none.
     fn default_agent(&self) -> Result<Agent, HostError>;
 
@@ -104,6 +108,24 @@ pub trait DaemonHost: Send + Sync {
     /// Secrets that the configuration names, each with its user, such as `provider openai`.
     fn secret_users(&self) -> Vec<(String, String)> {
         Vec::new()
+    }
+
+    /// The MCP servers of the user's file, those that are off too.
+    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into force.
+    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
+        let _ = servers;
+        Err(HostError::Failed("this program keeps no MCP servers".to_owned()))
+    }
+
+    /// Removes what is kept for an MCP server besides its row in the file: its authorization and
+    /// its skills.
+    fn forget_mcp_server(&self, name: &str) -> Result<(), HostError> {
+        let _ = name;
+        Ok(())
     }
 
     /// The file that added rules are written to: the user's own.

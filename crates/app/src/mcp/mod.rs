@@ -6,12 +6,12 @@ mod resources_and_prompts;
 mod skill_resources;
 mod ui_resources;
 
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, Weak};
 
 use ring::error::Unspecified;
 use ring::rand::{SecureRandom as _, SystemRandom};
 use toolcrib_core::{Catalog, Source as _};
-use toolcrib_mcp::client::{Connection, McpSource};
+use toolcrib_mcp::client::{ClientHost, Connection, McpSource, ServerConfig};
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_mcp::server::{McpBackend, McpServer, ToolListMode};
 
@@ -24,27 +24,36 @@ pub use toolcrib_mcp::*;
 
 /// The configured servers, each with one connection.
 pub struct McpServers {
-    connections: Vec<Arc<Connection>>,
+    connections: RwLock<Vec<Arc<Connection>>>,
+    host: Arc<dyn ClientHost>,
     desk: ClientChannels,
     /// Where sources are attached again; set once it is built.
     catalog: OnceLock<Weak<dyn Catalog>>,
 }
 
 impl McpServers {
-    pub(crate) fn new(desk: ClientChannels, connections: Vec<Arc<Connection>>) -> Self {
-        Self { connections, desk, catalog: OnceLock::new() }
+    /// A connection for each enabled server; none is connected yet.
+    pub(crate) fn new(
+        desk: ClientChannels,
+        host: Arc<dyn ClientHost>,
+        servers: &[ServerConfig],
+    ) -> Self {
+        let on = servers.iter().filter(|server| server.enabled);
+        let connections = on.map(|server| Connection::new(server.clone(), Arc::clone(&host)));
+        let connections = RwLock::new(connections.collect());
+        Self { connections, host, desk, catalog: OnceLock::new() }
     }
 
     /// The connections of all enabled servers.
     #[must_use]
-    pub fn connections(&self) -> &[Arc<Connection>] {
-        &self.connections
+    pub fn connections(&self) -> Vec<Arc<Connection>> {
+        self.connections.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The connection of this name.
     #[must_use]
-    pub fn connection(&self, name: &str) -> Option<&Arc<Connection>> {
-        self.connections.iter().find(|one| one.config().name.as_str() == name)
+    pub fn connection(&self, name: &str) -> Option<Arc<Connection>> {
+        self.connections().into_iter().find(|one| one.config().name.as_str() == name)
     }
 
     /// Calls of MCP clients that are running.
@@ -56,10 +65,38 @@ impl McpServers {
     /// Attaches the tools of all servers. A server that fails does not affect the others.
     pub(crate) async fn attach(&self, catalog: &Arc<dyn Catalog>) {
         let _ = self.catalog.set(Arc::downgrade(catalog));
-        for connection in &self.connections {
-            let source = McpSource::new(Arc::clone(connection));
+        for connection in self.connections() {
+            let source = McpSource::new(connection);
             // A source that cannot be attached shows up without tools, with the error in its state.
             let _ = catalog.attach(&source).await;
+        }
+    }
+
+    /// Puts changed servers into force: one that is gone, off or different is disconnected and its
+    /// tools are unloaded, one that is new or different is attached. Others keep their connection.
+    pub(crate) async fn reconfigure(&self, servers: &[ServerConfig]) {
+        let before = self.connections();
+        let on: Vec<&ServerConfig> = servers.iter().filter(|server| server.enabled).collect();
+        let keeps = |server: &ServerConfig| before.iter().find(|one| one.config() == server);
+        let now: Vec<Arc<Connection>> = on
+            .iter()
+            .map(|server| {
+                let new = || Connection::new((*server).clone(), Arc::clone(&self.host));
+                keeps(server).cloned().unwrap_or_else(new)
+            })
+            .collect();
+        *self.connections.write().unwrap_or_else(PoisonError::into_inner) = now.clone();
+        let catalog = self.catalog.get().and_then(Weak::upgrade);
+        for gone in before.iter().filter(|one| !now.iter().any(|kept| Arc::ptr_eq(kept, one))) {
+            if let Some(catalog) = &catalog {
+                catalog.detach(gone.config().name.as_str());
+            }
+            gone.disconnect().await;
+        }
+        for new in now.into_iter().filter(|one| !before.iter().any(|old| Arc::ptr_eq(old, one))) {
+            if let Some(catalog) = &catalog {
+                let _ = catalog.attach(&McpSource::new(new)).await;
+            }
         }
     }
 
@@ -67,7 +104,7 @@ impl McpServers {
     pub(crate) async fn attach_again(&self, server: &str) {
         let catalog = self.catalog.get().and_then(Weak::upgrade);
         if let (Some(connection), Some(catalog)) = (self.connection(server), catalog) {
-            let source = McpSource::new(Arc::clone(connection));
+            let source = McpSource::new(connection);
             let _ = catalog.attach(&source).await.map_err(|error| (source.id().to_owned(), error));
         }
     }

@@ -14,22 +14,24 @@ use super::McpServers;
 fn declared_pages<'a>(
     servers: &'a McpServers,
     view: &'a View,
-) -> impl Iterator<Item = (&'a Arc<Connection>, &'a str)> {
+) -> impl Iterator<Item = (Arc<Connection>, &'a str)> {
     view.tools.iter().map(Entry::spec).filter_map(move |spec| {
         let page = spec.meta.as_ref()?.page()?;
         let connection = servers.connection(spec.group.as_deref()?)?;
-        let name = connection.config().name.as_str();
-        let is_its = spec.name.as_str().strip_prefix(name)?.starts_with("__");
+        let is_its = {
+            let name = connection.config().name.as_str();
+            spec.name.as_str().strip_prefix(name)?.starts_with("__")
+        };
         is_its.then_some((connection, page))
     })
 }
 
 /// Lists these pages.
 pub(super) fn list_resources(servers: &McpServers, view: &View) -> Vec<Resource> {
-    let pages: BTreeSet<(&str, &str)> = declared_pages(servers, view)
-        .map(|(server, page)| (page, server.config().name.as_str()))
+    let pages: BTreeSet<(&str, String)> = declared_pages(servers, view)
+        .map(|(server, page)| (page, server.config().name.to_string()))
         .collect();
-    let resource = |(page, server): (&str, &str)| Resource {
+    let resource = |(page, server): (&str, String)| Resource {
         uri: page.to_owned(),
         name: page.trim_start_matches(ToolMeta::PAGE).to_owned(),
         description: Some(format!("Shows what tools of the server {server} return.")),
@@ -68,11 +70,11 @@ pub(super) async fn read_page(
 
 /// The servers without duplicates.
 fn unique_servers<'a>(
-    pages: impl Iterator<Item = (&'a Arc<Connection>, &'a str)>,
-) -> Vec<&'a Connection> {
-    let mut servers: Vec<&Connection> = Vec::new();
+    pages: impl Iterator<Item = (Arc<Connection>, &'a str)>,
+) -> Vec<Arc<Connection>> {
+    let mut servers: Vec<Arc<Connection>> = Vec::new();
     for (server, _) in pages {
-        if !servers.iter().any(|known| std::ptr::eq(*known, &raw const **server)) {
+        if !servers.iter().any(|known| Arc::ptr_eq(known, &server)) {
             servers.push(server);
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::agent::library::{Agent, parse_slash_command};
 use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
@@ -14,9 +15,11 @@ use super::config_watcher::{self, FileStamps};
 use super::serve;
 use crate::clap_args::ModelArgs;
 use crate::command::config as settings;
+use crate::command::init::trial;
+use crate::command::mcp::edit_servers;
 use crate::config::{self, Config, Env, KeyPath};
 use crate::output::Failure;
-use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup};
+use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
 use crate::{bootstrap, rule_layers};
 
 /// The binary around the daemon.
@@ -227,6 +230,29 @@ impl DaemonHost for CliHost {
         let mut seen = std::collections::HashSet::new();
         models.retain(|model| seen.insert(model.clone()));
         models
+    }
+
+    fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        Box::pin(async move {
+            let request = RunRequest { model: Some(model.to_owned()), ..RunRequest::default() };
+            let brain = self.model_args(&request)?;
+            let agent = self.default_agent()?;
+            let now = self.current();
+            let chain = choose_models(&brain, &agent, &now.config, &Env::from_process())?;
+            Ok(trial::ask(chain).await?)
+        })
+    }
+
+    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
+        Ok(bootstrap::mcp_servers()?)
+    }
+
+    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
+        Ok(edit_servers::update_servers(|kept| *kept = servers)?)
+    }
+
+    fn forget_mcp_server(&self, name: &str) -> Result<(), HostError> {
+        Ok(edit_servers::forget(name)?)
     }
 
     fn default_agent(&self) -> Result<Agent, HostError> {

@@ -18,6 +18,7 @@ pub(crate) mod mcp_endpoint;
 mod mcp_servers;
 mod memories;
 mod metrics;
+mod models;
 mod openapi;
 mod page;
 mod rules;
@@ -56,6 +57,7 @@ pub(crate) fn all() -> Api {
     kill_switch::routes(&mut api);
     mcp_endpoint::routes(&mut api);
     mcp_servers::routes(&mut api);
+    models::routes(&mut api);
     openapi::routes(&mut api);
     metrics::routes(&mut api);
     page::routes(&mut api);

@@ -2,7 +2,7 @@
 
 mod candidates;
 mod imports;
-mod trial;
+pub(crate) mod trial;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;

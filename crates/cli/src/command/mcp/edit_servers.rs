@@ -13,7 +13,7 @@ use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
 
 /// Changes the servers, and writes the file anew: whole, in its place, for this person alone.
-pub(super) fn update_servers<T>(
+pub(crate) fn update_servers<T>(
     act: impl FnOnce(&mut Vec<ServerConfig>) -> T,
 ) -> Result<T, Failure> {
     let mut servers = bootstrap::mcp_servers()?;
@@ -93,6 +93,17 @@ pub(super) fn add(command: &McpAdd, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What was agreed to for this server is for no later one of the same name.
+pub(crate) fn forget(name: &str) -> Result<(), Failure> {
+    if let Some(secret) =
+        ServerName::new(name).ok().as_ref().and_then(toolcrib_app::oauth_secret_name)
+    {
+        let removed = bootstrap::open_vault()?.remove(&secret);
+        removed.map_err(|error| Failure::configuration(error.to_string()))?;
+    }
+    super::skills::forget_all(name)
+}
+
 pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
     let before = bootstrap::mcp_servers()?.len();
     let after = update_servers(|servers| {
@@ -102,14 +113,7 @@ pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
     if after == before {
         return Err(unknown_server(name));
     }
-    // What was agreed to for this server is for no later one of the same name.
-    if let Some(secret) =
-        ServerName::new(name).ok().as_ref().and_then(toolcrib_app::oauth_secret_name)
-    {
-        let removed = bootstrap::open_vault()?.remove(&secret);
-        removed.map_err(|error| Failure::configuration(error.to_string()))?;
-    }
-    super::skills::forget_all(name)?;
+    forget(name)?;
     if json {
         output::print_json(&json!({"removed": name}), true)?;
     } else {

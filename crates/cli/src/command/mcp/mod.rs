@@ -1,7 +1,7 @@
 //! `toolcrib mcp`: servers of others, and being one.
 
 mod client_config;
-mod edit_servers;
+pub(crate) mod edit_servers;
 mod import;
 mod oauth_callback;
 mod oauth_login;

@@ -1,22 +1,20 @@
-//! MCP servers that are switched on: how they stand. They are configured in `mcp.toml`, and looked
-//! at without connecting to any.
+//! How an MCP server stands, without connecting to it.
 
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::mcp::client::{Connection, ConnectionState as Stands, Remote, ToolChange};
+use toolcrib_app::mcp::client::{
+    Connection, ConnectionState as Stands, Remote, ServerConfig, ToolChange,
+};
 
-use crate::api::{Api, Operation, Page, etag_response};
-use crate::role::Role;
 use crate::state::DaemonState;
 
 /// A server in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct McpServerRow {
+pub(super) struct McpServerRow {
     /// Its name, which its tools begin with.
-    name: String,
+    pub(super) name: String,
+    /// Whether its tools are offered.
+    enabled: bool,
     /// How it is reached.
     transport: McpTransport,
     /// Whether it is believed where it says that a tool only reads.
@@ -50,6 +48,8 @@ enum McpTransport {
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum McpServerState {
+    /// Switched off.
+    Off,
     /// Not called yet, or not for a while.
     Idle,
     /// It is being started or asked.
@@ -74,7 +74,7 @@ struct McpHeldTool {
 /// How a tool differs from what was reviewed.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum McpHeldChange {
+pub(super) enum McpHeldChange {
     /// It was not there.
     New,
     /// Its definition, or its server, is another.
@@ -83,28 +83,55 @@ enum McpHeldChange {
     Gone,
 }
 
-pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers that are on.")
-        .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
-        .tag("mcp");
-    api.add(list.returns_ok::<Page<McpServerRow>>("All of them.").etagged(), list_servers);
-}
-
-async fn list_servers(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
-    let infos = daemon.toolcrib().infos();
-    let mut rows = Vec::new();
-    for connection in daemon.toolcrib().mcp().connections() {
-        let name = connection.config().name.as_str();
-        let tools = infos.iter().filter(|info| info.source == name).count();
-        rows.push(row(&daemon, connection, tools).await);
+impl From<ToolChange> for McpHeldChange {
+    fn from(change: ToolChange) -> Self {
+        match change {
+            ToolChange::New => Self::New,
+            ToolChange::Changed => Self::Changed,
+            ToolChange::Gone => Self::Gone,
+        }
     }
-    etag_response(&headers, &Page::single_page(rows))
 }
 
-async fn row(daemon: &DaemonState, connection: &Connection, tools: usize) -> McpServerRow {
-    let config = connection.config();
+/// A server of the file: how it stands if it is on.
+pub(super) async fn row(daemon: &DaemonState, config: &ServerConfig) -> McpServerRow {
+    let connection = daemon.toolcrib().mcp().connection(config.name.as_str());
+    let connection = connection.filter(|_| config.enabled);
     let masked = |text| daemon.toolcrib().engine().sealing().secrets.mask(text);
-    let (state, server, protocol, last_error) = match connection.state() {
+    let infos = daemon.toolcrib().infos();
+    let (state, server, protocol, last_error) = connection
+        .as_ref()
+        .map_or((McpServerState::Off, None, None, None), |connection| state(connection, &masked));
+    let held = match &connection {
+        Some(connection) => connection.known_pending_reviews().await,
+        None => Vec::new(),
+    };
+    let held = held
+        .into_iter()
+        .map(|held| McpHeldTool { tool: masked(held.tool), change: held.change.into() });
+    McpServerRow {
+        name: config.name.to_string(),
+        enabled: config.enabled,
+        transport: match config.remote {
+            Remote::Stdio(_) => McpTransport::Stdio,
+            Remote::Http(_) => McpTransport::Http,
+        },
+        trusted: config.trusted,
+        state,
+        server,
+        protocol,
+        tools: infos.iter().filter(|info| info.source == config.name.as_str()).count(),
+        held: held.collect(),
+        last_error,
+    }
+}
+
+/// State, own name, revision of the protocol, and the error.
+fn state(
+    connection: &Connection,
+    masked: &dyn Fn(String) -> String,
+) -> (McpServerState, Option<String>, Option<String>, Option<String>) {
+    match connection.state() {
         Stands::Idle => (McpServerState::Idle, None, None, None),
         Stands::Connecting => (McpServerState::Connecting, None, None, None),
         Stands::Connected { server, protocol } => {
@@ -114,27 +141,5 @@ async fn row(daemon: &DaemonState, connection: &Connection, tools: usize) -> Mcp
             (McpServerState::NeedsAuthorization, None, None, Some(stands.to_string()))
         }
         Stands::Error { reason } => (McpServerState::Error, None, None, Some(masked(reason))),
-    };
-    let held = connection.known_pending_reviews().await.into_iter().map(|held| McpHeldTool {
-        tool: masked(held.tool),
-        change: match held.change {
-            ToolChange::New => McpHeldChange::New,
-            ToolChange::Changed => McpHeldChange::Changed,
-            ToolChange::Gone => McpHeldChange::Gone,
-        },
-    });
-    McpServerRow {
-        name: config.name.to_string(),
-        transport: match config.remote {
-            Remote::Stdio(_) => McpTransport::Stdio,
-            Remote::Http(_) => McpTransport::Http,
-        },
-        trusted: config.trusted,
-        state,
-        server,
-        protocol,
-        tools,
-        held: held.collect(),
-        last_error,
     }
 }
