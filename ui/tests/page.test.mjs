@@ -118,6 +118,7 @@ turns:
     await ask(page, "Delete it");
     const card = page.locator(".approval");
     await card.getByRole("button", { name: "Edit" }).click();
+    await card.getByRole("button", { name: "JSON" }).click();
     await card.locator("textarea").fill('{"path": ');
     await card.getByText("This is no JSON").waitFor();
     assert.ok(await card.getByRole("button", { name: "Allow once" }).isDisabled());

@@ -37,25 +37,27 @@ export async function eventually(check, what) {
   }
 }
 
-/** A daemon with a home and a workspace of its own, on a port that it keeps after a restart. */
+/** A daemon with a home and a workspace of its own, on a port that it keeps after a restart. Without a
+ *  script it has no model. */
 export class Daemon {
   static async start(script) {
     const daemon = new Daemon();
     daemon.folder = fs.mkdtempSync(path.join(os.tmpdir(), "toolcrib-page-"));
     daemon.workspace = path.join(daemon.folder, "workspace");
     fs.mkdirSync(daemon.workspace);
-    daemon.script = path.join(daemon.folder, "script.yaml");
-    fs.writeFileSync(daemon.script, script);
+    daemon.script = script === null ? null : path.join(daemon.folder, "script.yaml");
+    if (daemon.script) fs.writeFileSync(daemon.script, script);
     daemon.port = await freePort();
     daemon.url = `http://127.0.0.1:${daemon.port}`;
     daemon.env = { ...process.env, TOOLCRIB_HOME: path.join(daemon.folder, "home"), NO_COLOR: "1" };
+    for (const name of ["ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"]) delete daemon.env[`${name}_API_KEY`];
     for (const name of ["POLICY", "ALLOW_NET", "CONFIG", "PROVIDER", "MODEL", "BASE_URL", "DAEMON", "TOKEN"]) delete daemon.env[`TOOLCRIB_${name}`];
     await daemon.run();
     return daemon;
   }
 
   async run() {
-    const args = ["serve", "--log-level", "error", "--model", `scripted:${this.script}`, "--listen", `127.0.0.1:${this.port}`];
+    const args = ["serve", "--log-level", "error", ...(this.script ? ["--model", `scripted:${this.script}`] : []), "--listen", `127.0.0.1:${this.port}`];
     this.child = spawn(BINARY, args, { cwd: this.workspace, env: this.env, stdio: "ignore" });
     await eventually(() => fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false), "the daemon");
     this.token = fs.readFileSync(path.join(this.folder, "home/state/daemon/token"), "utf8").trim();
