@@ -78,7 +78,6 @@ turns:
     assert.equal(await box.inputValue(), "");
     await page.getByRole("button", { name: "Send", exact: true }).click();
     await said(page, "Planned.").waitFor();
-    assert.deepEqual((await daemon.api("GET", `/runs/${(await daemon.api("GET", "/runs")).items[0].run}`)).skills, ["plan-trip"]);
     await box.pressSequentially("Look at @do");
     await page.getByRole("option", { name: "docs/" }).waitFor();
     await box.press("Enter");
@@ -89,7 +88,7 @@ turns:
     await page.getByRole("option", { name: /general-assistant/ }).waitFor();
     // Escape closes the list and stops nothing.
     await box.press("Escape");
-    await eventually(async () => (await page.getByRole("option").count()) === 0, "no list");
+    await eventually(async () => (await page.locator("#offers").count()) === 0, "no list");
     await box.press("Control+Enter");
     await said(page, "Looked.").waitFor();
   });
@@ -172,8 +171,8 @@ turns:
     await ask(page, "Math");
     await page.locator(".md math").nth(1).waitFor();
     await page.locator(".md math[display=block]").waitFor();
-    await page.getByText("it costs $5 or $6.").waitFor();
+    await page.locator(".md").getByText("it costs $5 or $6.").waitFor();
     assert.equal(await page.locator('.md [href^="javascript"]').count(), 0);
-    await page.getByText("\\undefinedmacro{y}").waitFor();
+    await page.locator(".md").getByText("\\undefinedmacro{y}").waitFor();
   });
 });

@@ -339,7 +339,6 @@ test("switches hold at once, and the kill switch is always in reach", async () =
     // Try it: a dry run first, then the call, through the same gates.
     await page.goto(`${daemon.url}/#/tools?tool=get_current_time`);
     const drawer = page.locator("dialog.drawer");
-    await drawer.getByRole("textbox", { name: "Arguments" }).fill("{}");
     await drawer.getByRole("button", { name: "Dry run" }).click();
     await drawer.locator("[data-forecast]").waitFor();
     await drawer.getByRole("button", { name: "Run", exact: true }).click();

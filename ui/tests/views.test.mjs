@@ -29,7 +29,7 @@ before(async () => {
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
     tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
-    rules: "#/rules", servers: "#/servers", automation: "#/automation", memory: "#/memory", usage: "#/usage?by=agent", settings: "#/settings",
+    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", automation: "#/automation", memory: "#/memory", usage: "#/usage?by=agent", settings: "#/settings",
   };
 });
 after(async () => {
@@ -90,7 +90,7 @@ test("every text is there in German, and nothing is wider than the window", asyn
 test("every view and decision is reached by keys alone", async () => {
   await show("new", [1280, 900], "light");
   await page.locator("#main").focus();
-  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["o", "automation"], ["m", "memory"], ["s", "settings"], ["c", "chat"]]) {
+  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["b", "sandbox"], ["o", "automation"], ["m", "memory"], ["s", "settings"], ["c", "chat"]]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await eventually(() => page.url().includes(`#/${view}`), view);

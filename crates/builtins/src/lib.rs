@@ -35,6 +35,7 @@ pub mod patch;
 pub mod program_runner;
 mod ruff;
 pub mod shell;
+pub mod terminal;
 mod test_frameworks;
 mod text_decoding;
 mod tool;

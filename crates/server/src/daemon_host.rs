@@ -88,6 +88,17 @@ pub trait DaemonHost: Send + Sync {
     /// The configured models, as a [`RunRequest`] names them, the default first.
     fn models(&self) -> Vec<String>;
 
+    /// The name of the model that replays the tour, where no model is configured.
+    fn tour(&self) -> Option<String> {
+        None
+    }
+
+    /// Models that could be configured: of providers whose key the environment holds, and of
+    /// servers on this machine. Each with why it is offered.
+    fn found_models(&self) -> BoxFuture<'_, Result<Vec<(String, String)>, HostError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
     /// Sends this model one small request. [`HostError::Failed`] says why it does not answer.
     fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>>;
 

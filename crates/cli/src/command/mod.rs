@@ -40,6 +40,7 @@ mod rules;
 pub(crate) mod run;
 mod run_in_daemon;
 mod sandbox;
+mod sandbox_shell;
 mod sanitize;
 mod saved_chains;
 mod secret;

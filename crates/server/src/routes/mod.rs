@@ -30,6 +30,7 @@ mod skills;
 mod status;
 mod switches;
 mod tasks;
+mod terminals;
 mod tokens;
 mod tools;
 mod usage;
@@ -69,6 +70,7 @@ pub(crate) fn all() -> Api {
     skills::routes(&mut api);
     status::routes(&mut api);
     switches::routes(&mut api);
+    terminals::routes(&mut api);
     tokens::routes(&mut api);
     tools::routes(&mut api);
     usage::routes(&mut api);

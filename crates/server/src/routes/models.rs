@@ -21,6 +21,17 @@ struct ModelRow {
     model: String,
     /// Whether it is asked where a run and its agent name none.
     default: bool,
+    /// Whether it only replays the tour; there is one while no model is configured.
+    tour: bool,
+}
+
+/// A model that could be configured.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct FoundModel {
+    /// Its name, `provider/model`.
+    model: String,
+    /// Why it is offered.
+    origin: String,
 }
 
 /// Which model.
@@ -52,6 +63,15 @@ pub(super) fn routes(api: &mut Api) {
         list.returns_ok::<Page<ModelRow>>("All of them, the default first.").etagged(),
         list_models,
     );
+    let found = Operation::get(
+        "/models/found",
+        Role::Operator,
+        "Looks for models that could be configured.",
+    );
+    let found = found.description(
+        "Those of providers whose key the daemon's environment holds, and those of Ollama on its machine.",
+    );
+    api.add(found.returns_ok::<Page<FoundModel>>("What was found, the best first."), find_models);
     let test = Operation::post("/models/test", Role::Operator, "Asks a model for one word.");
     let test = test.description(
         "One request to its provider, which may cost a fraction of a cent. A model that does not answer is an answer too: `answers` is false, and `message` says why.",
@@ -60,12 +80,16 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 async fn list_models(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
-    let models = daemon.host().models();
-    let row = |(place, model)| ModelRow { model, default: place == 0 };
-    etag_response(
-        &headers,
-        &Page::single_page(models.into_iter().enumerate().map(row).collect::<Vec<_>>()),
-    )
+    let models = daemon.host().models().into_iter().enumerate();
+    let row = |(place, model)| ModelRow { model, default: place == 0, tour: false };
+    let tour = daemon.host().tour().map(|model| ModelRow { model, default: false, tour: true });
+    etag_response(&headers, &Page::single_page(models.map(row).chain(tour).collect::<Vec<_>>()))
+}
+
+async fn find_models(State(daemon): State<DaemonState>) -> Result<Json<Page<FoundModel>>, Problem> {
+    let found = daemon.host().found_models().await?;
+    let row = |(model, origin)| FoundModel { model, origin };
+    Ok(Json(Page::single_page(found.into_iter().map(row).collect())))
 }
 
 async fn test_model(

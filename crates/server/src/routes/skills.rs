@@ -7,7 +7,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Kit, Skill, validate_skill};
+use toolcrib_app::agent::library::{Kit, Parameter, Skill, validate_skill};
 
 use super::agents::{FileProblem, unknown};
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
@@ -46,10 +46,26 @@ struct SkillDetails {
     compatibility: Option<String>,
     /// Further metadata of the author.
     metadata: Value,
+    /// What a person fills in when it is started with `/name`.
+    parameters: Vec<SkillParameter>,
     /// The instructions.
     instructions: String,
     /// Its other files, relative to its folder; at most 100.
     files: Vec<String>,
+}
+
+/// What a person fills in when a skill is started.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct SkillParameter {
+    /// Its name.
+    name: String,
+    /// Its type, such as `string`, as the author words it.
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    /// What it is.
+    description: Option<String>,
+    /// Whether the skill needs it.
+    required: bool,
 }
 
 /// What is wrong with something; nothing, when the list is empty.
@@ -110,6 +126,15 @@ fn skill_row(skill: &Skill) -> SkillRow {
     }
 }
 
+fn parameter(parameter: &Parameter) -> SkillParameter {
+    SkillParameter {
+        name: parameter.name.clone(),
+        kind: parameter.kind.clone(),
+        description: parameter.description.clone(),
+        required: parameter.required,
+    }
+}
+
 async fn list_skills(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
     let library = daemon.runner().library();
     etag_response(&headers, &Page::single_page(library.skills.iter().map(skill_row).collect()))
@@ -129,6 +154,7 @@ async fn show_skill(
         license: body.skill.license.clone(),
         compatibility: body.skill.compatibility.clone(),
         metadata: json!(body.skill.metadata),
+        parameters: body.skill.parameters.iter().map(parameter).collect(),
         instructions: body.instructions,
         files: body.files,
     }))

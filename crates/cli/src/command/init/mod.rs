@@ -1,6 +1,6 @@
 //! `toolcrib init`: from nothing to a model that answers, written into the configuration.
 
-mod candidates;
+pub(crate) mod candidates;
 mod imports;
 pub(crate) mod trial;
 

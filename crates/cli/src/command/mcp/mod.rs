@@ -129,8 +129,7 @@ async fn open_connection(
 ) -> Result<(Toolcrib, Arc<Connection>), Failure> {
     let config = ServerConfig { enabled: true, ..find_server(name)? };
     let toolcrib = bootstrap::build_with_mcp_server(world, config).await?;
-    let connection =
-        toolcrib.mcp().connection(name).cloned().ok_or_else(|| unknown_server(name))?;
+    let connection = toolcrib.mcp().connection(name).ok_or_else(|| unknown_server(name))?;
     Ok((toolcrib, connection))
 }
 
