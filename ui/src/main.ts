@@ -1,6 +1,7 @@
 // Starts the page.
 import { mount } from "svelte";
 
+import { i18n } from "./lib/i18n.svelte";
 import App from "./App.svelte";
 import "./app.css";
 import "./chat.css";
@@ -8,4 +9,5 @@ import "./views.css";
 import "./parts/trace.css";
 
 const target = document.getElementById("app");
-if (target) mount(App, { target });
+// Without the texts of another language the page is shown in English.
+void i18n.start().catch(() => undefined).then(() => target && mount(App, { target }));

@@ -5,31 +5,14 @@ import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
-import { ask, Daemon, eventually, launch, signIn, watched } from "./support.mjs";
+import { ask, Daemon, eventually, launch, signIn, watched, withPage as withPageIn } from "./support.mjs";
 
 const TOUR = fs.readFileSync(new URL("../../docs/tour.yaml", import.meta.url), "utf8");
 let browser;
 before(async () => (browser = await launch()));
 after(async () => browser?.close());
 
-/** A daemon and a signed-in page, for one test. */
-async function withPage(script, run, options) {
-  const daemon = await Daemon.start(script);
-  const context = await browser.newContext();
-  try {
-    const page = await signIn(context, daemon, options);
-    try {
-      await run({ daemon, context, page });
-    } catch (error) {
-      if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, `failed-${Date.now()}.png`) });
-      throw error;
-    }
-    assert.deepEqual(page.faults, []);
-  } finally {
-    await context.close();
-    await daemon.stop();
-  }
-}
+const withPage = (...args) => withPageIn(browser, ...args);
 
 test("a whole run: a question about a call, a question of the model, the answer, undo", async () => {
   await withPage(TOUR, async ({ daemon, page }) => {
@@ -135,6 +118,7 @@ turns:
     await ask(page, "Delete it");
     const card = page.locator(".approval");
     await card.getByRole("button", { name: "Edit" }).click();
+    await card.getByRole("button", { name: "JSON" }).click();
     await card.locator("textarea").fill('{"path": ');
     await card.getByText("This is no JSON").waitFor();
     assert.ok(await card.getByRole("button", { name: "Allow once" }).isDisabled());
@@ -355,7 +339,6 @@ test("switches hold at once, and the kill switch is always in reach", async () =
     // Try it: a dry run first, then the call, through the same gates.
     await page.goto(`${daemon.url}/#/tools?tool=get_current_time`);
     const drawer = page.locator("dialog.drawer");
-    await drawer.getByRole("textbox", { name: "Arguments" }).fill("{}");
     await drawer.getByRole("button", { name: "Dry run" }).click();
     await drawer.locator("[data-forecast]").waitFor();
     await drawer.getByRole("button", { name: "Run", exact: true }).click();

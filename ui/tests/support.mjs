@@ -1,4 +1,5 @@
 // A daemon of the real binary and a browser, for the tests of the page.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import net from "node:net";
@@ -36,25 +37,27 @@ export async function eventually(check, what) {
   }
 }
 
-/** A daemon with a home and a workspace of its own, on a port that it keeps after a restart. */
+/** A daemon with a home and a workspace of its own, on a port that it keeps after a restart. Without a
+ *  script it has no model. */
 export class Daemon {
   static async start(script) {
     const daemon = new Daemon();
     daemon.folder = fs.mkdtempSync(path.join(os.tmpdir(), "toolcrib-page-"));
     daemon.workspace = path.join(daemon.folder, "workspace");
     fs.mkdirSync(daemon.workspace);
-    daemon.script = path.join(daemon.folder, "script.yaml");
-    fs.writeFileSync(daemon.script, script);
+    daemon.script = script === null ? null : path.join(daemon.folder, "script.yaml");
+    if (daemon.script) fs.writeFileSync(daemon.script, script);
     daemon.port = await freePort();
     daemon.url = `http://127.0.0.1:${daemon.port}`;
     daemon.env = { ...process.env, TOOLCRIB_HOME: path.join(daemon.folder, "home"), NO_COLOR: "1" };
+    for (const name of ["ANTHROPIC", "OPENAI", "GEMINI", "DEEPSEEK"]) delete daemon.env[`${name}_API_KEY`];
     for (const name of ["POLICY", "ALLOW_NET", "CONFIG", "PROVIDER", "MODEL", "BASE_URL", "DAEMON", "TOKEN"]) delete daemon.env[`TOOLCRIB_${name}`];
     await daemon.run();
     return daemon;
   }
 
   async run() {
-    const args = ["serve", "--log-level", "error", "--model", `scripted:${this.script}`, "--listen", `127.0.0.1:${this.port}`];
+    const args = ["serve", "--log-level", "error", ...(this.script ? ["--model", `scripted:${this.script}`] : []), "--listen", `127.0.0.1:${this.port}`];
     this.child = spawn(BINARY, args, { cwd: this.workspace, env: this.env, stdio: "ignore" });
     await eventually(() => fetch(`${this.url}/readyz`).then((answer) => answer.ok, () => false), "the daemon");
     this.token = fs.readFileSync(path.join(this.folder, "home/state/daemon/token"), "utf8").trim();
@@ -110,8 +113,27 @@ export async function watched(context, { expected = [] } = {}) {
   return page;
 }
 
+/** A folder with a built page that is shown in place of the one in the binary, so that a change of
+ *  the page needs no build of the binary. */
+const DIST = process.env.TOOLCRIB_PAGE_DIST;
+
+async function showBuilt(context) {
+  if (!DIST) return;
+  await context.route((url) => url.pathname === "/" || url.pathname.startsWith("/assets/"), async (route) => {
+    const { pathname } = new URL(route.request().url());
+    // Headers are the daemon's, with its policy about scripts.
+    const { headers } = await fetch(new URL("/", route.request().url()));
+    const types = { ".js": "text/javascript", ".css": "text/css", ".html": "text/html" };
+    const file = pathname === "/" ? "index.html" : pathname.slice(1);
+    const kept = ["content-security-policy", "x-content-type-options", "referrer-policy", "cross-origin-opener-policy", "cross-origin-resource-policy"];
+    const said = Object.fromEntries(kept.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));
+    await route.fulfill({ body: fs.readFileSync(path.join(DIST, file)), headers: { ...said, "content-type": types[path.extname(file)] } });
+  });
+}
+
 /** Signs in with the code of `toolcrib open`. */
 export async function signIn(context, daemon, options) {
+  await showBuilt(context);
   const page = await watched(context, options);
   await page.goto(daemon.open());
   await page.waitForSelector(".app");
@@ -123,4 +145,23 @@ export async function ask(page, text) {
   await page.fill("[data-composer]", text);
   await page.press("[data-composer]", "Enter");
   await page.waitForURL(/#\/chat\/conv_/);
+}
+
+/** A daemon and a signed-in page, for one test. */
+export async function withPage(browser, script, run, options) {
+  const daemon = await Daemon.start(script);
+  const context = await browser.newContext();
+  try {
+    const page = await signIn(context, daemon, options);
+    try {
+      await run({ daemon, context, page });
+    } catch (error) {
+      if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, `failed-${Date.now()}.png`) });
+      throw error;
+    }
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await context.close();
+    await daemon.stop();
+  }
 }

@@ -22,12 +22,14 @@ before(async () => {
   const call = (await daemon.api("GET", "/calls?tool=edit_file&limit=1")).items[0].call;
   const approval = (await daemon.api("GET", "/approvals")).items[0].approval;
   await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
+  await daemon.api("POST", "/tasks", { description: "Project news", prompt: "Summarize the news.", cron: "0 9 * * MON-FRI" });
+  await daemon.api("PUT", "/memories/favorite_color", { content: "The favorite color is blue.", category: "PREFERENCE" });
   context = await browser.newContext();
   page = await signIn(context, daemon);
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
     tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
-    rules: "#/rules", servers: "#/servers", usage: "#/usage?by=agent", settings: "#/settings",
+    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", automation: "#/automation", memory: "#/memory", usage: "#/usage?by=agent", settings: "#/settings",
   };
 });
 after(async () => {
@@ -40,7 +42,7 @@ async function show(name, [width, height], scheme) {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
   await page.goto(`${daemon.url}/${views[name]}`);
   await page.waitForSelector(".main h1");
-  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", settings: "form code" };
+  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", memory: "[data-memory]", settings: "form code" };
   await page.waitForSelector(ready[name] ?? ".main");
   await page.waitForTimeout(500);
 }
@@ -88,7 +90,7 @@ test("every text is there in German, and nothing is wider than the window", asyn
 test("every view and decision is reached by keys alone", async () => {
   await show("new", [1280, 900], "light");
   await page.locator("#main").focus();
-  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["s", "settings"], ["c", "chat"]]) {
+  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["b", "sandbox"], ["o", "automation"], ["m", "memory"], ["s", "settings"], ["c", "chat"]]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await eventually(() => page.url().includes(`#/${view}`), view);

@@ -118,6 +118,8 @@ pub use toolcrib_builtins::Opener;
 
 /// The program runner.
 pub use toolcrib_builtins::program_runner as bench;
+/// Terminals for people, in the sandbox of programs.
+pub use toolcrib_builtins::terminal;
 /// Settings of the web tools.
 pub use toolcrib_builtins::web;
 /// Code execution.
@@ -126,7 +128,7 @@ pub use toolcrib_code_mode as python;
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;
 
-/// Runs a worker (sandbox helper or document reader) if the arguments, without the program name,
+/// Runs a worker (sandbox helper, document reader or host of a terminal) if the arguments, without the program name,
 /// select one; returns the exit code.
 ///
 /// Call it first in `main`, before the program starts threads or reads anything.
@@ -134,5 +136,6 @@ pub use toolcrib_builtins::fs as workspace;
 pub fn worker_entry(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option<u8> {
     let args: Vec<std::ffi::OsString> = args.into_iter().collect();
     sandbox::helper_entry(args.iter().cloned())
-        .or_else(|| toolcrib_builtins::document::worker_entry(args))
+        .or_else(|| toolcrib_builtins::document::worker_entry(args.iter().cloned()))
+        .or_else(|| toolcrib_builtins::terminal::worker_entry(args))
 }

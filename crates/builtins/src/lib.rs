@@ -36,6 +36,7 @@ pub mod program_runner;
 mod reading;
 mod ruff;
 pub mod shell;
+pub mod terminal;
 mod test_frameworks;
 mod text_decoding;
 mod tool;

@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::mcp::server::Service;
 use toolcrib_app::runner::Runner;
+use toolcrib_app::terminal::Terminals;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 
 use crate::active_requests::CallRunner;
@@ -76,6 +77,7 @@ impl Daemon {
             middleware: Arc::clone(&middleware),
             calls,
             run_supervisor,
+            terminals: Terminals::default(),
             shutdown,
             started_at: Instant::now(),
             hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),

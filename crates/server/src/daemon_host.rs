@@ -3,6 +3,7 @@
 
 use toolcrib_app::agent::library::Agent;
 use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
 use toolcrib_ops::OpError;
 use toolcrib_ops::secrets::SecretConsumer;
@@ -65,6 +66,20 @@ pub trait DaemonHost: Send + Sync {
     /// The configured models, as a [`RunRequest`] names them, the default first.
     fn models(&self) -> Vec<String>;
 
+    /// The name of the model that replays the tour, where no model is configured.
+    fn tour(&self) -> Option<String> {
+        None
+    }
+
+    /// Models that could be configured: of providers whose key the environment holds, and of
+    /// servers on this machine. Each with why it is offered.
+    fn found_models(&self) -> BoxFuture<'_, Result<Vec<(String, String)>, HostError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    /// Sends this model one small request. [`HostError::Failed`] says why it does not answer.
+    fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>>;
+
     /// The agent of a [`RunRequest`] that names none.
     fn default_agent(&self) -> Result<Agent, HostError>;
 
@@ -82,6 +97,25 @@ pub trait DaemonHost: Send + Sync {
     /// Names of secrets in the configuration, each with what uses it.
     fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         Vec::new()
+    }
+
+    /// The MCP servers of the user's file, those that are off too.
+    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
+        Ok(Vec::new())
+    }
+
+    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into force.
+    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
+        let _ = servers;
+        Err(HostError::Failed("this program keeps no MCP servers".to_owned()))
+    }
+
+    /// Removes an MCP server from the user's file, with its authorization, its secrets, its skills
+    /// and what was reviewed; a [`reload`](Self::reload) puts it into force.
+    fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        let _ = name;
+        let error = HostError::Failed("this program keeps no MCP servers".to_owned());
+        Box::pin(async move { Err(error) })
     }
 
     /// The file that added rules are written to: the user's own.

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
+use toolcrib_app::terminal::Terminals;
 use toolcrib_app::{Stores, Toolcrib};
 
 use crate::active_requests::{ActiveCallTable, CallRunner};
@@ -31,6 +32,7 @@ pub(crate) struct StateParts {
     pub(crate) middleware: Arc<MiddlewareState>,
     pub(crate) calls: CallRunner,
     pub(crate) run_supervisor: RunSupervisor,
+    pub(crate) terminals: Terminals,
     pub(crate) shutdown: CancellationToken,
     pub(crate) started_at: Instant,
     pub(crate) hook_limits: ClientRateLimits,
@@ -89,6 +91,11 @@ impl DaemonState {
     /// The runs of this daemon.
     pub(crate) fn run_supervisor(&self) -> &RunSupervisor {
         &self.parts.run_supervisor
+    }
+
+    /// The terminals of people.
+    pub(crate) fn terminals(&self) -> &Terminals {
+        &self.parts.terminals
     }
 
     /// Records administrative actions.

@@ -54,15 +54,28 @@ pub(crate) fn try_browser() -> Result<Option<String>> {
         Err(error) => return Ok(Some(format!("there is no Chromium here: {error:#}"))),
     };
     let binary = process::build_binary()?;
-    let tests = ["--test", "--test-reporter=spec", "tests/page.test.mjs", "tests/views.test.mjs"];
     process::run(
         Command::new("node")
-            .args(tests)
+            .args(["--test", "--test-reporter=spec"])
+            .args(browser_tests(&workshop.ui)?)
             .current_dir(&workshop.ui)
             .env("TOOLCRIB_BINARY", binary)
             .env("TOOLCRIB_CHROMIUM", chromium),
     )?;
     Ok(None)
+}
+
+/// The files of the tests, below `ui/`.
+fn browser_tests(ui: &Path) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(ui.join("tests"))? {
+        let name = entry?.file_name().to_string_lossy().into_owned();
+        if name.ends_with(".test.mjs") {
+            found.push(format!("tests/{name}"));
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 /// The workshop, or why there is none here.

@@ -22,6 +22,8 @@ type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 interface Options {
   body?: unknown;
+  /** A body that is sent as it is. */
+  raw?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }
@@ -35,6 +37,9 @@ export async function send(method: Method, path: string, options: Options = {}):
   if (options.body !== undefined) {
     headers["content-type"] = "application/json";
     init.body = JSON.stringify(options.body);
+  } else if (options.raw !== undefined) {
+    headers["content-type"] = "application/octet-stream";
+    init.body = options.raw;
   }
   const word = session.word();
   if (method !== "GET" && word) headers["x-toolcrib-session"] = word;

@@ -1,5 +1,7 @@
 // The open conversation: its runs, what is typed, and what is sent when the present run ends.
 import { api, ApiError, path, query, words, type Schemas } from "./api";
+import { store, type Attachment } from "./attachments";
+import { t } from "./i18n.svelte";
 import { live } from "./live.svelte";
 import { RunView, type Snapshot } from "./run.svelte";
 import { router } from "./router.svelte";
@@ -8,6 +10,7 @@ type MessagePage = Schemas["MessageRowPage"];
 export interface Queued {
   id: string;
   text: string;
+  skill?: string;
 }
 
 /** Runs of a conversation that are shown at first; the earlier ones come on demand. */
@@ -24,6 +27,9 @@ class Chat {
   queue = $state<Queued[]>([]);
   agent = $state("");
   model = $state("");
+  /** The skill that the next message begins with. */
+  skill = $state("");
+  attachments = $state.raw<Attachment[]>([]);
   drafts = $state<Record<string, string>>({});
   /** What tools of the conversation changed, by call. */
   changes = $state<Schemas["Change"][]>([]);
@@ -45,6 +51,8 @@ class Chat {
     if (conversation === this.conversation && (conversation === "" || this.runs.length)) return;
     const mine = ++this.opening;
     this.leave();
+    this.skill = "";
+    this.attachments = [];
     this.conversation = conversation;
     this.queue = JSON.parse(localStorage.getItem(QUEUE + conversation) ?? "[]") as Queued[];
     if (!conversation) return;
@@ -84,6 +92,21 @@ class Chat {
     return new RunView(await api.get<Snapshot>(path`/runs/${id}`));
   }
 
+  /** A new conversation that begins as this one did before a run; its message can be changed. */
+  async branch(run: RunView, text: string): Promise<void> {
+    const made = await api.post<Schemas["ConversationRow"]>(path`/conversations/${this.conversation}/branch`, { before: run.id });
+    void live.readConversations().catch(() => undefined);
+    this.drafts[made.conversation] = text;
+    router.go(`#/chat/${made.conversation}`);
+    await this.show(made.conversation);
+  }
+
+  /** The last message again, in a branch without its first answer. */
+  async regenerate(run: RunView, text: string): Promise<void> {
+    await this.branch(run, "");
+    await this.send(text);
+  }
+
   async showEarlier(): Promise<void> {
     const ids = this.earlier.slice(-RUNS_SHOWN);
     const more = await Promise.all(ids.map((id) => this.read(id)));
@@ -112,7 +135,7 @@ class Chat {
     if (!next || this.run?.snapshot.status === "cancelled") return;
     this.keep(rest);
     // The id is the idempotency key: two tabs that send it begin one run.
-    await this.start(next.text, next.id);
+    await this.start(next);
   }
 
   /** A run that another tab began in this conversation. */
@@ -127,16 +150,32 @@ class Chat {
     }
   }
 
+  /** Sends a message, or queues it while a run works. Its files are stored first. */
   async send(text: string): Promise<void> {
-    const clean = text.trim();
+    let clean = text.trim();
     if (!clean) return;
-    if (this.open) this.keep([...this.queue, { id: crypto.randomUUID(), text: clean }]);
-    else await this.start(clean, crypto.randomUUID());
+    this.problem = "";
+    if (this.attachments.length) {
+      try {
+        const paths = await store(this.attachments);
+        clean += `\n\n${t("attach.named", { paths: paths.map((one) => `\`${one}\``).join(", ") })}`;
+        this.attachments = [];
+      } catch (error) {
+        this.problem = words(error);
+        this.drafts[this.conversation] ||= text;
+        return;
+      }
+    }
+    const skill = this.skill || undefined;
+    this.skill = "";
+    const next: Queued = { id: crypto.randomUUID(), text: clean, ...(skill ? { skill } : {}) };
+    if (this.open) this.keep([...this.queue, next]);
+    else await this.start(next);
   }
 
-  private async start(text: string, key: string): Promise<void> {
+  private async start({ text, id: key, skill }: Queued): Promise<void> {
     this.problem = "";
-    const body: Record<string, unknown> = { text };
+    const body: Record<string, unknown> = { text, ...(skill ? { skill } : {}) };
     if (this.conversation) body.conversation = this.conversation;
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;

@@ -34,6 +34,13 @@ export function clock(ms: number): string {
   return new Intl.DateTimeFormat(i18n.language, format).format(at);
 }
 
+/** A day and a time, such as one that lies ahead. */
+export function moment(ms: number): string {
+  const format = { weekday: "short", day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" } as const;
+  return new Intl.DateTimeFormat(i18n.language, format).format(new Date(ms));
+}
+
+/** How long ago, or how far ahead. */
 export function ago(ms: number): string {
   const seconds = Math.round((ms - Date.now()) / 1000);
   const format = new Intl.RelativeTimeFormat(i18n.language, { numeric: "auto", style: "short" });

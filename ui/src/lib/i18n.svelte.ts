@@ -1,7 +1,7 @@
 // Texts in the language of the person. Every text is in `texts/`; English is the one that is
-// complete by definition, and the type checker compares the others with it.
+// complete by definition, and the type checker compares the others with it. The others are loaded
+// when they are chosen.
 import { en, type Key } from "../texts/en";
-import { de, toolTitlesDe } from "../texts/de";
 
 export type Language = "en" | "de";
 const STORED = "toolcrib-language";
@@ -12,12 +12,29 @@ function first(): Language {
   return navigator.language.toLowerCase().startsWith("de") ? "de" : "en";
 }
 
-class I18n {
-  language = $state<Language>(first());
+interface Catalogue {
+  texts: Record<Key, string>;
+  toolTitles: Record<string, string>;
+}
 
-  use(language: Language): void {
-    this.language = language;
+class I18n {
+  language = $state<Language>("en");
+  catalogue = $state.raw<Catalogue>({ texts: en, toolTitles: {} });
+
+  /** Loads the language of the person; the page is shown after it. */
+  start(): Promise<void> {
+    return this.load(first());
+  }
+
+  async use(language: Language): Promise<void> {
+    await this.load(language);
     localStorage.setItem(STORED, language);
+  }
+
+  private async load(language: Language): Promise<void> {
+    const german = language === "de" ? await import("../texts/de") : null;
+    this.catalogue = german ? { texts: german.de, toolTitles: german.toolTitlesDe } : { texts: en, toolTitles: {} };
+    this.language = language;
     document.documentElement.lang = language;
   }
 }
@@ -25,7 +42,7 @@ class I18n {
 export const i18n = new I18n();
 
 export function t(key: Key, values: Record<string, string | number> = {}): string {
-  const text: string = i18n.language === "de" ? de[key] : en[key];
+  const text = i18n.catalogue.texts[key];
   return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
 }
 
@@ -36,6 +53,5 @@ export function tOr(key: string, fallback: string): string {
 
 /** The title of a tool in the language of the person. */
 export function toolTitle(name: string, title?: string): string {
-  if (i18n.language === "de" && toolTitlesDe[name]) return toolTitlesDe[name];
-  return title ?? name.replaceAll("_", " ").replace(/^\w/, (letter) => letter.toUpperCase());
+  return i18n.catalogue.toolTitles[name] ?? title ?? name.replaceAll("_", " ").replace(/^\w/, (letter) => letter.toUpperCase());
 }

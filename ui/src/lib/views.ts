@@ -21,6 +21,9 @@ export const views: View[] = [
   { name: "agents", word: "nav.agents", icon: "agent", key: "a", daily: false, load: () => import("../views/Agents.svelte") },
   { name: "rules", word: "nav.rules", icon: "rules", key: "r", daily: false, load: () => import("../views/Rules.svelte") },
   { name: "servers", word: "nav.servers", icon: "server", daily: false, load: () => import("../views/Servers.svelte") },
+  { name: "sandbox", word: "nav.sandbox", icon: "terminal", key: "b", daily: false, load: () => import("../views/Sandbox.svelte") },
+  { name: "automation", word: "nav.automation", icon: "clock", key: "o", daily: false, load: () => import("../views/Automation.svelte") },
+  { name: "memory", word: "nav.memory", icon: "memory", key: "m", daily: false, load: () => import("../views/Memory.svelte") },
   { name: "usage", word: "nav.usage", icon: "usage", key: "u", daily: false, load: () => import("../views/Usage.svelte") },
   { name: "settings", word: "nav.settings", icon: "settings", key: "s", daily: false, load: () => import("../views/Settings.svelte") },
 ];

@@ -18,8 +18,10 @@ fn declared_pages<'a>(
     view.tools.iter().map(Entry::spec).filter_map(move |spec| {
         let page = spec.meta.as_ref()?.page()?;
         let connection = servers.connection(spec.group.as_deref()?)?;
-        let name = connection.config().name.as_str();
-        let is_its = spec.name.as_str().strip_prefix(name)?.starts_with("__");
+        let is_its = {
+            let name = connection.config().name.as_str();
+            spec.name.as_str().strip_prefix(name)?.starts_with("__")
+        };
         is_its.then_some((connection, page))
     })
 }

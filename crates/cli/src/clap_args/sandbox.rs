@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, Args, FromArgMatches as _, Subcommand, ValueEnum};
 use toolcrib_app::sandbox::{HostRule, Level};
 
-use super::shared::parse_net_target;
+use super::shared::{WorkspaceArgs, parse_net_target};
 use super::userland::{self, UserlandInstall, UserlandPackages, UserlandUninstall};
 use super::{Cli, Command};
 use crate::config::duration_and_money;
@@ -25,6 +25,12 @@ Exit codes: that of the program, 128 and the number for a signal (137 also where
 cannot be run; 127 there is no such program; 2 a path or word is wrong; 5 this host cannot give the level that --level asks for, or \
 cannot keep what was asked for at the level that it gives; 1 the sandbox could not be made.";
 
+const SHELL_HELP: &str = "\
+It has the workspace, the network and the limits of the programs that models run, and nothing else. Each command is written into the \
+audit (`toolcrib audit list`) under your name.
+
+Exit codes: that of the shell; 2 this is no terminal; 5 all tools are off; 1 the sandbox could not be made.";
+
 const STATUS_HELP: &str = "\
 A sandbox of each level is made, and a process in it tries what it should not be able to do: what is printed was tried just now. The last \
 part is the Linux userland.
@@ -39,6 +45,9 @@ pub(crate) enum Sandbox {
     /// Run a program in a sandbox.
     #[command(after_help = EXEC_HELP)]
     Exec(Box<SandboxExec>),
+    /// Open a shell in the sandbox that programs of tools run in.
+    #[command(after_help = SHELL_HELP)]
+    Shell(WorkspaceArgs),
     /// Install the Linux userland, or repair it: Alpine Linux in a folder, for programs of tools.
     #[command(after_help = userland::INSTALL_HELP)]
     Install(UserlandInstall),

@@ -24,6 +24,7 @@ pub(super) fn run(command: &Sandbox, json: bool) -> Result<u8, Failure> {
     match command {
         Sandbox::Status => status(json),
         Sandbox::Exec(command) => exec(command),
+        Sandbox::Shell(world) => super::sandbox_shell::run(world),
         Sandbox::Install(command) => userland::install(command, json),
         Sandbox::Uninstall(command) => userland::uninstall(command, json),
         Sandbox::Packages(command) => userland::packages(command, json),

@@ -100,6 +100,9 @@ pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     for path in managed.into_iter().chain(user).chain(project).chain(servers).chain(rules) {
         add_file(&path, &mut stamps);
     }
+    if let Some(servers) = bootstrap::mcp_file() {
+        add_file(&servers, &mut stamps);
+    }
     let folders = bootstrap::library_folders(workspace, config);
     let all = [folders.agents, folders.skills, folders.kits, folders.guides];
     for folder in all.iter().flatten() {

@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::agent::library::{Agent, parse_slash_command};
 use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
 use toolcrib_ops::secrets::SecretConsumer;
@@ -15,10 +16,15 @@ use super::config_watcher::{self, FileStamps};
 use super::serve;
 use crate::clap_args::ModelArgs;
 use crate::command::config as settings;
+use crate::command::init::{candidates, trial};
+use crate::command::mcp::edit_servers;
 use crate::config::{self, Config, Env, KeyPath};
 use crate::output::Failure;
-use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup};
+use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
 use crate::{bootstrap, rule_layers};
+
+/// The run that a daemon without models can show.
+const TOUR: &str = include_str!("../../../../docs/tour.yaml");
 
 /// The binary around the daemon.
 pub(crate) struct CliHost {
@@ -123,7 +129,8 @@ impl CliHost {
     /// A script is a file of this machine: clients do not choose files.
     fn is_configured(&self, model: &str) -> Result<(), Failure> {
         let is_file = model.trim_start().starts_with("scripted:");
-        if is_file && !self.models().iter().any(|known| known == model) {
+        let is_known = || self.models().into_iter().chain(self.tour()).any(|known| known == model);
+        if is_file && !is_known() {
             let what =
                 format!("{model} is not configured here; a request names models of providers");
             return Err(Failure::usage(what));
@@ -229,6 +236,52 @@ impl DaemonHost for CliHost {
         let mut seen = std::collections::HashSet::new();
         models.retain(|model| seen.insert(model.clone()));
         models
+    }
+
+    fn tour(&self) -> Option<String> {
+        if !self.models().is_empty() {
+            return None;
+        }
+        let path = bootstrap::state_folder().ok()?.join("tour.yaml");
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(TOUR) {
+            let written = std::fs::write(&path, TOUR);
+            written.map_err(|error| tracing::warn!("{}: {error}", path.display())).ok()?;
+        }
+        Some(format!("scripted:{}", path.display()))
+    }
+
+    fn found_models(&self) -> BoxFuture<'_, Result<Vec<(String, String)>, HostError>> {
+        Box::pin(async move {
+            let config = &self.current().config;
+            let found = candidates::find_all(config, &Env::from_process()).await?;
+            Ok(found.into_iter().map(|one| (one.name(), one.origin)).collect())
+        })
+    }
+
+    fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        Box::pin(async move {
+            let request = RunRequest { model: Some(model.to_owned()), ..RunRequest::default() };
+            let brain = self.model_args(&request)?;
+            let agent = self.default_agent()?;
+            let now = self.current();
+            let chain = choose_models(&brain, &agent, &now.config, &Env::from_process())?;
+            Ok(trial::ask(chain).await?)
+        })
+    }
+
+    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
+        Ok(bootstrap::mcp_servers()?)
+    }
+
+    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
+        Ok(edit_servers::update_servers(|kept| *kept = servers)?)
+    }
+
+    fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        Box::pin(async move {
+            edit_servers::remove_server(name, self.toolcrib.stores()).await?;
+            Ok(())
+        })
     }
 
     fn default_agent(&self) -> Result<Agent, HostError> {

@@ -36,7 +36,7 @@ pub(crate) use continue_conversation::check_continuable;
 pub(crate) use event_printer::{EventPrinter, describe_event, scripted_note};
 pub(crate) use exit_status::RunTally;
 pub(crate) use model_connections::ModelConnections;
-pub(crate) use run_environment::{AgentAndModels, RunEnvironment, find_agent};
+pub(crate) use run_environment::{AgentAndModels, RunEnvironment, choose_models, find_agent};
 pub(crate) use run_setup::RunSetup;
 pub(crate) use worker_liveness::has_live_worker;
 

@@ -221,7 +221,7 @@ pub(super) fn apply_agent_preset(
     toolcrib.engine().set_agent_preset(&agent.name, wanted);
 }
 
-pub(super) fn choose_models(
+pub(crate) fn choose_models(
     brain: &ModelArgs,
     agent: &Agent,
     config: &Config,

@@ -1,11 +1,13 @@
 //! Operations on conversations.
 
+mod branch;
 mod list;
 mod messages;
 mod remove;
 mod rename;
 mod show;
 
+pub use branch::{BranchConversationRequest, branch};
 pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};

@@ -29,19 +29,25 @@ pub async fn list(
     let servers = request.configured.unwrap_or_else(|| {
         client.connections().iter().map(|connection| connection.config().clone()).collect()
     });
-    let infos = ctx.toolcrib.infos();
     let authorizations = authorizations(&servers, request.vault).await?;
     let mut replies = Vec::new();
     for (server, authorization) in servers.iter().zip(authorizations) {
-        let name = server.name.as_str();
-        let tools = infos.iter().filter(|info| info.source == name).count();
-        let mut reply = McpServerReply::new(server, tools);
-        if let Some(connection) = client.connection(name) {
-            reply = reply.with_connection(ctx, &connection).await;
-        }
-        replies.push(McpServerReply { authorization, ..reply });
+        replies.push(McpServerReply { authorization, ..show(ctx, server).await });
     }
     Ok(replies)
+}
+
+/// How a configured server stands; it is not connected to for this.
+pub async fn show(ctx: &OpContext<'_>, server: &ServerConfig) -> McpServerReply {
+    let name = server.name.as_str();
+    let infos = ctx.toolcrib.infos();
+    let tools = infos.iter().filter(|info| info.source == name).count();
+    let reply = McpServerReply::new(server, tools);
+    let connection = ctx.toolcrib.mcp().connection(name);
+    match connection.filter(|_| server.enabled) {
+        Some(connection) => reply.with_connection(ctx, &connection).await,
+        None => reply,
+    }
 }
 
 /// What the vault has of authorizations. A vault that cannot be read hinders no list.

@@ -9,7 +9,7 @@ mod set_enabled;
 
 pub use add::{AddMcpServersRequest, AddedMcpServers, add};
 pub use file::McpServersFile;
-pub use list::{ListMcpServersRequest, list};
+pub use list::{ListMcpServersRequest, list, show};
 pub use remove::{RemoveMcpServerRequest, RemovedMcpServer, remove};
 pub use server::{
     Authorization, McpHeldChange, McpHeldTool, McpServerReply, McpServerState, McpTransport,

@@ -14,6 +14,8 @@ use crate::context::OpContext;
 pub struct McpServerReply {
     /// Its name, which its tools begin with.
     pub name: String,
+    /// Whether its tools are offered.
+    pub enabled: bool,
     /// How it is reached.
     pub transport: McpTransport,
     /// Whether it is believed where it says that a tool only reads.
@@ -35,10 +37,6 @@ pub struct McpServerReply {
     #[serde(skip)]
     #[schemars(skip)]
     pub endpoint: String,
-    /// Whether it is on.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub enabled: bool,
     /// Whether it may be used, where that takes an authorization.
     #[serde(skip)]
     #[schemars(skip)]
@@ -69,6 +67,8 @@ pub enum McpTransport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpServerState {
+    /// Switched off.
+    Off,
     /// Not called yet, or not for a while.
     Idle,
     /// It is being started or asked.
@@ -113,7 +113,7 @@ impl McpServerReply {
             name: config.name.to_string(),
             transport,
             trusted: config.trusted,
-            state: McpServerState::Idle,
+            state: if config.enabled { McpServerState::Idle } else { McpServerState::Off },
             server: None,
             protocol: None,
             tools,

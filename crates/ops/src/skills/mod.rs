@@ -8,6 +8,6 @@ mod validate;
 
 pub use add::{AddSkillRequest, add};
 pub use list::{ListSkillsReply, list};
-pub use show::{ShowSkillRequest, SkillDetails, show};
+pub use show::{ShowSkillRequest, SkillDetails, SkillParameter, show};
 pub use skill::SkillReply;
 pub use validate::{ValidateSkillRequest, validate};

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use toolcrib_app::agent::library::Parameter;
 
 use super::skill::{SkillReply, find};
 use crate::error::OpError;
@@ -27,10 +28,37 @@ pub struct SkillDetails {
     pub compatibility: Option<String>,
     /// Further metadata of the author.
     pub metadata: Value,
+    /// What a person fills in when it is started with `/name`.
+    pub parameters: Vec<SkillParameter>,
     /// The instructions.
     pub instructions: String,
     /// Its other files, relative to its folder; at most 100.
     pub files: Vec<String>,
+}
+
+/// What a person fills in when a skill is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkillParameter {
+    /// Its name.
+    pub name: String,
+    /// Its type, such as `string`, as the author words it.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// Whether the skill needs it.
+    pub required: bool,
+}
+
+impl From<&Parameter> for SkillParameter {
+    fn from(parameter: &Parameter) -> Self {
+        Self {
+            name: parameter.name.clone(),
+            kind: parameter.kind.clone(),
+            description: parameter.description.clone(),
+            required: parameter.required,
+        }
+    }
 }
 
 /// Shows a skill as its file is now.
@@ -46,6 +74,7 @@ pub fn show(ctx: &LibraryContext<'_>, request: &ShowSkillRequest) -> Result<Skil
         license: body.skill.license.clone(),
         compatibility: body.skill.compatibility.clone(),
         metadata: json!(body.skill.metadata),
+        parameters: body.skill.parameters.iter().map(Into::into).collect(),
         instructions: body.instructions,
         files: body.files,
     })

@@ -6,11 +6,12 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Conversation, ConversationId, StoredMessage};
+use toolcrib_app::core::{Conversation, ConversationId, RunId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,
-    RenameConversationRequest, ShowConversationRequest,
+    self, BranchConversationRequest, ListConversationsRequest, MessagesRequest,
+    RemoveConversationRequest, RenameConversationRequest, ShowConversationRequest,
 };
+use toolcrib_ops::{OpError, Resource};
 
 use super::runs::conversation_id;
 use crate::api::{
@@ -63,6 +64,14 @@ struct TitleBody {
     title: String,
 }
 
+/// Where a branch begins.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct BranchBody {
+    /// The run whose first message, and everything after it, is left out.
+    before: String,
+}
+
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/conversations",
@@ -101,6 +110,18 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         rename.body::<TitleBody>().returns_ok::<ConversationRow>("It has the new title."),
         rename_one,
+    );
+    let branch = Operation::post(
+        "/conversations/{conversation}/branch",
+        Role::Caller,
+        "Makes a conversation that begins as this one did before a run.",
+    );
+    let branch = branch.description(
+        "Messages and runs are copied, with the labels of what they had read. Nothing that tools did is undone.",
+    );
+    api.add(
+        branch.body::<BranchBody>().returns::<ConversationRow>(201, "The new conversation."),
+        branch_one,
     );
     let remove = Operation::delete(
         "/conversations/{conversation}",
@@ -184,6 +205,19 @@ async fn rename_one(
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = RenameConversationRequest { id: conversation_id(&id)?, title: body.title };
     Ok(Json(row(conversations::rename(&daemon.store_context(&principal), request).await?)))
+}
+
+async fn branch_one(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+    Json(body): Json<BranchBody>,
+) -> Result<(StatusCode, Json<ConversationRow>), Problem> {
+    let unknown = || OpError::not_found(Resource::Run, body.before.as_str());
+    let before: RunId = body.before.parse().map_err(|_| unknown())?;
+    let request = BranchConversationRequest { id: conversation_id(&id)?, before };
+    let branch = conversations::branch(&daemon.store_context(&principal), request).await?;
+    Ok((StatusCode::CREATED, Json(row(branch))))
 }
 
 async fn remove_one(

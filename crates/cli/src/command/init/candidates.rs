@@ -25,16 +25,16 @@ const OLLAMA_TIMEOUT: Duration = Duration::from_secs(3);
 const OLLAMA_MODELS: usize = 5;
 
 /// A model that can be written into the configuration.
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     provider: String,
     model: String,
     /// Why it is offered, for people.
-    pub(super) origin: String,
+    pub(crate) origin: String,
 }
 
 impl Candidate {
     /// `PROVIDER/MODEL`.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
@@ -88,25 +88,41 @@ pub(super) async fn find(
     config: &Config,
     env: &Env,
 ) -> Result<Vec<Candidate>, Failure> {
-    let mut found = Vec::new();
-    if command.provider.is_none() {
-        for entry in list_providers(config, env)? {
-            let Some(model) = suggested_model(entry.kind) else { continue };
-            let origin = entry.kind.key_variable().map_or_else(
-                || "in your configuration".to_owned(),
-                |variable| format!("{variable} is set"),
-            );
-            found.push(Candidate { provider: entry.id, model: model.to_owned(), origin });
-        }
-    }
+    let mut found = if command.provider.is_none() { find_keyed(config, env)? } else { Vec::new() };
     let url = command.base_url.as_deref().or(ProviderKind::Ollama.default_base_url());
-    let models = ollama_models(url.unwrap_or_default()).await;
-    found.extend(models.into_iter().map(|model| Candidate {
+    found.extend(find_ollama(url.unwrap_or_default()).await);
+    Ok(found)
+}
+
+/// All that can be found without options.
+pub(crate) async fn find_all(config: &Config, env: &Env) -> Result<Vec<Candidate>, Failure> {
+    let mut found = find_keyed(config, env)?;
+    let url = ProviderKind::Ollama.default_base_url().unwrap_or_default();
+    found.extend(find_ollama(url).await);
+    Ok(found)
+}
+
+/// The models of providers whose key is known.
+fn find_keyed(config: &Config, env: &Env) -> Result<Vec<Candidate>, Failure> {
+    let mut found = Vec::new();
+    for entry in list_providers(config, env)? {
+        let Some(model) = suggested_model(entry.kind) else { continue };
+        let origin = entry.kind.key_variable().map_or_else(
+            || "in your configuration".to_owned(),
+            |variable| format!("{variable} is set"),
+        );
+        found.push(Candidate { provider: entry.id, model: model.to_owned(), origin });
+    }
+    Ok(found)
+}
+
+/// The models of a server of Ollama.
+async fn find_ollama(base_url: &str) -> impl Iterator<Item = Candidate> {
+    ollama_models(base_url).await.into_iter().map(|model| Candidate {
         provider: ProviderKind::Ollama.as_str().to_owned(),
         model,
         origin: "Ollama on this machine".to_owned(),
-    }));
-    Ok(found)
+    })
 }
 
 /// A model to begin with, where a provider has one that is known to use tools well.

@@ -1,8 +1,8 @@
 //! `toolcrib init`: from nothing to a model that answers, written into the configuration.
 
-mod candidates;
+pub(crate) mod candidates;
 mod imports;
-mod trial;
+pub(crate) mod trial;
 
 use std::io::{self, IsTerminal as _};
 use std::path::Path;

@@ -17,7 +17,7 @@ const MAX_OUTPUT: u64 = 256;
 ///
 /// # Errors
 /// Exit code 1, with what the provider said.
-pub(super) async fn ask(chain: ModelChain) -> Result<(), Failure> {
+pub(crate) async fn ask(chain: ModelChain) -> Result<(), Failure> {
     let Some(ModelChoice::Live { provider, model }) = chain.models.into_iter().next() else {
         return Ok(());
     };

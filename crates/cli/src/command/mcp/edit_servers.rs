@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
+use toolcrib_app::Stores;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_ops::mcp_servers::{
-    self, McpServersFile, RemoveMcpServerRequest, SetMcpServerEnabledRequest,
+    self, McpServersFile, RemoveMcpServerRequest, RemovedMcpServer, SetMcpServerEnabledRequest,
 };
 
 use crate::bootstrap;
@@ -19,23 +20,27 @@ pub(super) fn file() -> Result<McpServersFile, Failure> {
 }
 
 /// Changes the servers, and writes the file anew.
-pub(super) fn update_servers<T>(
+pub(crate) fn update_servers<T>(
     act: impl FnOnce(&mut Vec<ServerConfig>) -> T,
 ) -> Result<T, Failure> {
     Ok(file()?.update(act)?)
 }
 
-pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
+/// Removes a server with what belongs to it.
+pub(crate) async fn remove_server(
+    name: &str,
+    stores: &Stores,
+) -> Result<RemovedMcpServer, Failure> {
     let request = RemoveMcpServerRequest {
         name: name.to_owned(),
         vault: bootstrap::open_vault()?,
         skills: super::skills::server_skills_folder(name)?,
     };
-    let file = file()?;
-    let removed = bootstrap::block_on(async {
-        let stores = bootstrap::stores()?;
-        Ok(mcp_servers::remove(&file, Arc::clone(&stores.facts), request).await?)
-    })?;
+    Ok(mcp_servers::remove(&file()?, Arc::clone(&stores.facts), request).await?)
+}
+
+pub(super) fn remove(name: &str, json: bool) -> Result<u8, Failure> {
+    let removed = bootstrap::block_on(async { remove_server(name, &bootstrap::stores()?).await })?;
     if json {
         output::print_json(&json!(removed), true)?;
     } else {

@@ -3,7 +3,7 @@
 mod access;
 mod add_server;
 mod client_config;
-mod edit_servers;
+pub(crate) mod edit_servers;
 mod import;
 mod launchers;
 mod oauth_callback;

@@ -92,6 +92,12 @@ impl DaemonHost for TestHost {
         vec!["scripted/test".to_owned()]
     }
 
+    fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        let answers = model == "scripted/test";
+        let refused = || HostError::Failed(format!("no model {model}"));
+        Box::pin(std::future::ready(answers.then_some(()).ok_or_else(refused)))
+    }
+
     fn default_agent(&self) -> Result<Agent, HostError> {
         let agent = self.runner.library().agent(GENERAL_ASSISTANT).cloned();
         agent.map_err(|error| HostError::NotFound(error.to_string()))

@@ -1,0 +1,73 @@
+//! The host of a pseudoterminal, inside the sandbox: a shell on one side, pipes on the other.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::AsFd as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+use std::thread;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use super::frame::{Frame, TerminalSize};
+
+const BUFFER: usize = 16 * 1024;
+
+/// Runs a shell in a pseudoterminal until it ends; the result is its exit code.
+pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let name = ptsname(&master, Vec::new())?;
+    let open = || -> io::Result<Stdio> {
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        Ok(rustix::fs::open(name.as_c_str(), flags, Mode::empty())?.into())
+    };
+    // A session of its own with the pseudoterminal as its controlling terminal, which only a
+    // process without threads can give itself.
+    let mut child = Command::new("setsid")
+        .arg("--ctty")
+        .args(shell)
+        .env("TERM", "xterm-256color")
+        .stdin(open()?)
+        .stdout(open()?)
+        .stderr(open()?)
+        .spawn()?;
+    let mut master = File::from(master);
+    let typed = master.try_clone()?;
+    thread::spawn(move || take_input(typed));
+    let mut out = io::stdout().lock();
+    let mut buffer = vec![0; BUFFER];
+    // Reading fails when nobody has the other side open any more.
+    while let Ok(count @ 1..) = master.read(&mut buffer) {
+        out.write_all(buffer.get(..count).unwrap_or_default())?;
+        out.flush()?;
+    }
+    let status = child.wait()?;
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Until the pipe ends: then nobody can type any more, and the shell is told by its terminal.
+fn take_input(mut master: File) {
+    let mut stdin = io::stdin().lock();
+    while let Ok(Some(frame)) = Frame::read(&mut stdin) {
+        let done = match frame {
+            Frame::Input(bytes) => master.write_all(&bytes),
+            Frame::Size(size) => resize(&master, size),
+        };
+        if done.is_err() {
+            return;
+        }
+    }
+    // End of transmission: a shell that waits for input ends.
+    let _ = master.write_all(&[4]);
+}
+
+fn resize(master: &File, TerminalSize { columns, rows }: TerminalSize) -> io::Result<()> {
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    Ok(tcsetwinsize(master.as_fd(), size)?)
+}

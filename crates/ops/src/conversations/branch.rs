@@ -1,0 +1,74 @@
+//! Branches a conversation: a new one that begins as this one did.
+
+use std::collections::BTreeMap;
+
+use toolcrib_app::core::{
+    Clock as _, Conversation, ConversationId, RunId, RunStatus, StoredMessage, StoredRun,
+    SystemClock,
+};
+
+use super::show::{ShowConversationRequest, show};
+use crate::context::StoreContext;
+use crate::error::{OpError, Resource};
+
+/// Which conversation, and up to where.
+#[derive(Debug, Clone, Copy)]
+pub struct BranchConversationRequest {
+    /// Its id.
+    pub id: ConversationId,
+    /// The run whose first message, and everything after it, is left out.
+    pub before: RunId,
+}
+
+/// Makes a conversation with the messages of this one before a run. The runs that wrote them are
+/// copied under ids of their own, with the labels of what they had read: the branch outlives the
+/// conversation that it came from, and is as untrusted. What tools did is not undone.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::OpenRun`], [`OpError::Store`].
+pub async fn branch(
+    ctx: &StoreContext<'_>,
+    request: BranchConversationRequest,
+) -> Result<Conversation, OpError> {
+    let from = show(ctx, ShowConversationRequest { id: request.id }).await?;
+    let store = &ctx.stores.runs;
+    let mut messages = store.messages(from.id, 0).await?;
+    let end = messages.iter().position(|message| message.run == Some(request.before));
+    messages.truncate(end.ok_or_else(|| OpError::not_found(Resource::Run, request.before))?);
+    let runs = ended_runs(ctx, &messages).await?;
+    let now = SystemClock.now_ms();
+    let branch =
+        Conversation { id: ConversationId::fresh(), created_at: now, updated_at: now, ..from };
+    store.put_conversation(branch.clone()).await?;
+    let mut copies = BTreeMap::new();
+    for run in runs {
+        let copy = RunId::fresh();
+        copies.insert(run.id, copy);
+        store.put_run(StoredRun { id: copy, conversation: branch.id, ..run }).await?;
+    }
+    for message in &mut messages {
+        message.run = message.run.and_then(|run| copies.get(&run).copied());
+    }
+    store.put_messages(branch.id, messages).await?;
+    show(ctx, ShowConversationRequest { id: branch.id }).await
+}
+
+/// The runs of these messages, in their order.
+async fn ended_runs(
+    ctx: &StoreContext<'_>,
+    messages: &[StoredMessage],
+) -> Result<Vec<StoredRun>, OpError> {
+    let mut runs: Vec<StoredRun> = Vec::new();
+    for id in messages.iter().filter_map(|message| message.run) {
+        if runs.iter().any(|run| run.id == id) {
+            continue;
+        }
+        let run = ctx.stores.runs.run(id).await?;
+        let run = run.ok_or_else(|| OpError::not_found(Resource::Run, id))?;
+        if run.status != RunStatus::Ended {
+            return Err(OpError::OpenRun { run: id.to_string() });
+        }
+        runs.push(run);
+    }
+    Ok(runs)
+}
