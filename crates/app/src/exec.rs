@@ -86,10 +86,49 @@ pub enum ExecError {
     Key(#[from] SubmitError),
 }
 
-pub(crate) async fn run_exec(
-    toolcrib: &Toolcrib,
-    request: ExecRequest<'_>,
-) -> Result<ExecReply, ExecError> {
+impl Toolcrib {
+    /// Runs the calls of one response of a model; the reply has the messages to append to its
+    /// conversation.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use toolcrib_app::core::{Context, Origin, RunLimits, ViewRequest};
+    /// use toolcrib_app::{ExecRequest, Settings, Toolcrib};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+    /// # std::fs::create_dir(&workspace)?;
+    /// let toolcrib = Toolcrib::builder(Settings::new(&workspace, &state)).build().await?;
+    /// let body = br#"{"content": [
+    ///     {"type": "tool_use", "id": "toolu_1", "name": "get_current_time", "input": {}}
+    /// ], "role": "assistant", "type": "message", "stop_reason": "tool_use"}"#;
+    /// let request = ExecRequest {
+    ///     body,
+    ///     format: None,
+    ///     origin: Origin::Model,
+    ///     context: Arc::new(Context::default()),
+    ///     view: ViewRequest::default(),
+    ///     limits: RunLimits::default(),
+    ///     key: None,
+    /// };
+    /// let reply = toolcrib.exec(request).await?;
+    /// assert_eq!(reply.messages[0]["content"][0]["tool_use_id"], "toolu_1");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ExecError`] when the response cannot be read. Failing calls are not errors: they are
+    /// results.
+    pub async fn exec(&self, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
+        run_exec(self, request).await
+    }
+}
+
+async fn run_exec(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
     let format = match request.format {
         Some(format) => format,
         None => providers::detect(request.body).ok_or_else(|| unknown_format(request.body))?,

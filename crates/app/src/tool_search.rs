@@ -3,18 +3,13 @@
 
 use std::sync::{Arc, Weak};
 
-use toolcrib_agent::context;
 use toolcrib_agent::library::ON_DEVICE_TOOLS;
 use toolcrib_agent::tool_selection::{ActiveRequestTools, ToolSelectionRules};
 use toolcrib_code_mode::{ToolMatches, ToolSearch};
 use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{
-    BoxFuture, Catalog, Embedder, Entry, ToolError, ToolSelection, View, ViewRequest,
-};
+use toolcrib_core::{BoxFuture, Catalog, Embedder, ToolError, ToolSelection, View};
 use toolcrib_providers::http_provider::{Endpoint, ProviderSettings, SettingsError};
 use toolcrib_tool_search::find_tools::{self, ModelChoice, ToolFinder, ToolSearchResult};
-
-use crate::toolcrib::Toolcrib;
 
 /// Settings of tool search.
 #[derive(Debug, Clone, Default)]
@@ -80,7 +75,7 @@ impl Embedder for RemoteEmbedder {
 /// Searches tools, and selects those in the requests of runs.
 #[derive(Clone)]
 pub(crate) struct ToolSearcher {
-    finder: Arc<ToolFinder>,
+    pub(crate) finder: Arc<ToolFinder>,
     pub(crate) exposed: Arc<ActiveRequestTools>,
 }
 
@@ -129,33 +124,5 @@ impl ToolSearch for ScriptToolSearch {
             let tools = usable.into_iter().take(most).map(|(entry, _)| entry).collect();
             Ok(ToolMatches { tools, nearest })
         })
-    }
-}
-
-impl Toolcrib {
-    /// The tools of a view that best match a text, at most `limit`, and matching ones that are not
-    /// ready. The first search builds the index, in up to half a second for ten thousand tools.
-    ///
-    /// # Errors
-    /// `execution_error` if the configured model cannot be loaded; the detail says why.
-    pub async fn search_tools(
-        &self,
-        view: &Arc<ViewRequest>,
-        query: &str,
-        limit: usize,
-    ) -> Result<ToolSearchResult, ToolError> {
-        let catalog = self.engine().shared_catalog();
-        let view = catalog.view(view);
-        let mut sought = self.discovery.finder.find(catalog, view, query, limit).await?;
-        sought.usable.truncate(limit);
-        Ok(sought)
-    }
-
-    /// Estimated tokens of this tool in each request that carries it; for a provider-defined tool,
-    /// the maximum over all providers.
-    #[must_use]
-    pub fn declaration_tokens(&self, entry: &Entry) -> u64 {
-        let own = entry.providers().iter().map(|own| context::estimate_tool(entry, &own.provider));
-        own.max().unwrap_or_else(|| context::estimate_spec(entry.spec()))
     }
 }

@@ -13,13 +13,14 @@ use toolcrib_core::{
 use toolcrib_sandbox::Level as SandboxLevel;
 
 use crate::captured_output::CapturedOutput;
-use crate::expression_level::{AT_ONCE, ExpressionRunner, WorkerEnd, WorkerRun};
+use crate::expression_level::{AT_ONCE, ExpressionRunner};
 use crate::kernel::Kernel;
 use crate::kernel_launcher::KernelLauncher;
 use crate::kernel_pool::KernelPool;
 use crate::render_result::{self, Level, RunDetails};
 use crate::setup::Setup;
 use crate::worker_pool::SharedWorkerPool;
+use crate::worker_process::{WorkerEnd, WorkerRun};
 use crate::worker_protocol::{PythonException, RunResult};
 
 /// The name of the tool.

@@ -13,12 +13,12 @@ use toolcrib_sandbox::{
 };
 
 use crate::captured_output::CapturedOutput;
-use crate::expression_level::{Death, MarkedOutput, Worker, WorkerEnd, WorkerRun, wait_end};
 use crate::framing;
 use crate::python_discovery::Interpreter;
 use crate::render_result;
 use crate::scratch_dir::ScratchDir;
 use crate::start_error::{not_ready, start_error};
+use crate::worker_process::{Death, MarkedOutput, Worker, WorkerEnd, WorkerRun, wait_end};
 use crate::worker_protocol::{CreatedFile, PROTOCOL, Run, WorkerCommand, WorkerMessage};
 
 /// The Python program of a kernel.

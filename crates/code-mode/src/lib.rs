@@ -34,16 +34,19 @@ mod python_discovery;
 mod render_result;
 mod scratch_dir;
 mod setup;
+mod source;
 mod start_error;
 mod tool_chain;
 mod virtual_env;
 mod worker;
 mod worker_pool;
+mod worker_process;
 mod worker_protocol;
 
 pub use kernel_pool::KernelPool;
 pub use python_discovery::{Interpreter, InterpreterError};
-pub use setup::{MaskFinder, Setup, source, source_with};
+pub use setup::{MaskFinder, Setup};
+pub use source::{source, source_with};
 pub use tool_chain::{
     ChainError, ChainFile, ChainFolder, KeywordSearch, SavedChains, ToolMatches, ToolSearch,
     check_syntax,

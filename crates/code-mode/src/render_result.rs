@@ -7,7 +7,7 @@ use toolcrib_core::output::Blob;
 use toolcrib_core::{Block, CallCtx, ErrorType, ToolError, ToolOutput, Trust};
 
 use crate::captured_output::CapturedOutput;
-use crate::expression_level::{Death, WorkerEnd, WorkerRun};
+use crate::worker_process::{Death, WorkerEnd, WorkerRun};
 use crate::worker_protocol::{CreatedFile, MissingFeature, PythonException, RunResult, ValueRepr};
 
 /// Files of one call that are stored as artifacts.

@@ -1,21 +1,15 @@
-//! Setup of code execution: its configuration, and the source of its tools.
+//! Setup of code execution: its configuration.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{BoxFuture, Entry, Handler, PathDenials, ToolError, TypedHandler};
+use toolcrib_core::{BoxFuture, PathDenials, ToolError};
 use toolcrib_sandbox::{Backend, Level};
 
-use crate::code_exec::CodeExec;
-use crate::kernel_pool::KernelPool;
-use crate::tool_chain::{ToolChain, ToolSearch};
+use crate::tool_chain::ToolSearch;
 use crate::virtual_env::VirtualEnv;
 use crate::worker_pool::SharedWorkerPool;
-
-/// Id of the source.
-const SOURCE: &str = "python";
 
 /// Configuration of code execution.
 #[derive(Clone)]
@@ -71,18 +65,4 @@ impl std::fmt::Debug for Setup {
             .field("full", &self.full)
             .finish_non_exhaustive()
     }
-}
-
-/// The source of `code_exec` and `tool_chain`.
-#[must_use]
-pub fn source(setup: Setup) -> FixedSource {
-    source_with(setup, Arc::default())
-}
-
-/// The source with these kernels, for a caller that ends them with their runs.
-#[must_use]
-pub fn source_with(setup: Setup, kernels: Arc<KernelPool>) -> FixedSource {
-    let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));
-    let code = TypedHandler::handler(CodeExec::new(setup, kernels));
-    FixedSource::new(SOURCE, vec![Entry::Local(code), Entry::Local(chain)])
 }

@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{CallId, RunId};
-use crate::output::Trust;
 use crate::store::StoreError;
+use crate::trust::Trust;
 
 /// Reference of an artifact: `art_` and the first 32 hexadecimal digits of the SHA-256 of owner and
 /// content, so that equal content has one name per owner.

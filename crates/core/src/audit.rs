@@ -16,7 +16,7 @@ use crate::canonical_json;
 use crate::error::ErrorType;
 use crate::grant::{Grant, GrantScope};
 use crate::id::{ApprovalId, BatchId, CallId, GrantId, RunId};
-use crate::outcome::OutcomeKind;
+use crate::outcome_kind::OutcomeKind;
 use crate::spec::{Effect, Risk};
 use crate::store::{AcceptedBatch, CallDetails, CallRecord, Intent, Switch, SwitchState};
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::catalog::ViewRequest;
 use crate::id::{CallId, RunId};
+use crate::view_request::ViewRequest;
 
 /// Where a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

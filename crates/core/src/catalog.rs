@@ -1,7 +1,6 @@
-//! The tool catalog: all registered tools, the view of one caller, and the reasons for exclusion.
+//! The tool catalog: all registered tools, and the view of one caller.
 
 use std::collections::HashMap;
-use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -9,131 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::BoxFuture;
 use crate::entry::{Entry, Source};
 use crate::error::ToolError;
-use crate::rule::RuleRef;
+use crate::exclusion::Exclusion;
 use crate::spec::{Status, Tier};
 use crate::store::SwitchState;
 use crate::tool_name::ToolName;
-
-/// Capabilities of the caller's model.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ModelCapabilities {
-    /// Provider that declares hosted and provider-defined tools; empty leaves those tools out.
-    pub provider: String,
-    /// Names that a small model may be given, such as an on-device model; `None` allows all.
-    pub allow: Option<Vec<String>>,
-}
-
-/// The inputs that decide which tools a caller sees. The default sees every enabled tool that is
-/// ready.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub struct ViewRequest {
-    /// The caller's role, which the flags `allow_TOOL_ROLE` name; empty means that only flags
-    /// without a role apply.
-    pub role: String,
-    /// The agent's tool list: exact names, `group:g`, `server:s`, globs with `*`; `None` means no
-    /// limit.
-    pub agent: Option<Vec<String>>,
-    /// The tool list of the active skill; `None` or empty means no limit.
-    pub skill: Option<Vec<String>>,
-    /// Features that are off for this caller, by the name of their switch.
-    pub features_off: Vec<String>,
-    /// Capabilities of the model.
-    pub model: ModelCapabilities,
-}
-
-impl ViewRequest {
-    /// Whether nothing limits the view.
-    #[must_use]
-    pub fn is_default(&self) -> bool {
-        let Self { role, agent, skill, features_off, model } = self;
-        role.is_empty()
-            && agent.is_none()
-            && skill.is_none()
-            && features_off.is_empty()
-            && model.provider.is_empty()
-            && model.allow.is_none()
-    }
-}
-
-/// Why a tool is not in a view.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "because", rename_all = "snake_case")]
-pub enum Exclusion {
-    /// The kill switch is on.
-    KillSwitch,
-    /// The switch of its source is off.
-    SourceOff {
-        /// The source.
-        source: String,
-    },
-    /// The switch of its tier is off.
-    TierOff {
-        /// The tier.
-        tier: Tier,
-    },
-    /// The switch of its group is off.
-    GroupOff {
-        /// The group.
-        group: String,
-    },
-    /// The feature that controls it is off.
-    FeatureOff {
-        /// The feature switch.
-        feature: String,
-    },
-    /// Disabled by a person or by default.
-    Disabled,
-    /// A rule denies every call of it to this caller.
-    Rule {
-        /// The rule.
-        rule: RuleRef,
-    },
-    /// The caller's role does not include it.
-    Role {
-        /// The flag that excludes it, such as `allow_shell_viewer`.
-        flag: String,
-    },
-    /// The agent's list does not include it.
-    Agent,
-    /// The active skill does not allow it.
-    Skill,
-    /// Configuration is missing, or the source is not reachable.
-    NotReady {
-        /// Its status.
-        status: Status,
-    },
-    /// The model's provider does not support it.
-    Provider,
-    /// The model's allow list does not include it.
-    Model,
-}
-
-impl fmt::Display for Exclusion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::KillSwitch => f.write_str("all tools are switched off"),
-            Self::SourceOff { source } => write!(f, "the source \"{source}\" is switched off"),
-            Self::TierOff { tier } => write!(f, "the tier {tier:?} is switched off"),
-            Self::GroupOff { group } => write!(f, "the group \"{group}\" is switched off"),
-            Self::FeatureOff { feature } => write!(f, "the feature \"{feature}\" is switched off"),
-            Self::Disabled => f.write_str("it is switched off"),
-            Self::Rule { rule } => write!(f, "a rule denies it: {rule}"),
-            Self::Role { flag } => write!(f, "the flag {flag} is false"),
-            Self::Agent => f.write_str("the agent's tool list does not name it"),
-            Self::Skill => f.write_str("the active skill does not allow it"),
-            Self::NotReady { status: Status::Available { missing } } => {
-                write!(f, "configuration is missing: {}", missing.join(", "))
-            }
-            Self::NotReady { status: Status::Offline { reason } } => write!(f, "offline: {reason}"),
-            Self::NotReady { status: Status::Error { reason } } => write!(f, "broken: {reason}"),
-            Self::NotReady { .. } => f.write_str("it is not ready"),
-            Self::Provider => f.write_str("the model's provider does not have it"),
-            Self::Model => f.write_str("this model is not given it"),
-        }
-    }
-}
+use crate::view_request::ViewRequest;
 
 /// A tool that is not in the view.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::catalog::Exclusion;
-use crate::outcome::OutcomeKind;
+use crate::exclusion::Exclusion;
+use crate::outcome_kind::OutcomeKind;
 
 macro_rules! error_types {
     ($($(#[$doc:meta])* $variant:ident = $name:literal, $outcome:ident, $http:literal, $exit:literal, retry $retry:literal;)*) => {

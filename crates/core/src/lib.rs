@@ -29,6 +29,7 @@ pub mod display_text;
 pub mod document;
 pub mod entry;
 pub mod error;
+mod exclusion;
 pub mod gate;
 pub mod grant;
 pub mod hook;
@@ -39,6 +40,7 @@ pub mod memory;
 pub mod nested_calls;
 pub mod notification;
 pub mod outcome;
+mod outcome_kind;
 pub mod output;
 pub mod path_denials;
 pub mod permission;
@@ -55,6 +57,8 @@ mod tool_meta;
 pub mod tool_name;
 pub mod tool_pattern;
 pub mod tool_selection;
+mod trust;
+mod view_request;
 
 use std::future::Future;
 use std::pin::Pin;
@@ -67,7 +71,7 @@ pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use assistant_row::{AssistantRow, AssistantRowChange, AssistantRowWrite, RowKind};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
 pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effective_channel};
-pub use catalog::{Catalog, Excluded, Exclusion, ModelCapabilities, ToolInfo, View, ViewRequest};
+pub use catalog::{Catalog, Excluded, ToolInfo, View};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
     Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
@@ -76,6 +80,7 @@ pub use conversation::{
 pub use document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, Obstacle, ToolError};
+pub use exclusion::Exclusion;
 pub use gate::{Gate, GateInput, Vote};
 pub use grant::{Grant, GrantScope};
 pub use hook::{Event, EventKind, Guard, GuardVerdict, Observer};
@@ -87,10 +92,9 @@ pub use kill_switch::KillSwitch;
 pub use memory::{Author, Memory, MemoryCategory, MemoryChange, MemoryWrite};
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
 pub use notification::{FailedDelivery, Notification};
-pub use outcome::{
-    ModelResult, Outcome, OutcomeKind, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd,
-};
-pub use output::{Blob, Block, ToolOutput, Trust};
+pub use outcome::{ModelResult, Outcome, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd};
+pub use outcome_kind::OutcomeKind;
+pub use output::{Blob, Block, ToolOutput};
 pub use path_denials::{DenialReach, NoPathDenials, PathAccess, PathDenials};
 pub use permission::{Permission, PermissionState, Permissions};
 pub use rule::{Decider, RuleRef, Ruling, Verdict};
@@ -116,6 +120,8 @@ pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};
 pub use tool_meta::{MetaTooLong, ToolMeta};
 pub use tool_name::{NameError, ToolName, remote_name};
 pub use tool_selection::{Embedder, NoToolSelection, ToolSelection};
+pub use trust::Trust;
+pub use view_request::{ModelCapabilities, ViewRequest};
 
 /// A boxed future, for traits that are used as trait objects.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

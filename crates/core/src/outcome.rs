@@ -1,63 +1,21 @@
 //! Outcomes: the one end of each call, the result for the model and the report of every stage.
 
-use std::borrow::Cow;
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 use crate::artifact::ArtifactRef;
 use crate::canonical_json;
 use crate::error::{ErrorType, ToolError};
 use crate::id::CallId;
-use crate::output::{Block, Trust};
+use crate::outcome_kind::OutcomeKind;
+use crate::output::Block;
 use crate::rule::Ruling;
 use crate::spec::{Effect, Reach, Risk};
 use crate::store::StoreError;
 use crate::taint::Labels;
 use crate::tool_name::ToolName;
-
-/// The seven ways a call ends. Suspension is a state before the end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum OutcomeKind {
-    /// The tool ran and returned a result.
-    Succeeded,
-    /// The tool, or an earlier stage, failed.
-    Failed,
-    /// Its timeout expired.
-    TimedOut,
-    /// It was canceled.
-    Cancelled,
-    /// Policy, a switch, a budget or a person denied it.
-    Denied,
-    /// No decision before the deadline.
-    Expired,
-    /// It was started, and it is unknown whether it finished.
-    Unknown,
-}
-
-impl OutcomeKind {
-    /// Name in files and on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Succeeded => "succeeded",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed_out",
-            Self::Cancelled => "cancelled",
-            Self::Denied => "denied",
-            Self::Expired => "expired",
-            Self::Unknown => "unknown",
-        }
-    }
-}
-
-impl fmt::Display for OutcomeKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+use crate::trust::Trust;
 
 /// The fifteen stages of the pipeline, in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -5,18 +5,7 @@ use serde_json::Value;
 
 use crate::artifact::ArtifactRef;
 use crate::error::ErrorType;
-
-/// Where the text of a result comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trust {
-    /// The tool wrote the text itself.
-    Tool,
-    /// Text from the user's workspace.
-    Workspace,
-    /// Text from outside, whose author is unknown.
-    External,
-}
+use crate::trust::Trust;
 
 /// Bytes with their media type.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

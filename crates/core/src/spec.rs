@@ -6,10 +6,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::output::Trust;
 use crate::permission::Permission;
 use crate::tool_meta::ToolMeta;
 use crate::tool_name::ToolName;
+use crate::trust::Trust;
 use crate::{canonical_json, defaults};
 
 /// Version of the [`ToolSpec`] format in files, REST and worker protocols. A newer version is

@@ -13,13 +13,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::BoxFuture;
 use crate::call::Context;
-use crate::catalog::ViewRequest;
 use crate::error::ToolError;
 use crate::id::{CallId, RunId};
 use crate::nested_calls::ParentHandler;
 use crate::output::{Block, ToolOutput};
 use crate::path_denials::PathDenials;
 use crate::spec::{Assessment, ToolSpec};
+use crate::view_request::ViewRequest;
 
 /// A result written in pieces. Memory stays bounded at any length; the complete text becomes an
 /// artifact.

@@ -7,8 +7,8 @@ use toolcrib_core::{Block, CallCtx, ErrorType, ToolOutput};
 use super::call_log::{CallLog, CallLogEntry, CallStatus};
 use super::execute::{ScriptEnd, ScriptRun};
 use super::script_limits::MAX_QUERIES;
-use crate::expression_level::Death;
 use crate::render_result::files;
+use crate::worker_process::Death;
 use crate::worker_protocol::{CreatedFile, PythonException, ValueRepr, head};
 
 /// Characters of an error message.

@@ -6,7 +6,7 @@ use super::{CallRow, StoreError};
 use crate::BoxFuture;
 use crate::error::ErrorType;
 use crate::id::{CallId, RunId};
-use crate::outcome::OutcomeKind;
+use crate::outcome_kind::OutcomeKind;
 
 /// Status of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

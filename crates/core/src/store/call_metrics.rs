@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{CallRow, LastError, ToolMetrics};
 use crate::error::ErrorType;
 use crate::id::CallId;
-use crate::outcome::OutcomeKind;
+use crate::outcome_kind::OutcomeKind;
 
 /// The fields of an ended call that metrics need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

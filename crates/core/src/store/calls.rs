@@ -9,7 +9,8 @@ use crate::BoxFuture;
 use crate::call::{Batch, Context, Origin};
 use crate::error::{ErrorType, ToolError};
 use crate::id::{ApprovalId, BatchId, CallId, RunId};
-use crate::outcome::{Outcome, OutcomeKind, Report};
+use crate::outcome::{Outcome, Report};
+use crate::outcome_kind::OutcomeKind;
 use crate::spec::{Effect, Risk};
 use crate::tool_name::ToolName;
 

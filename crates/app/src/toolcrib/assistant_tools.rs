@@ -1,0 +1,58 @@
+//! The assistant's services of a Toolcrib, over its stores.
+
+use std::sync::Arc;
+
+use toolcrib_assistant::document::{Documents, TextExtractor};
+use toolcrib_assistant::goal::Goals;
+use toolcrib_assistant::list::Lists;
+use toolcrib_assistant::memory::Memories;
+use toolcrib_assistant::notify::Notifier;
+use toolcrib_assistant::task::Tasks;
+use toolcrib_assistant::{AssistantTools, LabelsOfRuns, SecretCheck};
+
+use super::from_settings::http_client;
+use crate::document_files::DocumentFiles;
+use crate::settings::{Settings, SetupError};
+use crate::stores::Stores;
+use crate::vault_secrets;
+
+/// The notifications of all owners.
+pub(super) fn notifier(
+    settings: &Settings,
+    stores: &Stores,
+    is_secret: &SecretCheck,
+) -> Result<Notifier, SetupError> {
+    Ok(Notifier::new(
+        Arc::clone(&stores.notifications),
+        http_client(settings)?,
+        vault_secrets::notify_settings(settings)?,
+        Arc::clone(is_secret),
+    ))
+}
+
+/// The tools of the assistant.
+pub(super) fn assistant_tools(
+    settings: &Settings,
+    stores: &Stores,
+    notifier: Notifier,
+    files: Arc<DocumentFiles>,
+    is_secret: &SecretCheck,
+    labels: LabelsOfRuns,
+) -> AssistantTools {
+    AssistantTools {
+        memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(is_secret)),
+        tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(is_secret)),
+        notifier,
+        artifacts: Arc::clone(&stores.artifacts),
+        goals: Goals::new(Arc::clone(&stores.assistant_rows), Arc::clone(is_secret)),
+        lists: Lists::new(Arc::clone(&stores.assistant_rows), Arc::clone(is_secret)),
+        documents: Documents::new(
+            Arc::clone(&stores.assistant_rows),
+            Arc::clone(&stores.document_chunks),
+            Arc::clone(&files) as Arc<dyn TextExtractor>,
+            Some(settings.state.join("documents")),
+        ),
+        files,
+        labels,
+    }
+}
