@@ -28,6 +28,7 @@
 //! - Nothing here reads the environment, the terminal or a configuration file: the caller passes
 //!   everything in [`Settings`].
 
+mod assistant_setup;
 mod document_files;
 mod exec;
 mod history_records;

@@ -5,12 +5,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
-use toolcrib_assistant::document::{Documents, TextExtractor};
-use toolcrib_assistant::goal::Goals;
-use toolcrib_assistant::list::Lists;
-use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::soul::Souls;
-use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
@@ -31,7 +26,7 @@ use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use toolcrib_providers::{self as providers, Declarations, Format, Options, provider_tools};
 
-use crate::document_files::DocumentFiles;
+use crate::assistant_setup;
 use crate::exec::{self, ExecError, ExecReply, ExecRequest};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
@@ -62,8 +57,8 @@ pub struct Toolcrib {
     shells: Option<Arc<Shells>>,
     kernels: Arc<KernelPool>,
     stores: Stores,
-    assistant: AssistantTools,
-    souls: Souls,
+    pub(crate) assistant: AssistantTools,
+    pub(crate) souls: Souls,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,
@@ -198,42 +193,6 @@ impl Toolcrib {
     #[must_use]
     pub fn workbench(&self) -> Option<&Arc<ProgramRunner>> {
         self.workbench.as_ref()
-    }
-
-    /// The memories of all owners.
-    #[must_use]
-    pub fn memories(&self) -> &Memories {
-        &self.assistant.memories
-    }
-
-    /// The tasks of all owners.
-    #[must_use]
-    pub fn tasks(&self) -> &Tasks {
-        &self.assistant.tasks
-    }
-
-    /// The lists of all owners.
-    #[must_use]
-    pub fn lists(&self) -> &Lists {
-        &self.assistant.lists
-    }
-
-    /// The texts that people have in the system prompt.
-    #[must_use]
-    pub fn souls(&self) -> &Souls {
-        &self.souls
-    }
-
-    /// The goals of all owners.
-    #[must_use]
-    pub fn goals(&self) -> &Goals {
-        &self.assistant.goals
-    }
-
-    /// The documents of all owners.
-    #[must_use]
-    pub fn documents(&self) -> &Documents {
-        &self.assistant.documents
     }
 
     /// The configured MCP servers.
@@ -673,25 +632,16 @@ impl Builder {
         if let Some(opener) = &self.settings.opener {
             builtins = builtins.with_opener(opener.clone());
         }
-        let files = Arc::new(DocumentFiles(builtins.document_text()));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let secrets = engine.sealing().secrets.clone();
         let is_secret: SecretCheck = Arc::new(move |text: &str| secrets.occurs_in(text));
-        let souls = Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret));
-        let assistant = AssistantTools {
-            memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(&is_secret)),
-            tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(&is_secret)),
-            goals: Goals::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret)),
-            lists: Lists::new(Arc::clone(&stores.assistant_rows), is_secret),
-            documents: Documents::new(
-                Arc::clone(&stores.assistant_rows),
-                Arc::clone(&stores.document_chunks),
-                Arc::clone(&files) as Arc<dyn TextExtractor>,
-                Some(self.settings.state.join("documents")),
-            ),
-            files,
-            labels: engine.labels_of_runs(),
-        };
+        let (assistant, souls) = assistant_setup::assistant_tools(
+            &stores,
+            &self.settings.state,
+            builtins.document_text(),
+            is_secret,
+            engine.labels_of_runs(),
+        );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         // Before code execution, because scripts search for tools with it. The index is built at
         // the first search, over all tools that are attached by then.
