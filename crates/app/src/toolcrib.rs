@@ -11,14 +11,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_agent::library::LibraryHandle;
 use toolcrib_assistant::AssistantTools;
-use toolcrib_assistant::document::Documents;
-use toolcrib_assistant::goal::Goals;
 use toolcrib_assistant::heartbeat::Heartbeats;
-use toolcrib_assistant::list::Lists;
-use toolcrib_assistant::memory::Memories;
-use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::soul::Souls;
-use toolcrib_assistant::task::Tasks;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -133,54 +127,6 @@ impl Toolcrib {
     #[must_use]
     pub fn workbench(&self) -> Option<&Arc<ProgramRunner>> {
         self.workbench.as_ref()
-    }
-
-    /// The memories of all owners.
-    #[must_use]
-    pub fn memories(&self) -> &Memories {
-        &self.assistant.memories
-    }
-
-    /// The tasks of all owners.
-    #[must_use]
-    pub fn tasks(&self) -> &Tasks {
-        &self.assistant.tasks
-    }
-
-    /// The heartbeat.
-    #[must_use]
-    pub fn heartbeats(&self) -> &Heartbeats {
-        &self.heartbeats
-    }
-
-    /// The notifications of all owners.
-    #[must_use]
-    pub fn notifier(&self) -> &Notifier {
-        &self.assistant.notifier
-    }
-
-    /// The lists of all owners.
-    #[must_use]
-    pub fn lists(&self) -> &Lists {
-        &self.assistant.lists
-    }
-
-    /// The texts that people have in the system prompt.
-    #[must_use]
-    pub fn souls(&self) -> &Souls {
-        &self.souls
-    }
-
-    /// The goals of all owners.
-    #[must_use]
-    pub fn goals(&self) -> &Goals {
-        &self.assistant.goals
-    }
-
-    /// The documents of all owners.
-    #[must_use]
-    pub fn documents(&self) -> &Documents {
-        &self.assistant.documents
     }
 
     /// The configured MCP servers.

@@ -4,12 +4,15 @@ use std::sync::Arc;
 
 use toolcrib_assistant::document::{Documents, TextExtractor};
 use toolcrib_assistant::goal::Goals;
+use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::notify::Notifier;
+use toolcrib_assistant::soul::Souls;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, LabelsOfRuns, SecretCheck};
 
+use super::Toolcrib;
 use super::from_settings::http_client;
 use crate::document_files::DocumentFiles;
 use crate::settings::{Settings, SetupError};
@@ -54,5 +57,55 @@ pub(super) fn assistant_tools(
         ),
         files,
         labels,
+    }
+}
+
+impl Toolcrib {
+    /// The memories of all owners.
+    #[must_use]
+    pub fn memories(&self) -> &Memories {
+        &self.assistant.memories
+    }
+
+    /// The tasks of all owners.
+    #[must_use]
+    pub fn tasks(&self) -> &Tasks {
+        &self.assistant.tasks
+    }
+
+    /// The heartbeat.
+    #[must_use]
+    pub fn heartbeats(&self) -> &Heartbeats {
+        &self.heartbeats
+    }
+
+    /// The notifications of all owners.
+    #[must_use]
+    pub fn notifier(&self) -> &Notifier {
+        &self.assistant.notifier
+    }
+
+    /// The lists of all owners.
+    #[must_use]
+    pub fn lists(&self) -> &Lists {
+        &self.assistant.lists
+    }
+
+    /// The texts that people have in the system prompt.
+    #[must_use]
+    pub fn souls(&self) -> &Souls {
+        &self.souls
+    }
+
+    /// The goals of all owners.
+    #[must_use]
+    pub fn goals(&self) -> &Goals {
+        &self.assistant.goals
+    }
+
+    /// The documents of all owners.
+    #[must_use]
+    pub fn documents(&self) -> &Documents {
+        &self.assistant.documents
     }
 }

@@ -59,7 +59,7 @@ mod tests {
             ("https://example.com/a", Some(Source::Url("https://example.com/a"))),
             (" HTTP://example.com ", Some(Source::Url("HTTP://example.com"))),
             ("notes.md", Some(Source::Path("notes.md"))),
-            ("/home/ann/a b.pdf", Some(Source::Path("/home/ann/a b.pdf"))),
+            ("/data/a b.pdf", Some(Source::Path("/data/a b.pdf"))),
             ("c: // odd name", Some(Source::Path("c: // odd name"))),
             ("file:///etc/passwd", None),
             ("ftp://example.com/a", None),
