@@ -159,7 +159,7 @@ export async function withPage(browser, script, run, options) {
       if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, `failed-${Date.now()}.png`) });
       throw error;
     }
-    assert.deepEqual(page.faults, []);
+    assert.deepEqual(page.faults, [], page.faults.join("\n"));
   } finally {
     await context.close();
     await daemon.stop();

@@ -34,6 +34,8 @@ class Chat {
   /** What tools of the conversation changed, by call. */
   changes = $state<Schemas["Change"][]>([]);
   private opening = 0;
+  /** Whether a run is being begun here: it is announced before it can be read. */
+  private starting = false;
 
   get run(): RunView | undefined {
     return this.runs.at(-1);
@@ -48,7 +50,7 @@ class Chat {
   }
 
   async show(conversation: string): Promise<void> {
-    if (conversation === this.conversation && (conversation === "" || this.runs.length)) return;
+    if (conversation === this.conversation && (conversation === "" || this.runs.length || this.loading)) return;
     const mine = ++this.opening;
     this.leave();
     this.skill = "";
@@ -140,6 +142,7 @@ class Chat {
 
   /** A run that another tab began in this conversation. */
   async notice(): Promise<void> {
+    if (this.starting) return;
     const open = Object.values(live.runs).filter((run) => run.conversation === this.conversation);
     for (const one of open) {
       if (this.runs.some((run) => run.id === one.run) || this.loading || !this.conversation) continue;
@@ -179,6 +182,7 @@ class Chat {
     if (this.conversation) body.conversation = this.conversation;
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;
+    this.starting = true;
     try {
       const snapshot = await api.post<Snapshot>("/runs", body, { "idempotency-key": key });
       this.conversation = snapshot.conversation;
@@ -189,6 +193,8 @@ class Chat {
       this.problem = words(error);
       const lost = error instanceof ApiError && error.status === 0;
       this.drafts[this.conversation] = lost || !this.drafts[this.conversation] ? text : this.drafts[this.conversation]!;
+    } finally {
+      this.starting = false;
     }
   }
 

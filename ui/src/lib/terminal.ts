@@ -58,6 +58,7 @@ export class TerminalView {
   private close: (() => void) | undefined;
   private typed = "";
   private sending = false;
+  private over = false;
   private resizing: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
@@ -112,6 +113,7 @@ export class TerminalView {
           if (cut) this.screen.reset();
           this.screen.write(Uint8Array.from(atob(text), (one) => one.charCodeAt(0)));
         } else if (name === "end") {
+          this.over = true;
           this.close?.();
           this.handlers.ended((data as { code: number }).code);
         }
@@ -142,6 +144,7 @@ export class TerminalView {
 
   private resize(): void {
     this.fit.fit();
+    if (this.over) return;
     void api.put(path`/terminals/${this.id}/size`, this.size).catch(() => undefined);
   }
 
