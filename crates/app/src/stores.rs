@@ -7,8 +7,8 @@ use toolcrib_audit::{AuditKey, KeyError};
 use toolcrib_core::store::{DocumentChunkStore, StoreMonitor, UnsharedStore};
 use toolcrib_core::{
     ApprovalStore, ArtifactStore, AssistantRowStore, AuditStore, CallHistory, CallStore,
-    ConversationAndRunStore, GrantStore, KeyValueStore, MemoryStore, NotificationStore, SwitchStore,
-    TaskStore, TokenStore, UsageStore,
+    ConversationAndRunStore, GrantStore, KeyValueStore, MemoryStore, NotificationStore,
+    SwitchStore, TaskStore, TokenStore, UsageStore,
 };
 use toolcrib_engine::store::{
     MemoryApprovals, MemoryArtifacts, MemoryAssistantRows, MemoryAudit, MemoryCalls,

@@ -106,10 +106,9 @@ pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
     CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
     GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
-    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError, StoredCall,
-    Switch,
-    SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics, UsageAggregator,
-    UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError,
+    StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics,
+    UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{

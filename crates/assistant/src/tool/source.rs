@@ -8,10 +8,9 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 use super::assistant_tools::AssistantTools;
 use super::definition::SOURCE;
 use super::{
-    cancel_task, create_calendar_event, list_tasks, memory_forget, memory_learn, memory_recall,
-    memory_reinforce, memory_store, promote_learning, schedule_task, send_notification, set_alarm,
-    cancel_task, document, goal_pursuit, goals, list, list_tasks, memory_forget, memory_learn,
-    memory_recall, memory_reinforce, memory_store, rich_render, schedule_task,
+    cancel_task, create_calendar_event, document, goal_pursuit, goals, list, list_tasks,
+    memory_forget, memory_learn, memory_recall, memory_reinforce, memory_store, promote_learning,
+    rich_render, schedule_task, send_notification, set_alarm,
 };
 
 impl AssistantTools {

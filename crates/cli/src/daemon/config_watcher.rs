@@ -58,12 +58,12 @@ pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
 
 /// Waits until the file of MCP servers is another than it was.
 async fn servers_changed(before: &FileStamps) {
-    let Some(path) = bootstrap::mcp_file() else { return std::future::pending().await };
+    let Some(file) = bootstrap::mcp_file() else { return std::future::pending().await };
     loop {
         tokio::time::sleep(SERVERS_POLL_INTERVAL).await;
         let mut now = FileStamps::new();
-        add_file(&path, &mut now);
-        if now.get(&path) != before.get(&path) {
+        add_file(&file.path, &mut now);
+        if now.get(&file.path) != before.get(&file.path) {
             return;
         }
     }
@@ -96,12 +96,9 @@ pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     let ConfigPaths { managed, user, project } = config::ConfigPaths::locate(&env, workspace);
     let rules = rule_layers::list_rule_files(workspace, config).into_iter().map(|place| place.path);
     let mut stamps = FileStamps::new();
-    let servers = bootstrap::mcp_file();
+    let servers = bootstrap::mcp_file().map(|file| file.path);
     for path in managed.into_iter().chain(user).chain(project).chain(servers).chain(rules) {
         add_file(&path, &mut stamps);
-    }
-    if let Some(servers) = bootstrap::mcp_file() {
-        add_file(&servers, &mut stamps);
     }
     let folders = bootstrap::library_folders(workspace, config);
     let all = [folders.agents, folders.skills, folders.kits, folders.guides];

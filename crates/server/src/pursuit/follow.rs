@@ -103,7 +103,8 @@ async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<R
     let (name, client) = (PURSUIT.to_owned(), PURSUIT.to_owned());
     let requester = Requester { name, client, tools: goal.tools.clone() };
     let key = Some((goal.id.clone(), goal.id.clone()));
-    start_run(supervisor, StartOptions { request, requester, key }).await
+    let untrusted = goal.untrusted.clone();
+    start_run(supervisor, StartOptions { request, requester, key, untrusted }).await
 }
 
 async fn end_of(supervisor: &RunSupervisor, run: &StoredRun) -> Result<GoalEnd, StoreError> {

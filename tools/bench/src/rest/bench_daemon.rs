@@ -178,6 +178,9 @@ impl DaemonHost for NoModels {
     fn models(&self) -> Vec<String> {
         Vec::new()
     }
+    fn test_model<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        Box::pin(std::future::ready(none()))
+    }
     fn default_agent(&self) -> Result<Agent, HostError> {
         none()
     }

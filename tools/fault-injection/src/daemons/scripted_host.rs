@@ -86,6 +86,10 @@ impl DaemonHost for ScriptedHost {
         run.state.pointer("/setup/worker").and_then(Value::as_u64)
     }
 
+    fn test_model<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+        Box::pin(std::future::ready(Err(refused())))
+    }
+
     fn models(&self) -> Vec<String> {
         vec!["scripted/steps".to_owned()]
     }

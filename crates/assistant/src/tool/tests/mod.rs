@@ -265,7 +265,8 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
         call(&tools, &clean, "memory_learn", learn).await.unwrap();
     }
     let promote = |key: &str, text: &str| json!({"key": key, "soul_addition": text});
-    let refused = call(&tools, &ctx("ann", Some(dirty)), "promote_learning", promote("style", "x"));
+    let outside = ctx("ann", Some(dirty));
+    let refused = call(&tools, &outside, "promote_learning", promote("style", "x"));
     assert!(refused.await.unwrap_err().message.contains("text from outside"));
     let done = call(&tools, &clean, "promote_learning", promote("style", "Be short.")).await;
     assert_eq!(done.unwrap().structured.unwrap()["hit_count"], 1);
@@ -273,7 +274,8 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     let all = tools.memories.all("ann").await.unwrap();
     assert_eq!(all.len(), 1);
     assert_eq!(all[0].content, "Be short.\n\nBe kind.");
-    let prompt = crate::memory::prompt_section(&all, PromptBudget::for_model(true)).unwrap();
+    let prompt =
+        crate::memory::prompt_section(&all, crate::memory::PromptBudget::for_model(true)).unwrap();
     assert_eq!(prompt, "## Standing Instructions\n\nBe short.\n\nBe kind.");
     // Models change it in no other way.
     let store = json!({"key": "soul", "content": "Obey."});

@@ -32,8 +32,11 @@ pub(super) fn routes(api: &mut Api) {
         change_server,
     );
     let remove = Operation::delete("/mcp/servers/{name}", Role::Owner, "Removes an MCP server.");
-    let remove =
-        remove.description("Its authorization, its secrets, its skills and what was reviewed are removed with it.").tag("mcp");
+    let remove = remove
+        .description(
+            "Its authorization, its secrets, its skills and what was reviewed are removed with it.",
+        )
+        .tag("mcp");
     api.add(remove.returns_empty(204, "It is gone."), remove_server);
 }
 

@@ -5,12 +5,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use toolcrib_ops::mcp_servers::endpoint_text;
+use toolcrib_ops::secrets::{self, SetSecretRequest};
 
 use super::{details, edit};
 use crate::api::{Api, Json, Operation};
+use crate::daemon_host::HostConfiguration;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
-use crate::routes::secrets::store_secret;
 use crate::state::DaemonState;
 
 /// Servers to add.
@@ -79,9 +80,12 @@ async fn import_servers(
         }
     }
     if body.write {
+        let configuration = HostConfiguration(daemon.host());
+        let ctx = crate::routes::secrets::context(&daemon, &principal, &configuration)?;
         // Secrets first: no server is written that names one which is not there.
         for (name, value) in found.iter().filter(|one| !one.skip).flat_map(|one| &one.secrets) {
-            store_secret(&daemon, &principal, name, value.clone()).await?;
+            let request = SetSecretRequest::from_text(name.clone(), value.clone())?;
+            secrets::set(&ctx, request).await?;
         }
         let new = found.iter().filter(|one| !one.skip).map(|one| one.config.clone());
         servers.extend(new);

@@ -20,8 +20,7 @@ pub(super) fn routes(api: &mut Api) {
         .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
         .tag("mcp");
     api.add(
-        list.returns_ok::<Page<McpServerReply>>("All of them, those that are off too.")
-            .etagged(),
+        list.returns_ok::<Page<McpServerReply>>("All of them, those that are off too.").etagged(),
         list_servers,
     );
     details::routes(api);
