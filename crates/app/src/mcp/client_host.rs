@@ -83,9 +83,12 @@ async fn shared_masks(bench: &ProgramRunner) -> Result<PathMasks, String> {
 fn start_failure(server: &str, program: &Stdio, error: &ToolError) -> String {
     let why = error.detail.as_deref().unwrap_or(&error.message);
     let command = &program.command;
-    format!(
-        "{command} was not started: {why}. If it is in a folder of its own, `toolcrib mcp set {server} --read FOLDER` shows it that"
-    )
+    let own = std::path::Path::new(command).parent().filter(|folder| folder.is_absolute());
+    let hint = own.map_or_else(String::new, |folder| {
+        let folder = folder.display();
+        format!(". `toolcrib mcp set {server} --read {folder}` shows it the folder that it is in")
+    });
+    format!("{command} was not started: {why}{hint}")
 }
 
 /// What one call of a server changes.
@@ -136,11 +139,14 @@ impl McpClientHost {
         }
         let errors = String::from_utf8_lossy(&errors).into_owned();
         let refused = process.refused();
-        let host = refused.first().map(|refused| &refused.host);
         let package = program.launcher.as_ref().map(|own| own.package.as_str()).unwrap_or_default();
         let first = first_error(&errors).unwrap_or_else(|| "it wrote nothing".to_owned());
-        let asked = host.map_or_else(String::new, |host| {
-            format!("; it asked for {host}, which is not the registry of its entry")
+        let asked = refused.first().map_or_else(String::new, |refused| {
+            let (host, rule) = (&refused.host, &refused.rule);
+            if rule == "host.not_listed" {
+                return format!("; it asked for {host}, which is not the registry of its entry");
+            }
+            format!("; {host} is refused by {rule} (`toolcrib net check {host}`)")
         });
         Err(format!("the package {package} could not be fetched: {first}{asked}"))
     }

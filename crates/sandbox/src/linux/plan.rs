@@ -2,7 +2,7 @@
 //! it, and the helper executes it.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -203,8 +203,12 @@ impl Plan {
         if folder != Path::new("/") && view_of(&views, &folder).is_none() {
             return Err(SandboxError::FolderNotVisible(folder));
         }
+        // One that the policy shows itself is there, and empty.
+        let mut shown_empty = BTreeSet::new();
         for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
-            views.insert(path, Access::Masked);
+            if views.insert(path.clone(), Access::Masked).is_some() {
+                shown_empty.insert(path);
+            }
         }
         for path in policy.denied.iter().filter_map(|path| path.canonicalize().ok()) {
             views.insert(path, Access::Hidden);
@@ -223,7 +227,7 @@ impl Plan {
                 views.entry(path).or_insert(Access::Hidden);
             }
         }
-        drop_needless(&mut views);
+        drop_needless(&mut views, &shown_empty);
         pin_parents(&mut views);
         if view_of(&views, &folder) == Some(Access::Hidden) {
             return Err(SandboxError::FolderNotVisible(folder));
@@ -330,12 +334,13 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
 }
 
 /// Removes views of concealed paths that would not be visible anyway, and all views inside a masked
-/// path: a mask covers what else the policy names there.
-fn drop_needless(views: &mut BTreeMap<PathBuf, Access>) {
+/// path: a mask covers what else the policy names there. Those of `shown_empty` stay.
+fn drop_needless(views: &mut BTreeMap<PathBuf, Access>, shown_empty: &BTreeSet<PathBuf>) {
     let all = views.clone();
     let is_masked = |path: &Path| all.get(path) == Some(&Access::Masked);
     views.retain(|path, how| {
-        !path.ancestors().skip(1).any(is_masked) && (!how.conceals() || outer(&all, path).is_some())
+        let is_seen = outer(&all, path).is_some() || shown_empty.contains(path);
+        !path.ancestors().skip(1).any(is_masked) && (!how.conceals() || is_seen)
     });
 }
 
