@@ -1,6 +1,7 @@
 //! Operations on MCP servers.
 
 use std::fs;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 use toolcrib_app::mcp::client::{Remote, ServerConfig, ServerName, Stdio};
@@ -17,9 +18,7 @@ fn server(name: &str) -> ServerConfig {
     let program = Stdio {
         command: "mcp-notes".to_owned(),
         args: vec!["--all".to_owned()],
-        env: Vec::new(),
-        folder: None,
-        network: false,
+        ..Stdio::default()
     };
     let name = ServerName::new(name).unwrap();
     ServerConfig { enabled: false, ..ServerConfig::new(name, Remote::Stdio(program)) }
@@ -50,16 +49,17 @@ async fn servers_are_added_switched_and_listed() {
     let rows = mcp_servers::list(&fixture.ctx(), request).await.unwrap();
     let shown: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.enabled)).collect();
     assert_eq!(shown, [("notes", false), ("mail", true)], "none of them is new");
-    assert_eq!((rows[0].transport, rows[0].state), (McpTransport::Stdio, McpServerState::Idle));
+    assert_eq!((rows[0].transport, rows[0].state), (McpTransport::Stdio, McpServerState::Off));
     assert_eq!(rows[0].endpoint, "mcp-notes --all");
     // This process uses none.
     let own = mcp_servers::list(&fixture.ctx(), ListMcpServersRequest::default()).await.unwrap();
     assert_eq!(own, []);
 }
 
-#[test]
-fn a_server_is_removed_with_its_authorization_and_its_skills() {
-    let folder = tempfile::tempdir().unwrap();
+#[tokio::test]
+async fn a_server_is_removed_with_its_authorization_its_secrets_and_its_skills() {
+    let (fixture, folder) = (Fixture::new().await, tempfile::tempdir().unwrap());
+    let facts = || Arc::clone(&fixture.ctx().toolcrib.stores().facts);
     let (file, vault) = (file(&folder), Vault::in_folder(folder.path().join("vault")));
     add(&file, &["notes", "mail"]).unwrap();
     let skills = folder.path().join("skills/notes");
@@ -68,10 +68,11 @@ fn a_server_is_removed_with_its_authorization_and_its_skills() {
     let secret = toolcrib_app::oauth_secret_name(&name).unwrap();
     vault.set(&secret, &Secret::new("agreed-to-this").unwrap(), 1).unwrap();
     let request = RemoveMcpServerRequest { name: "notes".to_owned(), vault: vault.clone(), skills };
-    assert_eq!(mcp_servers::remove(&file, request.clone()).unwrap().removed, "notes");
+    let removed = mcp_servers::remove(&file, facts(), request.clone()).await.unwrap();
+    assert_eq!(removed.removed, "notes");
     assert!(!request.skills.exists() && vault.list().unwrap().is_empty());
     assert_eq!(file.find("mail").unwrap().name.as_str(), "mail");
-    let again = mcp_servers::remove(&file, request).unwrap_err();
+    let again = mcp_servers::remove(&file, facts(), request).await.unwrap_err();
     assert_eq!(again.class(), ErrorClass::NotFound);
 }
 
