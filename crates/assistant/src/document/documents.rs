@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Semaphore;
+use tokio::sync::{RwLock, Semaphore};
 use toolcrib_core::store::DocumentChunkStore;
 use toolcrib_core::suggest::similar_names;
 use toolcrib_core::{AssistantRowStore, Author, RowKind};
@@ -56,7 +56,8 @@ impl Documents {
         folder: Option<PathBuf>,
     ) -> Self {
         let turn = Arc::new(Semaphore::new(1));
-        let indexer = Indexer { chunks, extractor, folder, turn };
+        let open = Arc::new(RwLock::new(()));
+        let indexer = Indexer { chunks, extractor, folder, turn, open };
         let rows = TypedRows::new(rows, RowKind::Document);
         Self { rows, indexer, vectors: Arc::default() }
     }
@@ -127,8 +128,11 @@ impl Documents {
             .change(writer, &id, |_| Ok::<_, DocumentError>((Some(row.clone()), note.clone(), ())))
             .await?;
         if is_long {
-            let this = self.clone();
-            tokio::spawn(async move { this.read_rest(kept, lock, bytes).await });
+            let (this, open) = (self.clone(), Arc::clone(&self.indexer.open).read_owned().await);
+            tokio::spawn(async move {
+                this.read_rest(kept, lock, bytes).await;
+                drop(open);
+            });
         }
         Ok(document)
     }
@@ -141,8 +145,7 @@ impl Documents {
         for (kept, lock, bytes) in self.indexer.left_over() {
             self.read_rest(kept, Some(lock), bytes).await;
         }
-        // The permit is free when nothing is being read.
-        let _free = self.indexer.turn.acquire().await;
+        drop(self.indexer.open.write().await);
         self.purge().await
     }
 

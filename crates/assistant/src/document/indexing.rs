@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::Semaphore;
+use tokio::sync::{RwLock, Semaphore};
 use toolcrib_core::DocumentChunk;
 use toolcrib_core::store::DocumentChunkStore;
 use toolcrib_tool_search::{Model, encode_passage};
@@ -40,6 +40,9 @@ pub(super) struct Indexer {
     pub(super) folder: Option<PathBuf>,
     /// One file at a time, which bounds memory.
     pub(super) turn: Arc<Semaphore>,
+    /// Held for reading by each file that this process still reads, so that who takes it for
+    /// writing waits for all of them.
+    pub(super) open: Arc<RwLock<()>>,
 }
 
 impl Indexer {

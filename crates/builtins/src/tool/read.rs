@@ -132,10 +132,8 @@ fn output(reading: Reading, offset: usize, max: usize, trust: Trust) -> ToolOutp
     let (part, total) = excerpt(text, offset, max);
     let end = offset.min(total) + part.chars().count();
     let next = (end < total).then_some(end);
-    let mut about = format!("{kind}");
-    if !title.is_empty() {
-        about = format!("{title} ({kind})");
-    }
+    let name = if title.is_empty() { &source } else { &title };
+    let mut about = format!("{name} ({kind})");
     about += &match next {
         _ if total == 0 => ": it has no text.".to_owned(),
         _ if offset >= total => format!(": it has only {total} characters."),

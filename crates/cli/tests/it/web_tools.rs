@@ -85,12 +85,12 @@ fn rules_on_hosts_and_paths_hold_for_read() {
     let deny = |rule: &str| {
         env.own("rules.toml", &format!("[[rules]]\neffect = \"deny\"\nrule = \"{rule}\"\n"));
     };
-    for rule in ["WebFetch(domain:127.0.0.1)", "WebFetch", "read"] {
+    for rule in ["WebFetch(domain:127.0.0.1)", "WebFetch", "read.url"] {
         deny(rule);
         let (reply, code) = env.call("read", &page, &open);
         assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{rule}: {reply}");
     }
-    for rule in ["Read(plan.md)", "Read(*.md)", "Read", "read"] {
+    for rule in ["Read(plan.md)", "Read(*.md)", "Read", "read.file"] {
         deny(rule);
         let (reply, code) = env.call("read", &file, &[]);
         assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{rule}: {reply}");

@@ -146,7 +146,7 @@ pub struct SnapshotCall {
     /// The result as the model reads it.
     pub output: Option<Value>,
     /// Blocks that it shows to people.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Value>,
     /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
     /// `None` if it has not ended.

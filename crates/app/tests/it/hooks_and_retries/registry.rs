@@ -214,7 +214,7 @@ pub(super) fn specs() -> Vec<TestCase> {
             "tool_matches_allowlist: a prefix grants nothing",
             async |s| {
                 let w = s.open().await;
-                json!([names(&w, &["read"]), names(&w, &["file"]), names(&w, &["read_file_"])])
+                json!([names(&w, &["read_f"]), names(&w, &["file"]), names(&w, &["read_file_"])])
             },
             json!([[], [], []]),
         ),
