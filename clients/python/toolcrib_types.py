@@ -319,6 +319,10 @@ class TitleBody(TypedDict, closed=True):
     title: str
 
 
+class BranchBody(TypedDict, closed=True):
+    before: str
+
+
 class ExecutedCall(TypedDict):
     provider_id: NotRequired[str | None]
     call: str
@@ -469,11 +473,58 @@ McpTransport: TypeAlias = Literal['stdio', 'http']
 
 
 McpServerState: TypeAlias = Literal[
-    'idle', 'connecting', 'connected', 'needs_authorization', 'error'
+    'off', 'idle', 'connecting', 'connected', 'needs_authorization', 'error'
 ]
 
 
 McpHeldChange: TypeAlias = Literal['new', 'changed', 'gone']
+
+
+class McpReview(TypedDict):
+    tool: str
+    change: McpHeldChange
+    diff: str
+
+
+class McpServerChange(TypedDict, closed=True):
+    enabled: NotRequired[bool | None]
+    trusted: NotRequired[bool | None]
+    network: NotRequired[bool | None]
+
+
+class ImportedMcpServer(TypedDict):
+    name: str
+    place: str
+    secrets: list[str]
+    notes: list[str]
+    taken: bool
+
+
+class ImportMcpServers(TypedDict, closed=True):
+    text: str
+    write: NotRequired[bool]
+
+
+class ModelRow(TypedDict):
+    model: str
+    default: bool
+    tour: bool
+
+
+class FoundModel(TypedDict):
+    model: str
+    origin: str
+
+
+class TestedModel(TypedDict):
+    model: str
+    answers: bool
+    message: NotRequired[str | None]
+    elapsed_ms: int
+
+
+class TestModel(TypedDict, closed=True):
+    model: str
 
 
 Effect: TypeAlias = Literal['allow', 'ask', 'deny']
@@ -709,19 +760,11 @@ class SkillRow(TypedDict):
     place: str
 
 
-class SkillDetails(TypedDict):
+class SkillParameter(TypedDict):
     name: str
-    display_name: NotRequired[str | None]
-    description: str
-    version: str
-    allowed_tools: list[str]
-    tools_required: list[str]
-    place: str
-    license: NotRequired[str | None]
-    compatibility: NotRequired[str | None]
-    metadata: Any
-    instructions: str
-    files: list[str]
+    type: NotRequired[str | None]
+    description: NotRequired[str | None]
+    required: bool
 
 
 class CheckReport(TypedDict):
@@ -759,6 +802,18 @@ SwitchMode: TypeAlias = Literal['off', 'ask', 'on']
 
 class SetSwitch(TypedDict, closed=True):
     state: SwitchMode
+
+
+class TerminalRow(TypedDict):
+    terminal: str
+    level: str
+    started_at: int
+    ended: NotRequired[int | None]
+
+
+class WindowSize(TypedDict, closed=True):
+    columns: int
+    rows: int
 
 
 class TokenRow(TypedDict):
@@ -1115,6 +1170,40 @@ class McpHeldTool(TypedDict):
     change: McpHeldChange
 
 
+class McpServerDetails(TypedDict):
+    name: str
+    enabled: bool
+    transport: McpTransport
+    trusted: bool
+    state: McpServerState
+    server: NotRequired[str | None]
+    protocol: NotRequired[str | None]
+    tools: int
+    held: list[McpHeldTool]
+    last_error: NotRequired[str | None]
+    place: str
+    given: list[str]
+    network: bool
+    tool_names: list[str]
+    reviews: list[McpReview]
+    log: str
+
+
+class ImportedMcpServers(TypedDict):
+    servers: list[ImportedMcpServer]
+    written: bool
+
+
+class ModelRowPage(TypedDict):
+    items: list[ModelRow]
+    next: NotRequired[str | None]
+
+
+class FoundModelPage(TypedDict):
+    items: list[FoundModel]
+    next: NotRequired[str | None]
+
+
 class RuleRow(TypedDict):
     number: int
     effect: Effect
@@ -1222,6 +1311,22 @@ class SkillRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class SkillDetails(TypedDict):
+    name: str
+    display_name: NotRequired[str | None]
+    description: str
+    version: str
+    allowed_tools: list[str]
+    tools_required: list[str]
+    place: str
+    license: NotRequired[str | None]
+    compatibility: NotRequired[str | None]
+    metadata: Any
+    parameters: list[SkillParameter]
+    instructions: str
+    files: list[str]
+
+
 class KitRowPage(TypedDict):
     items: list[KitRow]
     next: NotRequired[str | None]
@@ -1252,6 +1357,11 @@ class SwitchRow(TypedDict):
     at: NotRequired[int | None]
     tools: int
     on: int
+
+
+class TerminalRowPage(TypedDict):
+    items: list[TerminalRow]
+    next: NotRequired[str | None]
 
 
 class TokenRowPage(TypedDict):
@@ -1343,6 +1453,7 @@ class TaskPage(TypedDict):
 
 class McpServerRow(TypedDict):
     name: str
+    enabled: bool
     transport: McpTransport
     trusted: bool
     state: McpServerState

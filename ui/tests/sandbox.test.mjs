@@ -41,6 +41,10 @@ test("a shell in the sandbox: commands, size, reload with its screen, the audit,
     assert.equal((await daemon.api("GET", "/terminals")).items.length, 1);
     const acts = (await daemon.api("GET", "/audit?limit=100")).items.map((row) => JSON.stringify(row));
     assert.ok(acts.some((row) => row.includes("terminal.command") && row.includes("echo still-$KEPT")), "the command is in the audit");
+    // The keyboard gets out of the terminal again.
+    await page.keyboard.press("Control+Shift+X");
+    assert.equal(await page.evaluate(() => document.activeElement.id), "main");
+    await page.locator(".xterm-helper-textarea").focus();
     await page.keyboard.type("exit 3\n");
     await page.getByText("The shell ended with code 3.").waitFor();
     await page.getByRole("button", { name: "Close shell 1" }).click();

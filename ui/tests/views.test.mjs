@@ -90,7 +90,7 @@ test("every text is there in German, and nothing is wider than the window", asyn
 test("every view and decision is reached by keys alone", async () => {
   await show("new", [1280, 900], "light");
   await page.locator("#main").focus();
-  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["b", "sandbox"], ["o", "automation"], ["m", "memory"], ["s", "settings"], ["c", "chat"]]) {
+  for (const [key, view] of [["i", "inbox"], ["t", "tools"], ["h", "history"], ["a", "agents"], ["o", "automation"], ["m", "memory"], ["s", "settings"], ["c", "chat"]]) {
     await page.keyboard.press("g");
     await page.keyboard.press(key);
     await eventually(() => page.url().includes(`#/${view}`), view);

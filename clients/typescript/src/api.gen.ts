@@ -557,6 +557,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/conversations/{conversation}/branch": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a conversation that begins as this one did before a run.
+         * @description Messages and runs are copied, with the labels of what they had read. Nothing that tools did is undone.
+         */
+        post: operations["post_conversations_conversation_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/docs": {
         parameters: {
             query?: never;
@@ -949,12 +969,160 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the MCP servers that are on.
+         * Lists the MCP servers.
          * @description None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).
          */
         get: operations["get_mcp_servers"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/servers/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows an MCP server.
+         * @description It is not connected to for this.
+         */
+        get: operations["get_mcp_servers_name"];
+        /**
+         * Changes an MCP server.
+         * @description It holds at once: a server that is switched off is disconnected, and its tools are gone.
+         */
+        put: operations["put_mcp_servers_name"];
+        post?: never;
+        /**
+         * Removes an MCP server.
+         * @description Its authorization and its skills are removed with it.
+         */
+        delete: operations["delete_mcp_servers_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/servers/{name}/connect": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Connects to an MCP server and reads its tools.
+         * @description One that cannot be reached is an answer too: `last_error` says why.
+         */
+        post: operations["post_mcp_servers_name_connect"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/servers/{name}/accept": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Counts the present definitions of an MCP server as reviewed.
+         * @description Its held tools can be called from now on.
+         */
+        post: operations["post_mcp_servers_name_accept"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Adds MCP servers, in the form that other programs keep them in.
+         * @description New servers are off until they are switched on. Values that look like secrets are kept in the vault.
+         */
+        post: operations["post_mcp_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the models of the configuration.
+         * @description Runs may name others of a configured provider too.
+         */
+        get: operations["get_models"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/found": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Looks for models that could be configured.
+         * @description Those of providers whose key the daemon's environment holds, and those of Ollama on its machine.
+         */
+        get: operations["get_models_found"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/models/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Asks a model for one word.
+         * @description One request to its provider, which may cost a fraction of a cent. A model that does not answer is an answer too: `answers` is false, and `message` says why.
+         */
+        post: operations["post_models_test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1655,6 +1823,98 @@ export interface paths {
         post?: never;
         /** Takes a setting back: the default holds again. */
         delete: operations["delete_switches_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/terminals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists terminals, the oldest first. */
+        get: operations["get_terminals"];
+        put?: never;
+        /**
+         * Opens a terminal: a shell in the sandbox of programs.
+         * @description It begins in the workspace, outlives its clients, and ends with the daemon. While tools are stopped none is opened, and stopping them ends all.
+         */
+        post: operations["post_terminals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/terminals/{terminal}/output": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Streams what a terminal shows.
+         * @description Events `output` with `data` in Base64, and `cut` where what was before is not kept any more; `end` with the exit code. The last megabyte is kept: a client continues behind its `Last-Event-ID`, or begins with what is kept.
+         */
+        get: operations["get_terminals_terminal_output"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/terminals/{terminal}/input": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Types into a terminal. */
+        post: operations["post_terminals_terminal_input"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/terminals/{terminal}/size": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Says how large the window of a terminal is. */
+        put: operations["put_terminals_terminal_size"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/terminals/{terminal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Closes a terminal, with everything that runs in it. */
+        delete: operations["delete_terminals_terminal"];
         options?: never;
         head?: never;
         patch?: never;
@@ -2817,6 +3077,11 @@ export interface components {
             /** @description One line of at most 200 characters. */
             title: string;
         };
+        /** @description Where a branch begins. */
+        BranchBody: {
+            /** @description The run whose first message, and everything after it, is left out. */
+            before: string;
+        };
         /** @description What goes back to the model, and what became of each call. */
         ExecDocument: {
             /** @description The format that was read, and that the messages are in. */
@@ -3273,6 +3538,8 @@ export interface components {
         McpServerRow: {
             /** @description Its name, which its tools begin with. */
             name: string;
+            /** @description Whether its tools are offered. */
+            enabled: boolean;
             /** @description How it is reached. */
             transport: components["schemas"]["McpTransport"];
             /** @description Whether it is believed where it says that a tool only reads. */
@@ -3299,7 +3566,7 @@ export interface components {
         /** @description How a server is reached. */
         McpTransport: "stdio" | "http";
         /** @description How a server stands. */
-        McpServerState: "idle" | "connecting" | "connected" | "needs_authorization" | "error";
+        McpServerState: "off" | "idle" | "connecting" | "connected" | "needs_authorization" | "error";
         /** @description A tool that waits for a review. */
         McpHeldTool: {
             /** @description The name that the server gives it. */
@@ -3309,6 +3576,156 @@ export interface components {
         };
         /** @description How a tool differs from what was reviewed. */
         McpHeldChange: "new" | "changed" | "gone";
+        /** @description A server, whole. */
+        McpServerDetails: {
+            /** @description Its name, which its tools begin with. */
+            name: string;
+            /** @description Whether its tools are offered. */
+            enabled: boolean;
+            /** @description How it is reached. */
+            transport: components["schemas"]["McpTransport"];
+            /** @description Whether it is believed where it says that a tool only reads. */
+            trusted: boolean;
+            /** @description How it stands. */
+            state: components["schemas"]["McpServerState"];
+            /** @description What it calls itself, while it is connected. */
+            server?: string | null;
+            /** @description The revision of the protocol that is spoken, while it is connected. */
+            protocol?: string | null;
+            /**
+             * Format: uint
+             * @description Tools that it has here.
+             */
+            tools: number;
+            /**
+             * @description Tools that differ from what was reviewed, known while it is connected: they cannot be called
+             *     before `toolcrib mcp review`.
+             */
+            held: components["schemas"]["McpHeldTool"][];
+            /** @description Why it cannot be reached, without the values of secrets. */
+            last_error?: string | null;
+            /** @description Its program with arguments, or its address. */
+            place: string;
+            /** @description Names of the variables or headers that it gets; their values are not shown. */
+            given: string[];
+            /** @description Whether its program gets the network that the owner allows for programs. */
+            network: boolean;
+            /** @description The names of its tools here. */
+            tool_names: string[];
+            /** @description What differs from what was reviewed, known while it is connected. */
+            reviews: components["schemas"]["McpReview"][];
+            /** @description The end of what its program wrote to its standard error. */
+            log: string;
+        };
+        /** @description A tool that differs from what was reviewed. */
+        McpReview: {
+            /** @description The name that the server gives it. */
+            tool: string;
+            /** @description How it differs. */
+            change: components["schemas"]["McpHeldChange"];
+            /** @description The definitions, line by line: `-` as reviewed, `+` as it is now. */
+            diff: string;
+        };
+        /** @description What is changed; what is absent stays. */
+        McpServerChange: {
+            /**
+             * @description Whether its tools are offered.
+             * @default null
+             */
+            enabled: boolean | null;
+            /**
+             * @description Whether it is believed where it says that a tool only reads.
+             * @default null
+             */
+            trusted: boolean | null;
+            /**
+             * @description Whether its program gets the network that the owner allows for programs.
+             * @default null
+             */
+            network: boolean | null;
+        };
+        /** @description The servers of the text. */
+        ImportedMcpServers: {
+            /** @description All of them. */
+            servers: components["schemas"]["ImportedMcpServer"][];
+            /** @description Whether they were written. */
+            written: boolean;
+        };
+        /** @description A server of the text. */
+        ImportedMcpServer: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its program with arguments, or its address. */
+            place: string;
+            /** @description Names of values that go into the vault and not into the file. */
+            secrets: string[];
+            /** @description What to know of it. */
+            notes: string[];
+            /** @description Whether it is added; one whose name is taken is not. */
+            taken: boolean;
+        };
+        /** @description Servers to add. */
+        ImportMcpServers: {
+            /**
+             * @description The text of a file of servers: `{"mcpServers": {"NAME": {"command": …, "args": […]}}}` or
+             *     with `url` and `headers`, as JSON, TOML or YAML.
+             */
+            text: string;
+            /**
+             * @description Whether they are written; otherwise they are only shown.
+             * @default false
+             */
+            write: boolean;
+        };
+        /** @description A part of a list. */
+        ModelRowPage: {
+            /** @description The rows. */
+            items: components["schemas"]["ModelRow"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A model. */
+        ModelRow: {
+            /** @description Its name, as runs take it. */
+            model: string;
+            /** @description Whether it is asked where a run and its agent name none. */
+            default: boolean;
+            /** @description Whether it only replays the tour; there is one while no model is configured. */
+            tour: boolean;
+        };
+        /** @description A part of a list. */
+        FoundModelPage: {
+            /** @description The rows. */
+            items: components["schemas"]["FoundModel"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A model that could be configured. */
+        FoundModel: {
+            /** @description Its name, `provider/model`. */
+            model: string;
+            /** @description Why it is offered. */
+            origin: string;
+        };
+        /** @description How a model answered. */
+        TestedModel: {
+            /** @description The model. */
+            model: string;
+            /** @description Whether it answered. */
+            answers: boolean;
+            /** @description Why it did not, with what to do. */
+            message?: string | null;
+            /**
+             * Format: uint64
+             * @description Milliseconds until the answer.
+             */
+            elapsed_ms: number;
+        };
+        /** @description Which model. */
+        TestModel: {
+            /** @description Its name, `provider/model`. */
+            model: string;
+        };
         /** @description A part of a list. */
         RuleRowPage: {
             /** @description The rows. */
@@ -3963,10 +4380,23 @@ export interface components {
             compatibility?: string | null;
             /** @description Further metadata of the author. */
             metadata: unknown;
+            /** @description What a person fills in when it is started with `/name`. */
+            parameters: components["schemas"]["SkillParameter"][];
             /** @description The instructions. */
             instructions: string;
             /** @description Its other files, relative to its folder; at most 100. */
             files: string[];
+        };
+        /** @description What a person fills in when a skill is started. */
+        SkillParameter: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its type, such as `string`, as the author words it. */
+            type?: string | null;
+            /** @description What it is. */
+            description?: string | null;
+            /** @description Whether the skill needs it. */
+            required: boolean;
         };
         /** @description What is wrong with something; nothing, when the list is empty. */
         CheckReport: {
@@ -4147,6 +4577,43 @@ export interface components {
         SetSwitch: {
             /** @description `off`, `ask` or `on`. */
             state: components["schemas"]["SwitchMode"];
+        };
+        /** @description A part of a list. */
+        TerminalRowPage: {
+            /** @description The rows. */
+            items: components["schemas"]["TerminalRow"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A terminal in a list. */
+        TerminalRow: {
+            /** @description Its id. */
+            terminal: string;
+            /** @description The isolation of its sandbox: `container`, `namespace` and others of docs/sandbox.md. */
+            level: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            started_at: number;
+            /**
+             * Format: int32
+             * @description The exit code of its shell, once it has ended.
+             */
+            ended?: number | null;
+        };
+        /** @description The size of a window. */
+        WindowSize: {
+            /**
+             * Format: uint16
+             * @description Columns.
+             */
+            columns: number;
+            /**
+             * Format: uint16
+             * @description Rows.
+             */
+            rows: number;
         };
         /** @description A part of a list. */
         TokenRowPage: {
@@ -6541,6 +7008,48 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_conversations_conversation_branch: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BranchBody"];
+            };
+        };
+        responses: {
+            /** @description The new conversation. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationRow"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_docs: {
         parameters: {
             query?: never;
@@ -8323,7 +8832,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them. */
+            /** @description All of them, those that are off too. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8338,6 +8847,360 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_mcp_servers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_mcp_servers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["McpServerChange"];
+            };
+        };
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_mcp_servers_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_mcp_servers_name_connect: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_mcp_servers_name_accept: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpServerDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_mcp_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportMcpServers"];
+            };
+        };
+        responses: {
+            /** @description What is in the text, and what of it is added. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedMcpServers"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_models: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All of them, the default first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelRowPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_models_found: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was found, the best first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundModelPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_models_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestModel"];
+            };
+        };
+        responses: {
+            /** @description How it went. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedModel"];
+                };
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -10161,6 +11024,239 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["SwitchRow"];
                 };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_terminals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your terminals. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalRowPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_terminals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WindowSize"];
+            };
+        };
+        responses: {
+            /** @description The terminal. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TerminalRow"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_terminals_terminal_output: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The id of the last event that the client has. */
+                "last-event-id"?: string;
+            };
+            path: {
+                terminal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its output. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_terminals_terminal_input: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                terminal: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description It was typed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_terminals_terminal_size: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                terminal: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WindowSize"];
+            };
+        };
+        responses: {
+            /** @description Its programs know. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_terminals_terminal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                terminal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];

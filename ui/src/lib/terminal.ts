@@ -84,6 +84,12 @@ export class TerminalView {
         void navigator.clipboard.writeText(this.screen.getSelection());
         return false;
       }
+      // Tab is for the shell, so the focus needs another way out.
+      if (event.type === "keydown" && event.ctrlKey && event.shiftKey && event.key.toLowerCase() === "x") {
+        event.preventDefault();
+        document.getElementById("main")?.focus();
+        return false;
+      }
       return true;
     });
     this.observer = new ResizeObserver(() => {

@@ -161,7 +161,7 @@ async fn type_input(
     Path(id): Path<String>,
     Bytes(bytes): Bytes,
 ) -> Result<StatusCode, Problem> {
-    send(&*find(&daemon, &principal, &id)?, Frame::Input(bytes.to_vec()))
+    send(&find(&daemon, &principal, &id)?, Frame::Input(bytes.to_vec()))
 }
 
 async fn set_size(
@@ -170,7 +170,12 @@ async fn set_size(
     Path(id): Path<String>,
     Json(size): Json<WindowSize>,
 ) -> Result<StatusCode, Problem> {
-    send(&*find(&daemon, &principal, &id)?, Frame::Size(size.checked()?))
+    let (terminal, size) = (find(&daemon, &principal, &id)?, size.checked()?);
+    // The window of a shell that has just ended may still change: nobody is there to be told.
+    if terminal.ended().is_some() {
+        return Ok(StatusCode::NO_CONTENT);
+    }
+    send(&terminal, Frame::Size(size))
 }
 
 fn send(terminal: &Terminal, frame: Frame) -> Result<StatusCode, Problem> {
