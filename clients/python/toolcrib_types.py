@@ -319,6 +319,37 @@ class TitleBody(TypedDict, closed=True):
     title: str
 
 
+class Document(TypedDict):
+    document: str
+    name: str
+    format: str
+    status: str
+    unit: NotRequired[str | None]
+    parts: int
+    parts_read: int
+    chunks: int
+    bytes: int
+    problem: NotRequired[str | None]
+    added_at: int
+    deleted_at: NotRequired[int | None]
+    untrusted: NotRequired[str | None]
+
+
+class Passage(TypedDict):
+    document: str
+    name: str
+    page: int
+    offset: int
+    text: str
+
+
+class DocumentTextReply(TypedDict):
+    document: Document
+    text: str
+    next_page: NotRequired[int | None]
+    next_offset: NotRequired[int | None]
+
+
 class ExecutedCall(TypedDict):
     provider_id: NotRequired[str | None]
     call: str
@@ -356,6 +387,31 @@ class FileDocument(TypedDict):
     call: str
 
 
+class Goal(TypedDict):
+    goal: str
+    text: NotRequired[str | None]
+    status: str
+    run: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    rounds: int
+    calls: int
+    tokens: int
+    seconds: int
+    result: NotRequired[str | None]
+    result_source: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+    by: str
+    created_at: int
+    ended_at: NotRequired[int | None]
+
+
+class NewGoalBody(TypedDict, closed=True):
+    goal: str
+    agent: NotRequired[str | None]
+    rounds: NotRequired[int | None]
+    tokens: NotRequired[int | None]
+
+
 class GrantRow(TypedDict):
     id: str
     operation: str
@@ -374,6 +430,28 @@ class GrantRow(TypedDict):
 class Revoked(TypedDict):
     revoked: str
     by: str
+
+
+class ListItem(TypedDict):
+    text: str
+    checked: bool
+    untrusted: NotRequired[str | None]
+
+
+ListAction: TypeAlias = Literal[
+    'create', 'add', 'remove', 'check', 'uncheck', 'clear', 'rename'
+]
+
+
+class ListHistoryReply(TypedDict):
+    at: int
+    change: str
+    by: str
+    run: NotRequired[str | None]
+
+
+class UndoListBody(TypedDict, closed=True):
+    name: NotRequired[str | None]
 
 
 class Memory(TypedDict):
@@ -580,6 +658,7 @@ class SnapshotItem3(TypedDict):
     outcome: NotRequired[str | None]
     error_type: NotRequired[str | None]
     output: NotRequired[Any]
+    cards: NotRequired[list[Any]]
     elapsed_ms: NotRequired[int | None]
     item: Literal['call']
 
@@ -627,6 +706,7 @@ class SnapshotCall(TypedDict):
     outcome: NotRequired[str | None]
     error_type: NotRequired[str | None]
     output: NotRequired[Any]
+    cards: NotRequired[list[Any]]
     elapsed_ms: NotRequired[int | None]
 
 
@@ -734,6 +814,22 @@ class KitRow(TypedDict):
     description: str
     tools: list[str]
     place: str
+
+
+class Soul(TypedDict):
+    text: NotRequired[str | None]
+    updated_at: NotRequired[int | None]
+
+
+class SoulText(TypedDict, closed=True):
+    text: str
+
+
+class SoulChange(TypedDict):
+    at: int
+    change: str
+    by: str
+    before: NotRequired[str | None]
 
 
 class CallCounts(TypedDict):
@@ -1061,6 +1157,16 @@ class MessageRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class DocumentPage(TypedDict):
+    items: list[Document]
+    next: NotRequired[str | None]
+
+
+class PassagePage(TypedDict):
+    items: list[Passage]
+    next: NotRequired[str | None]
+
+
 class ExecDocument(TypedDict):
     format: str
     messages: list[Any]
@@ -1072,9 +1178,46 @@ class ExecDocument(TypedDict):
     complete: bool
 
 
+class GoalPage(TypedDict):
+    items: list[Goal]
+    next: NotRequired[str | None]
+
+
 class GrantRowPage(TypedDict):
     items: list[GrantRow]
     next: NotRequired[str | None]
+
+
+class List(TypedDict):
+    name: str
+    items: NotRequired[list[ListItem] | None]
+    open: int
+    checked: int
+    created_at: int
+    updated_at: int
+
+
+class ChangedList(TypedDict):
+    list: List
+    changed: list[str]
+    already: list[str]
+    missing: list[str]
+
+
+class ListChangeBody(TypedDict, closed=True):
+    action: ListAction
+    items: NotRequired[list[str]]
+    new_name: NotRequired[str | None]
+
+
+class ListHistory(TypedDict):
+    list: str
+    changes: list[ListHistoryReply]
+
+
+class UndoneList(TypedDict):
+    lists: list[List]
+    gone: list[str]
 
 
 class MemoryPage(TypedDict):
@@ -1227,6 +1370,11 @@ class KitRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class SoulChangePage(TypedDict):
+    items: list[SoulChange]
+    next: NotRequired[str | None]
+
+
 class Status(TypedDict):
     version: str
     pid: int
@@ -1334,6 +1482,11 @@ class UsageDocumentPage(TypedDict):
 
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
+
+
+class ListPage(TypedDict):
+    items: list[List]
+    next: NotRequired[str | None]
 
 
 class TaskPage(TypedDict):
