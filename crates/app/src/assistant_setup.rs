@@ -14,7 +14,6 @@ use toolcrib_builtins::document::DocumentText;
 
 use crate::document_files::DocumentFiles;
 use crate::stores::Stores;
-use crate::toolcrib::Toolcrib;
 
 /// What the tools of the assistant work on, and the texts that people have in the system prompt.
 pub(crate) fn assistant_tools(
@@ -42,42 +41,4 @@ pub(crate) fn assistant_tools(
         labels,
     };
     (tools, Souls::new(rows(), secrets()))
-}
-
-impl Toolcrib {
-    /// The memories of all owners.
-    #[must_use]
-    pub fn memories(&self) -> &Memories {
-        &self.assistant.memories
-    }
-
-    /// The tasks of all owners.
-    #[must_use]
-    pub fn tasks(&self) -> &Tasks {
-        &self.assistant.tasks
-    }
-
-    /// The lists of all owners.
-    #[must_use]
-    pub fn lists(&self) -> &Lists {
-        &self.assistant.lists
-    }
-
-    /// The goals of all owners.
-    #[must_use]
-    pub fn goals(&self) -> &Goals {
-        &self.assistant.goals
-    }
-
-    /// The documents of all owners.
-    #[must_use]
-    pub fn documents(&self) -> &Documents {
-        &self.assistant.documents
-    }
-
-    /// The texts that people have in the system prompt.
-    #[must_use]
-    pub fn souls(&self) -> &Souls {
-        &self.souls
-    }
 }

@@ -28,6 +28,7 @@
 //! - Nothing here reads the environment, the terminal or a configuration file: the caller passes
 //!   everything in [`Settings`].
 
+mod assistant_access;
 mod assistant_setup;
 mod document_files;
 mod exec;

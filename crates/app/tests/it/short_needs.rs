@@ -70,7 +70,8 @@ async fn short_needs_find_the_built_in_tools() {
     let figures = format!(
         "{met} of {wanted} found, {first} first; {silent} of {unmeetable} without a tool\n{wrong}"
     );
-    // Measured with fourteen more tools: 156 found, 128 of them first; 24 without a tool. Rounding differs between machines.
+    // Measured with fourteen more tools: 156 found, 128 of them first; 24 without a tool. Rounding
+    // differs between machines.
     assert!(met >= 152 && first >= 124 && silent >= 23, "{figures}");
     assert_eq!(wanted + unmeetable, 202);
     let percent =
