@@ -360,7 +360,8 @@ fn status_after(window: &TextWindow, chunks: u32) -> DocumentStatus {
 
 fn problem_of(window: &TextWindow, chunks: u32) -> Option<String> {
     let is_full = chunks >= MAX_CHUNKS && window.next.is_some();
-    let full = is_full.then(|| "It is longer than a document can be; its beginning can be found.");
+    let full =
+        is_full.then_some("It is longer than a document can be; its beginning can be found.");
     window.problem.clone().or_else(|| full.map(str::to_owned))
 }
 

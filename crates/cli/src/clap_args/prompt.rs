@@ -15,7 +15,7 @@ The text that you set is in the system prompt of every run.";
 #[derive(Debug, Subcommand)]
 pub(crate) enum Prompt {
     /// Show what exactly a model would get with its first request, with tokens per part.
-    Show(PromptShow),
+    Show(Box<PromptShow>),
     /// Show your own part of the system prompt.
     Soul,
     /// Write your own part of the system prompt.

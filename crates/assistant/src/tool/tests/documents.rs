@@ -10,7 +10,6 @@ use crate::document::{TextExtractor, TextWindow};
 const WINDOW: u32 = 2;
 
 /// Files by name.
-#[derive(Default)]
 pub(super) struct Files;
 
 impl WorkspaceFiles for Files {

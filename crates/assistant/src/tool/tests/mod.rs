@@ -83,7 +83,7 @@ fn tools(dirty: RunId) -> AssistantTools {
     let rows = Arc::new(MemoryAssistantRows::default());
     let lists = Lists::new(rows.clone(), Arc::clone(&is_secret));
     let goals = crate::goal::Goals::new(rows.clone(), is_secret);
-    let files = Arc::new(documents::Files::default());
+    let files = Arc::new(documents::Files);
     let chunks = Arc::new(MemoryDocumentChunks::default());
     let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
     AssistantTools { memories, tasks, notifier, artifacts, lists, goals, documents, files, labels }
