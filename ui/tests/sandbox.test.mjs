@@ -33,6 +33,8 @@ test("a shell in the sandbox: commands, size, reload with its screen, the audit,
     await eventually(async () => Number((await size())?.[2] ?? wide) < wide, "the narrower window");
     // A program that runs goes on while the page is away, and its screen comes back.
     await page.keyboard.type("clear; export KEPT=here; (sleep 1; echo after-the-reload) &\n");
+    // The job has a number when the line was read and the screen cleared.
+    await eventually(async () => /\[1\] \d+/.test(await screen(page)), "the job");
     await page.reload();
     await eventually(async () => (await screen(page)).includes("after-the-reload"), "what happened meanwhile");
     await page.locator(".xterm-helper-textarea").focus();

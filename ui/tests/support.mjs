@@ -100,6 +100,7 @@ export async function launch() {
 
 /** A page that fails the test for every error in its console, and every answer that says no. */
 export async function watched(context, { expected = [] } = {}) {
+  await showBuilt(context);
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE_MS);
   page.faults = [];
@@ -133,7 +134,6 @@ async function showBuilt(context) {
 
 /** Signs in with the code of `toolcrib open`. */
 export async function signIn(context, daemon, options) {
-  await showBuilt(context);
   const page = await watched(context, options);
   await page.goto(daemon.open());
   await page.waitForSelector(".app");

@@ -128,8 +128,8 @@ pub use toolcrib_code_mode as python;
 /// Workspaces and their undo journal.
 pub use toolcrib_builtins::fs as workspace;
 
-/// Runs a worker (sandbox helper, document reader or host of a terminal) if the arguments, without the program name,
-/// select one; returns the exit code.
+/// Runs a worker (sandbox helper, document reader or host of a terminal) if the arguments, without
+/// the program name, select one; returns the exit code.
 ///
 /// Call it first in `main`, before the program starts threads or reads anything.
 #[must_use]

@@ -13,8 +13,8 @@ use crate::{vault_secrets, workbench};
 impl Toolcrib {
     /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
     /// per-tool settings, the heartbeat, hooks, secrets and configuration values derived from them;
-    /// tool folders are read again. [`toolcrib_engine::Engine::reconfigure`] says how calls received earlier are
-    /// judged.
+    /// tool folders and MCP servers are read again. [`toolcrib_engine::Engine::reconfigure`] says
+    /// how calls received earlier are judged.
     ///
     /// Settings that cannot change at run time keep their value. Returns the names of those that
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,

@@ -104,7 +104,8 @@ pub trait DaemonHost: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into force.
+    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into
+    /// force.
     fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
         let _ = servers;
         Err(HostError::Failed("this program keeps no MCP servers".to_owned()))

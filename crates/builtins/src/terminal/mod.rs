@@ -1,4 +1,4 @@
-//! Terminals: shells for a person in the sandbox of programs, each with a pseudoterminal of its own.
+//! Terminals: shells for a person in the sandbox of programs, each with its own pseudoterminal.
 //!
 //! The pseudoterminal is made inside the sandbox, by this executable in another role
 //! ([`worker_entry`]); it speaks to the daemon over pipes, as every program in the sandbox does.
@@ -8,43 +8,12 @@ mod command_marks;
 mod frame;
 #[cfg(unix)]
 mod pty_host;
+mod role;
 mod screen;
 mod terminals;
 
 pub use command_marks::CommandMarks;
 pub use frame::{Frame, TerminalSize};
+pub use role::worker_entry;
 pub use screen::Shown;
 pub use terminals::{Terminal, Terminals};
-
-use std::ffi::OsString;
-
-/// The first argument that selects the role.
-const ROLE: &str = "terminal-host";
-
-/// Runs the host of a pseudoterminal if the arguments (without the program name) select it; returns
-/// the exit code.
-///
-/// Call it first in `main`, before the program reads anything.
-#[must_use]
-pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
-    let mut args = args.into_iter();
-    if args.next()? != ROLE {
-        return None;
-    }
-    #[cfg(unix)]
-    let ended = pty_host::run(args.collect());
-    #[cfg(not(unix))]
-    let ended = {
-        drop(args);
-        Err(std::io::Error::from(std::io::ErrorKind::Unsupported))
-    };
-    Some(ended.unwrap_or_else(|error| {
-        eprintln!("toolcrib: no terminal can be made here: {error}");
-        1
-    }))
-}
-
-/// The arguments that select the role, for this shell.
-fn role_args(shell: &[&str]) -> Vec<OsString> {
-    std::iter::once(ROLE).chain(shell.iter().copied()).map(Into::into).collect()
-}

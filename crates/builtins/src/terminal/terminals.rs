@@ -11,7 +11,7 @@ use toolcrib_sandbox::{Level, Process};
 
 use super::command_marks::{CommandMarks, PS0};
 use super::frame::{Frame, TerminalSize};
-use super::role_args;
+use super::role::role_args;
 use super::screen::{Screen, Shown};
 use crate::program_runner::{Needs, Program, ProgramRunner};
 

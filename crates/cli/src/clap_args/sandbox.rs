@@ -27,7 +27,7 @@ cannot keep what was asked for at the level that it gives; 1 the sandbox could n
 
 const SHELL_HELP: &str = "\
 It has the workspace, the network and the limits of the programs that models run, and nothing else. Each command is written into the \
-audit (`toolcrib audit list`) under your name.
+audit (`toolcrib audit tail`) under your name.
 
 Exit codes: that of the shell; 2 this is no terminal; 5 all tools are off; 1 the sandbox could not be made.";
 

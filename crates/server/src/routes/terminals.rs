@@ -161,7 +161,8 @@ async fn type_input(
     Path(id): Path<String>,
     Bytes(bytes): Bytes,
 ) -> Result<StatusCode, Problem> {
-    send(&find(&daemon, &principal, &id)?, Frame::Input(bytes.to_vec()))
+    let terminal = find(&daemon, &principal, &id)?;
+    send(&terminal, Frame::Input(bytes.to_vec()))
 }
 
 async fn set_size(

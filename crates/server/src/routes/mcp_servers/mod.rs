@@ -4,37 +4,6 @@
 mod details;
 mod edit;
 mod import;
+mod list;
 
-use axum::extract::State;
-use axum::http::HeaderMap;
-use axum::response::Response;
-use toolcrib_ops::mcp_servers::{self, ListMcpServersRequest, McpServerReply};
-
-use crate::api::{Api, Operation, Page, etag_response};
-use crate::problem::Problem;
-use crate::role::{Principal, Role};
-use crate::state::DaemonState;
-
-pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers.")
-        .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
-        .tag("mcp");
-    api.add(
-        list.returns_ok::<Page<McpServerReply>>("All of them, those that are off too.").etagged(),
-        list_servers,
-    );
-    details::routes(api);
-    edit::routes(api);
-    import::routes(api);
-}
-
-async fn list_servers(
-    State(daemon): State<DaemonState>,
-    principal: Principal,
-    headers: HeaderMap,
-) -> Result<Response, Problem> {
-    let configured = Some(details::configured(&daemon)?);
-    let request = ListMcpServersRequest { configured, vault: None };
-    let rows = mcp_servers::list(&daemon.op_context(&principal, None), request).await?;
-    Ok(etag_response(&headers, &Page::single_page(rows)))
-}
+pub(super) use list::routes;

@@ -1,0 +1,36 @@
+//! The list of MCP servers.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use toolcrib_ops::mcp_servers::{self, ListMcpServersRequest, McpServerReply};
+
+use super::{details, edit, import};
+use crate::api::{Api, Operation, Page, etag_response};
+use crate::problem::Problem;
+use crate::role::{Principal, Role};
+use crate::state::DaemonState;
+
+pub(in crate::routes) fn routes(api: &mut Api) {
+    let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers.")
+        .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
+        .tag("mcp");
+    api.add(
+        list.returns_ok::<Page<McpServerReply>>("All of them, those that are off too.").etagged(),
+        list_servers,
+    );
+    details::routes(api);
+    edit::routes(api);
+    import::routes(api);
+}
+
+async fn list_servers(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let configured = Some(details::configured(&daemon)?);
+    let request = ListMcpServersRequest { configured, vault: None };
+    let rows = mcp_servers::list(&daemon.op_context(&principal, None), request).await?;
+    Ok(etag_response(&headers, &Page::single_page(rows)))
+}
