@@ -250,7 +250,8 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
         call(&tools, &clean, "memory_learn", learn).await.unwrap();
     }
     let promote = |key: &str, text: &str| json!({"key": key, "soul_addition": text});
-    let refused = call(&tools, &ctx("ann", Some(dirty)), "promote_learning", promote("style", "x"));
+    let outside = ctx("ann", Some(dirty));
+    let refused = call(&tools, &outside, "promote_learning", promote("style", "x"));
     assert!(refused.await.unwrap_err().message.contains("text from outside"));
     let done = call(&tools, &clean, "promote_learning", promote("style", "Be short.")).await;
     assert_eq!(done.unwrap().structured.unwrap()["hit_count"], 1);
