@@ -9,7 +9,7 @@ use crate::outside_text::fenced;
 
 /// The prompt, unless the owner has one of their own.
 pub const DEFAULT_PROMPT: &str = "\
-[HEARTBEAT] This is an automatic check; nobody is waiting for the answer. Review your memories and the pending tasks.
+[HEARTBEAT] This is an automatic check; no person waits for the answer. Review your memories and the pending tasks.
 If nothing needs attention, respond with exactly: HEARTBEAT_OK
 If something needs attention (stale memories, overdue tasks, things to follow up with the user), take care of it and say so in a few sentences.
 You cannot enable, disable or reschedule the heartbeat: that is a setting of the user.";

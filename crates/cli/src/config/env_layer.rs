@@ -88,12 +88,16 @@ pub(crate) fn parse_value(key: &KeyPath, text: &str) -> Result<Value, String> {
     let written = toml::from_str::<Table>(&format!("v = {text}\n")).ok();
     let written = written.filter(|table| table.len() == 1).and_then(|mut table| table.remove("v"));
     let plain = Value::String(text.to_owned());
-    if let Some(value) = written.filter(|value| check(key, value).is_ok()) {
-        return Ok(value);
-    }
+    let as_written = written.map(|value| check(key, &value).map(|()| value));
+    let refused = match as_written {
+        Some(Ok(value)) => return Ok(value),
+        Some(Err(what)) => Some(what),
+        None => None,
+    };
     match check(key, &plain) {
         Ok(()) => Ok(plain),
-        Err(what) => Err(what),
+        // The key takes no text at all, so the reason is that of the value as it was written.
+        Err(what) => Err(refused.filter(|_| what.ends_with("got text")).unwrap_or(what)),
     }
 }
 

@@ -53,6 +53,9 @@ fn the_desktop_shows_it_where_there_is_one() {
 fn a_project_cannot_say_where_notifications_go() {
     let env = TestEnv::new();
     env.write(".toolcrib/config.toml", "[notifications.webhook]\nurl = \"https://x.example/\"\n");
-    let ended = env.run(&["notification", "list"]);
-    assert!(ended.stderr.contains("where your notifications go is the person's"), "{ended:?}");
+    let ended = env.run(&["notification", "list"]).code(0);
+    ended.says(&["sets notifications.webhook.url, which only a trusted workspace may"]);
+    // Trusted, it still cannot.
+    env.run(&["trust", "--yes"]);
+    env.run(&["notification", "list"]).says(&["where your notifications go is the person's"]);
 }

@@ -111,7 +111,8 @@ fn verify(headers: &HeaderMap, body: &[u8], secret: Option<&str>) -> Result<Task
     let refuse = |why: &str| Problem::new(Code::Unauthorized, why.to_owned());
     let seconds: Option<i64> = text(TIMESTAMP_HEADER).and_then(|text| text.trim().parse().ok());
     let (Some(seconds), Some(signature)) = (seconds, text(SIGNATURE_HEADER)) else {
-        return Err(refuse(
+        return Err(Problem::new(
+            Code::BadRequest,
             "send X-Toolcrib-Timestamp and X-Toolcrib-Signature, as the documentation says",
         ));
     };

@@ -103,7 +103,7 @@ async fn a_request_that_is_not_signed_right_starts_nothing() {
         assert_eq!(late.problem(), "unauthorized", "{seconds}");
     }
     let unsigned = daemon.anybody().post("/api/v1/hooks/deploy", &body).await;
-    assert_eq!(unsigned.problem(), "unauthorized");
+    assert_eq!(unsigned.problem(), "bad_request");
     let large = json!("x".repeat(65 * 1024));
     assert_eq!(call(&daemon, "deploy", KEY, now(), &large).await.problem(), "too_large");
     let row = client.get(&format!("/api/v1/tasks/{task}")).await.expect(200);
@@ -168,7 +168,7 @@ async fn a_link_is_shown_to_the_page() {
     let daemon = daemon("turns:\n  - say: x\n").await;
     let client = daemon.client();
     let mut events = Events::open(&client, "/api/v1/events", None).await;
-    let open = |url: &str| json!({"tool": "open_url", "args": {"url": url}});
+    let open = |url: &str| json!({"tool": "open_url", "arguments": {"url": url}});
     let opened = client.post("/api/v1/calls", &open("https://example.com/a?b=1")).await.expect(200);
     assert!(opened["result"].to_string().contains("returns nothing of its content"), "{opened}");
     events.until("notification").await;

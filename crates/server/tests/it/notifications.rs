@@ -9,7 +9,7 @@ async fn a_notification_is_an_event_until_it_is_dismissed() {
     let daemon = TestDaemon::start().await;
     let client = daemon.client();
     let mut events = Events::open(&client, "/api/v1/events", None).await;
-    let call = json!({"tool": "send_notification", "args": {"message": "The oven is hot."}});
+    let call = json!({"tool": "send_notification", "arguments": {"message": "The oven is hot."}});
     client.post("/api/v1/calls", &call).await.expect(200);
     let event = events.until("notification").await;
     let listed = client.get("/api/v1/notifications?open=true").await.expect(200);
