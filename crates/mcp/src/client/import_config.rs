@@ -23,6 +23,9 @@ pub struct ImportedServer {
 /// `context_servers` (Zed), `mcp_servers` (Codex), `extensions` (goose).
 const KEYS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_servers", "extensions"];
 
+/// Shortest value that is kept in the vault, in bytes.
+const SHORTEST_SECRET: usize = 8;
+
 /// Parses the servers of a file of any of these programs: JSON (with comments), TOML or YAML.
 ///
 /// # Errors
@@ -255,12 +258,20 @@ fn extract_secrets(
         ));
         return format!("secret:{secret}");
     }
-    match value.split_once(' ') {
-        Some((scheme @ ("Bearer" | "Basic" | "Token"), rest)) => {
+    let (scheme, bare) = match value.split_once(' ') {
+        Some((scheme @ ("Bearer" | "Basic" | "Token"), rest)) => (Some(scheme), rest),
+        _ => (None, value.as_str()),
+    };
+    // The vault refuses what cannot be masked without damage to other text.
+    if bare.trim().len() < SHORTEST_SECRET {
+        return value;
+    }
+    match scheme.map(|scheme| (scheme, bare)) {
+        Some((scheme, rest)) => {
             secrets.push((secret.clone(), rest.to_owned()));
             format!("{scheme} ${{secret:{secret}}}")
         }
-        _ => {
+        None => {
             secrets.push((secret.clone(), value));
             format!("secret:{secret}")
         }
