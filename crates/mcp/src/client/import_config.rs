@@ -216,6 +216,13 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
 pub fn take_secrets(server: &ServerName, pairs: &mut [(String, String)]) -> Vec<(String, String)> {
     let (mut secrets, mut notes) = (Vec::new(), Vec::new());
     for (name, value) in pairs {
+        // The vault refuses what cannot be masked without damage to other text.
+        let schemes = ["Bearer ", "Basic ", "Token "];
+        let bare = schemes.iter().find_map(|scheme| value.strip_prefix(scheme));
+        let bare = bare.unwrap_or(value);
+        if bare.trim().len() < SHORTEST_SECRET {
+            continue;
+        }
         let given = std::mem::take(value);
         // What a shell has not filled in is no secret.
         *value = extract_secrets(server, name, given, &mut secrets, &mut notes);
@@ -258,20 +265,12 @@ fn extract_secrets(
         ));
         return format!("secret:{secret}");
     }
-    let (scheme, bare) = match value.split_once(' ') {
-        Some((scheme @ ("Bearer" | "Basic" | "Token"), rest)) => (Some(scheme), rest),
-        _ => (None, value.as_str()),
-    };
-    // The vault refuses what cannot be masked without damage to other text.
-    if bare.trim().len() < SHORTEST_SECRET {
-        return value;
-    }
-    match scheme.map(|scheme| (scheme, bare)) {
-        Some((scheme, rest)) => {
+    match value.split_once(' ') {
+        Some((scheme @ ("Bearer" | "Basic" | "Token"), rest)) => {
             secrets.push((secret.clone(), rest.to_owned()));
             format!("{scheme} ${{secret:{secret}}}")
         }
-        None => {
+        _ => {
             secrets.push((secret.clone(), value));
             format!("secret:{secret}")
         }
