@@ -302,7 +302,7 @@ fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     let sum = json!({"a": 1, "b": 2}).to_string();
     let call = || {
         let called = env.run(&["tool", "call", "fx__add", "--args", &sum, "--daemon", "--json"]);
-        support::json(&called.stdout)["outcome"].as_str().unwrap_or("none").to_owned()
+        support::json(&called.stdout)["status"].as_str().unwrap_or("none").to_owned()
     };
     let until = |expected: &str| {
         let begin = std::time::Instant::now();
@@ -326,7 +326,7 @@ fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     until("succeeded");
     assert!(alive() > 0);
     env.run(&["mcp", "disable", "fx"]).code(0);
-    until("none");
+    until("failed");
     assert_eq!(alive(), 0, "its process ends");
     env.run(&["mcp", "enable", "fx"]).code(0);
     until("succeeded");
@@ -334,7 +334,7 @@ fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     env.write("own/name", "impostor");
     env.run(&["mcp", "restart", "fx"]).code(0);
     env.run(&["mcp", "review", "fx"]).code(5);
-    until("none");
+    until("denied");
     let token = env.run(&["token", "show"]).code(0).stdout;
     let get = "GET /api/v1/mcp/servers HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n";
     let rows = || daemon.raw(&format!("{get}Authorization: Bearer {}\r\n\r\n", token.trim()));
@@ -343,7 +343,7 @@ fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     until("succeeded");
     assert!(rows().contains("\"held\":[]"), "{}", rows());
     env.run(&["mcp", "rm", "fx"]).code(0);
-    until("none");
+    until("failed");
     assert_eq!(alive(), 0);
     daemon.stop(&env).0.code(0);
 }

@@ -23,6 +23,9 @@ pub struct ImportedServer {
 /// `context_servers` (Zed), `mcp_servers` (Codex), `extensions` (goose).
 const KEYS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_servers", "extensions"];
 
+/// Shortest value that is kept in the vault, in bytes.
+const SHORTEST_SECRET: usize = 8;
+
 /// Parses the servers of a file of any of these programs: JSON (with comments), TOML or YAML.
 ///
 /// # Errors
@@ -213,6 +216,13 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
 pub fn take_secrets(server: &ServerName, pairs: &mut [(String, String)]) -> Vec<(String, String)> {
     let (mut secrets, mut notes) = (Vec::new(), Vec::new());
     for (name, value) in pairs {
+        // The vault refuses what cannot be masked without damage to other text.
+        let schemes = ["Bearer ", "Basic ", "Token "];
+        let bare = schemes.iter().find_map(|scheme| value.strip_prefix(scheme));
+        let bare = bare.unwrap_or(value);
+        if bare.trim().len() < SHORTEST_SECRET {
+            continue;
+        }
         let given = std::mem::take(value);
         // What a shell has not filled in is no secret.
         *value = extract_secrets(server, name, given, &mut secrets, &mut notes);

@@ -14,7 +14,7 @@ use crate::client_channel::{AskError, ClientChannel};
 /// Key of the single question.
 const KEY: &str = "approval";
 /// What a client is told whose person is not asked.
-const MAY_NOT_DECIDE: &str = "The call needs the decision of a person, and this client was not asked, because its token may call tools but not decide (role `caller`). With a token of the role `approver` its person is asked; otherwise the owner can allow the call by a rule, or keep such calls with `inbox = true`.";
+pub(super) const MAY_NOT_DECIDE: &str = "this client was not asked, because its token may not decide: that takes the role `approver`, and another person where four eyes are wanted";
 /// Characters of arguments that are shown.
 const SHOWN: usize = 2000;
 

@@ -116,7 +116,8 @@ async fn a_server_without_calls_ends_and_the_next_call_starts_it() {
     let first = pid(world.call("pid", json!({})).await);
     until(&world, |state| *state == ConnectionState::Idle).await;
     world.call("add", json!({"a": 1, "b": 1})).await.result.unwrap();
-    assert_eq!(world.calls(), ["start", "pid", "start", "add"], "{first}");
+    let calls = world.calls();
+    assert!(calls.ends_with(&["pid", "start", "add"].map(str::to_owned)), "{first}: {calls:?}");
 }
 
 /// Each of these ruins its own server alone.

@@ -316,7 +316,7 @@ async fn a_client_that_may_not_decide_is_not_asked() {
     let yes = json!({"action": "accept", "content": {"decision": "approve"}});
     let result = client.call("careful", json!({"x": 1}), &yes).await;
     assert_eq!(result["isError"], true, "{result}");
-    assert!(words(&result).contains("There was no answer"), "{result}");
+    assert!(words(&result).contains("that takes the role `approver`"), "{result}");
 }
 
 #[tokio::test]

@@ -135,14 +135,15 @@ pub(super) fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registrie
             *arg = whole.display().to_string();
         }
     }
-    let Some(program) = person.find(&stdio.command) else { return };
-    let mut read = program_paths::needed(&program, &stdio.args, person);
+    let program = person.find(&stdio.command);
+    let mut read = program_paths::needed(program.as_deref(), &stdio.args, person);
+    let of_program = program_paths::needed(program.as_deref(), &[], person);
     if let Some(launcher) = &stdio.launcher {
         let kind = launcher.kind;
         if kind == LauncherKind::Uvx
             && let Some(python) = person.find("python3")
         {
-            read.extend(program_paths::needed(&python, &[], person));
+            read.extend(program_paths::needed(Some(&python), &[], person));
         }
         for (variable, value) in registries.certificates(kind) {
             if !stdio.env.iter().any(|(own, _)| *own == variable) {
@@ -150,7 +151,7 @@ pub(super) fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registrie
             }
         }
     }
-    if !read.is_empty() {
+    if let Some(program) = program.filter(|_| !of_program.is_empty()) {
         // It is found again without the person's own PATH.
         stdio.command = program.display().to_string();
     }

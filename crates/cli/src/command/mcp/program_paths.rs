@@ -58,9 +58,15 @@ impl PersonPaths {
 }
 
 /// The folders and files outside of the system's that a program needs.
-pub(super) fn needed(program: &Path, args: &[String], person: &PersonPaths) -> Vec<PathBuf> {
+pub(super) fn needed(
+    program: Option<&Path>,
+    args: &[String],
+    person: &PersonPaths,
+) -> Vec<PathBuf> {
     let mut all = BTreeSet::new();
-    add_program(program, person, &mut all);
+    if let Some(program) = program {
+        add_program(program, person, &mut all);
+    }
     for arg in args {
         let path = Path::new(arg);
         if path.is_absolute() && path.is_file() {
@@ -191,7 +197,7 @@ mod tests {
         let person = person(home, &[".nvm/versions/node/v22/bin"]);
         let npx = person.find("npx").unwrap();
         assert_eq!(npx, node.join("bin/npx"));
-        assert_eq!(needed(&npx, &[], &person), [node]);
+        assert_eq!(needed(Some(&npx), &[], &person), [node]);
     }
 
     #[test]
@@ -206,7 +212,7 @@ mod tests {
         file(&venv.join("bin/server"), &format!("#!{}/bin/python\n", venv.display()));
         symlink(python.join("bin/python3.12"), venv.join("bin/python")).unwrap();
         let person = person(home, &[]);
-        assert_eq!(needed(&venv.join("bin/server"), &[], &person), [python, venv]);
+        assert_eq!(needed(Some(&venv.join("bin/server")), &[], &person), [python, venv]);
     }
 
     #[test]
@@ -231,7 +237,7 @@ mod tests {
         let person = person(home, &[]);
         let needed = |script: &str| {
             let script = home.join(script).display().to_string();
-            needed(Path::new("/usr/bin/node"), &[script], &person)
+            needed(Some(Path::new("/usr/bin/node")), &[script], &person)
         };
         assert_eq!(needed("code/srv/build/index.js"), [home.join("code/srv")]);
         assert_eq!(needed("alone.js"), [home.join("alone.js")]);

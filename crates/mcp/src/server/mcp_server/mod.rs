@@ -224,12 +224,17 @@ impl Inner {
             }
             answer => answer,
         };
-        let result = match answer {
+        let is_told = asks && matches!(answer, Ok(Answer::Suspended(_)));
+        let mut result = match answer {
             Ok(answer) => call_result::call_tool_result(&answer)?,
             Err(ToolError { message, .. }) => {
                 CallToolResult::error(vec![ContentBlock::text(message)])
             }
         };
+        if is_told && !self.backend.may_decide(&who) {
+            let text = format!("Note: {}.", approval::MAY_NOT_DECIDE);
+            result.content.push(ContentBlock::text(text));
+        }
         let lacks = caller.missing_capability.lock().unwrap_or_else(PoisonError::into_inner).take();
         match lacks.filter(|_| result.is_error == Some(true)) {
             Some(needed) => Err(ErrorData::missing_required_client_capability(needed)),
