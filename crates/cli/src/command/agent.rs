@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Expansion, Folder, Scope};
+use toolcrib_app::agent::library::{Expansion, Folder, Scope, UnknownName};
 use toolcrib_app::core::Exclusion;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
@@ -70,12 +70,11 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
 
 /// A broken file of this name is a configuration to correct.
 pub(super) fn failure(ctx: &AgentFiles<'_>, name: &str, error: OpError) -> Failure {
-    let problems = match &error {
-        OpError::NotFound { .. } => agents::problems_of_agent(ctx, name),
-        _ => Vec::new(),
-    };
+    let OpError::NotFound { name: missing, near, .. } = error else { return error.into() };
+    let problems = agents::problems_of_agent(ctx, name);
     if problems.is_empty() {
-        return error.into();
+        let unknown = UnknownName { kind: "agent", name: missing, near };
+        return Failure::not_found(format!("{unknown}; `toolcrib agent list` shows them"));
     }
     let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
     Failure::configuration(problems.join("\n"))

@@ -7,9 +7,9 @@ use toolcrib_app::core::suggest::likely_typos;
 
 use crate::config::environment::Env;
 use crate::config::key_path::KeyPath;
+use crate::config::layer::Layer;
 use crate::config::layer_source::{Leaf, Source};
-use crate::config::layers::Layer;
-use crate::config::loader::plain_message;
+use crate::config::plain_message::plain_message;
 use crate::config::schema::Config;
 use crate::output::Failure;
 

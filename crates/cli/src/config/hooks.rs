@@ -9,8 +9,8 @@ use toolcrib_app::hooks::{CommandHook, GUARD_TIME, HookEvent, OBSERVER_TIME, Too
 
 use crate::config::deserialize;
 use crate::config::environment::Env;
-use crate::config::layers::{Layer, folder_of};
-use crate::config::provider_key;
+use crate::config::file_paths::{folder_of, resolve_in_folder};
+use crate::config::layer::Layer;
 
 /// Variables of ours that a program sees, where they are set.
 const INHERITED_VARIABLES: [&str; 9] =
@@ -118,9 +118,8 @@ impl HookSection {
         if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {
             let file = self.origin.rsplit_once(':').map_or("", |(path, _)| path);
             let folder = std::path::absolute(folder_of(Path::new(file))).unwrap_or_default();
-            *program = provider_key::resolve_in_folder(Path::new(program.as_str()), &folder, env)
-                .display()
-                .to_string();
+            *program =
+                resolve_in_folder(Path::new(program.as_str()), &folder, env).display().to_string();
         }
         let variable = |name: &str| Some((OsString::from(name), env.path(name)?.into_os_string()));
         CommandHook {

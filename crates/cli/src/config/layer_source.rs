@@ -9,9 +9,9 @@ use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::config::environment::Env;
+use crate::config::file_paths::resolve_in_folder;
 use crate::config::key_path::KeyPath;
-use crate::config::layers::Layer;
-use crate::config::provider_key;
+use crate::config::layer::Layer;
 use crate::config::sandbox;
 
 /// The section that adds up over the layers instead of being replaced.
@@ -111,20 +111,16 @@ impl Source {
                     | ["discovery", "model"],
                     Value::String(file),
                 ) => {
-                    *file = provider_key::resolve_in_folder(Path::new(file.as_str()), folder, env)
+                    *file = resolve_in_folder(Path::new(file.as_str()), folder, env)
                         .display()
                         .to_string();
                 }
                 (["sandbox", key], Value::Array(paths)) if sandbox::PATHS.contains(key) => {
                     for path in paths {
                         if let Value::String(path) = path {
-                            *path = provider_key::resolve_in_folder(
-                                Path::new(path.as_str()),
-                                folder,
-                                env,
-                            )
-                            .display()
-                            .to_string();
+                            *path = resolve_in_folder(Path::new(path.as_str()), folder, env)
+                                .display()
+                                .to_string();
                         }
                     }
                 }
@@ -138,10 +134,7 @@ impl Source {
 /// Roots the file of a scripted model.
 fn script(model: &mut String, folder: &Path, env: &Env) {
     if let Some(file) = model.strip_prefix("scripted:").filter(|file| !file.is_empty()) {
-        *model = format!(
-            "scripted:{}",
-            provider_key::resolve_in_folder(Path::new(file), folder, env).display()
-        );
+        *model = format!("scripted:{}", resolve_in_folder(Path::new(file), folder, env).display());
     }
 }
 

@@ -2,93 +2,21 @@
 //! by key, and every value knows where it came from. Some layers may only make things stricter.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
-use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use toml::{Table, Value};
 use toolcrib_app::{PermissionChoice, Preset};
 
 use crate::config::key_path::KeyPath;
+use crate::config::layer::{ConfigValue, Layer, Origin};
 use crate::config::layer_source::{HOOKS_KEY, Leaf, Source};
-use crate::config::loader::plain_message;
+use crate::config::layered_config::LayeredConfig;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
+use crate::config::plain_message::plain_message;
 use crate::config::sandbox;
 use crate::config::schema::Config;
 use crate::output::Failure;
-
-/// Whose word a value is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Layer {
-    /// Of the operator of the machine.
-    Managed,
-    /// The person's own file.
-    User,
-    /// The file of a workspace that the person trusts.
-    Project,
-    /// The file of an untrusted workspace.
-    Untrusted,
-    /// A variable of the environment.
-    Environment,
-    /// A word of the command line.
-    Flag,
-    /// Not set.
-    Default,
-}
-
-impl Layer {
-    /// Its name in lists.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Managed => "managed",
-            Self::User => "user",
-            Self::Project => "project",
-            Self::Untrusted => "untrusted project",
-            Self::Environment => "environment",
-            Self::Flag => "flag",
-            Self::Default => "default",
-        }
-    }
-}
-
-/// Where a value is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Origin {
-    /// Whose word it is.
-    pub(crate) layer: Layer,
-    /// `PATH:LINE`, or the name of a variable or a flag.
-    pub(crate) location: String,
-}
-
-/// A value that holds, with where it is written.
-#[derive(Clone, PartialEq)]
-pub(crate) struct ConfigValue {
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
-}
-
-impl fmt::Debug for ConfigValue {
-    /// Where it is, and not what: it may be a key.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.origin.location)
-    }
-}
-
-/// All layers together.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct LayeredConfig {
-    /// Values that hold, by key. `[[hooks]]` are not among them.
-    pub(crate) values: BTreeMap<KeyPath, ConfigValue>,
-    /// The entries of `[[hooks]]`, those of the strongest word first.
-    pub(crate) hooks: Vec<ConfigValue>,
-    /// Where each table is opened.
-    tables: BTreeMap<KeyPath, String>,
-    /// Values that other layers may only make stricter, as the operator of the machine has it.
-    pins: Vec<(KeyPath, ConfigValue)>,
-    /// Permissions that only tighten those of all others.
-    pub(super) tighteners: Vec<PermissionsSection>,
-}
 
 impl LayeredConfig {
     /// Puts a layer over those that are there.
@@ -354,9 +282,4 @@ impl Config {
         let key = KeyPath(["tools", tool, "enabled"].map(str::to_owned).to_vec());
         self.layered.pinned_values(&key).next().is_some()
     }
-}
-
-/// The folder of a file.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new(""))
 }

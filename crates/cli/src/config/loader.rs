@@ -7,11 +7,13 @@ use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
-use toolcrib_app::core::suggest::likely_typos;
 
 use crate::config::environment::Env;
+use crate::config::file_paths::folder_of;
+use crate::config::layer::Layer;
 use crate::config::layer_source::{Source, line_location};
-use crate::config::layers::{Layer, LayeredConfig, folder_of};
+use crate::config::layered_config::LayeredConfig;
+use crate::config::plain_message::plain_message;
 use crate::config::{Config, env_layer, project_trust};
 use crate::output::Failure;
 
@@ -221,55 +223,4 @@ pub(super) fn parse_alone(path: &Path, text: &str) -> Result<(), Failure> {
 /// Reads the text of a workspace's file, as one that is trusted, over what the person has.
 pub(crate) fn parse_project(path: &Path, text: &str, own: &Config) -> Result<(), Failure> {
     project_trust::check_trusted(&parse_source(Layer::Project, path, text)?, own)
-}
-
-/// The parser's words without the values in them, and with the name that was probably meant.
-pub(super) fn plain_message(said: &str) -> String {
-    // What serde says of a choice that is no text.
-    if said == "wanted string or table" {
-        return "expected a text in quotes".to_owned();
-    }
-    for (begin, what) in [("unknown field ", "key"), ("unknown variant ", "word")] {
-        if let Some(names) = said.strip_prefix(begin) {
-            return unknown_name(what, names);
-        }
-    }
-    let wrong =
-        said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
-    let Some(wrong) = wrong else { return said.to_owned() };
-    // The value stands between its kind and the last "expected".
-    let kind = wrong.split(['"', '`', ',']).next().unwrap_or_default().trim();
-    let expected = wrong.rsplit_once(", expected ").map_or("another value", |(_, what)| what);
-    format!("expected {}, got {}", words_of_type(expected), words_of_type(kind))
-}
-
-/// The name of a type of Rust in the words of a file.
-fn words_of_type(name: &str) -> &str {
-    match name {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
-        "f32" | "f64" => "a number",
-        "a sequence" => "a list such as [\"one\", \"two\"]",
-        "a boolean" => "true or false",
-        "a string" => "a text in quotes",
-        "socket address" => "an address and a port such as \"127.0.0.1:8717\"",
-        "string" => "text",
-        "integer" => "a whole number",
-        "floating point" => "a number",
-        "boolean" => "true or false",
-        "sequence" => "a list",
-        "map" => "a table",
-        name if name.starts_with("struct ") || name == "a map" => "a table of keys",
-        name => name,
-    }
-}
-
-/// "`wrong`, expected one of `a`, `b`" in words for people.
-fn unknown_name(what: &str, names: &str) -> String {
-    let mut quoted = names.split('`').skip(1).step_by(2);
-    let wrong = quoted.next().unwrap_or_default();
-    let known: Vec<&str> = quoted.collect();
-    match likely_typos(wrong, known.iter().copied()).first() {
-        Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
-        None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
-    }
 }

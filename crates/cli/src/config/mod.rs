@@ -16,11 +16,14 @@ pub(crate) mod duration_and_money;
 mod edit;
 mod env_layer;
 mod environment;
+mod file_paths;
 mod flag_name;
 mod heartbeat;
 mod hooks;
 mod key_path;
+mod layer;
 mod layer_source;
+mod layered_config;
 mod layers;
 mod loader;
 mod model_chain;
@@ -28,16 +31,19 @@ mod model_resolution;
 mod notifications;
 mod on_ask;
 mod permissions;
+mod plain_message;
 mod project_trust;
 mod provider_key;
 mod providers;
 mod python;
 mod sandbox;
+mod sandbox_policy;
 mod schema;
 mod server;
 mod shell;
 mod text_or_secret;
 mod tool_search;
+mod tool_search_settings;
 mod web;
 
 #[cfg(test)]
@@ -49,7 +55,7 @@ pub(crate) use edit::ConfigEditor;
 pub(crate) use env_layer::parse_value;
 pub(crate) use environment::Env;
 pub(crate) use key_path::KeyPath;
-pub(crate) use layers::{ConfigValue, Layer, Origin};
+pub(crate) use layer::{ConfigValue, Layer, Origin};
 pub(crate) use loader::{
     ConfigPaths, load, load_draft, parse, parse_layer, parse_project, project_file, read_file,
 };

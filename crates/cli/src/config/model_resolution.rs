@@ -7,7 +7,6 @@ use toolcrib_app::providers::http_provider::ProviderKind;
 
 use crate::config::environment::Env;
 use crate::config::model_chain::ModelFlags;
-use crate::config::provider_key;
 use crate::config::providers::{ProviderEntry, list_providers};
 use crate::config::schema::Config;
 use crate::output::Failure;
@@ -240,7 +239,7 @@ impl<'c> ModelResolver<'c> {
         if layer.folder.as_os_str().is_empty() {
             return Ok(PathBuf::from(file));
         }
-        Ok(provider_key::resolve_config_path(Path::new(file), self.config, self.env))
+        Ok(self.config.resolve_path(Path::new(file), self.env))
     }
 }
 

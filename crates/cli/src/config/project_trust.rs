@@ -6,8 +6,9 @@ use std::path::Path;
 use toolcrib_app::providers::http_provider::ProviderKind;
 
 use crate::config::key_path::KeyPath;
+use crate::config::layer::Layer;
 use crate::config::layer_source::Source;
-use crate::config::layers::{Layer, LayeredConfig};
+use crate::config::layered_config::LayeredConfig;
 use crate::config::schema::Config;
 use crate::output::Failure;
 

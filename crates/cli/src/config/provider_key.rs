@@ -3,7 +3,7 @@
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use toolcrib_app::providers::http_provider::ApiKey;
 
@@ -39,7 +39,7 @@ pub(super) fn load_key(
             None => return Err(wrong(format!("its key is taken from {name}, which is not set"))),
         },
         Some(KeySource::File(path)) => {
-            let path = resolve_config_path(path, config, env);
+            let path = config.resolve_path(path, env);
             let key = read(&path, warnings).map_err(|error| {
                 wrong(format!("its key file {} cannot be used: {error}", path.display()))
             })?;
@@ -80,19 +80,6 @@ pub(crate) fn key_warnings(config: &Config, env: &Env) -> Result<Vec<String>, Fa
         }
     }
     Ok(remarks)
-}
-
-/// A path of the file: from the file's folder on, `~/` is the home folder.
-pub(super) fn resolve_config_path(path: &Path, config: &Config, env: &Env) -> PathBuf {
-    resolve_in_folder(path, config.folder(), env)
-}
-
-/// A path from this folder on; `~/` is the home folder.
-pub(super) fn resolve_in_folder(path: &Path, folder: &Path, env: &Env) -> PathBuf {
-    match (path.strip_prefix("~"), env.path("HOME")) {
-        (Ok(rest), Some(home)) => home.join(rest),
-        _ => folder.join(path),
-    }
 }
 
 /// The first line of a file.

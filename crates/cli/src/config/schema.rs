@@ -19,14 +19,14 @@ use toolcrib_ops::secrets::SecretConsumer;
 
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::environment::Env;
+use crate::config::file_paths::{folder_of, resolve_in_folder};
 use crate::config::flag_name::FlagName;
 use crate::config::heartbeat::HeartbeatSection;
 use crate::config::hooks::HookSection;
-use crate::config::layers::LayeredConfig;
+use crate::config::layered_config::LayeredConfig;
 use crate::config::notifications::NotificationsSection;
 use crate::config::on_ask::OnAsk;
 use crate::config::permissions::PermissionsSection;
-use crate::config::provider_key;
 use crate::config::python::PythonSection;
 use crate::config::sandbox::SandboxSection;
 use crate::config::server::ServerSection;
@@ -446,7 +446,7 @@ impl Config {
     /// The files that hold keys of providers.
     pub(crate) fn key_files(&self, env: &Env) -> Vec<PathBuf> {
         let files = self.providers.values().filter_map(|section| match section.key_source() {
-            Some(KeySource::File(path)) => Some(provider_key::resolve_config_path(path, self, env)),
+            Some(KeySource::File(path)) => Some(self.resolve_path(path, env)),
             _ => None,
         });
         files.collect()
@@ -460,18 +460,16 @@ impl Config {
     /// Whether a path of the file is this folder, by any path to it.
     pub(crate) fn is_same_folder(&self, path: &Path, folder: &Path, env: &Env) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
-        provider_key::resolve_config_path(path, self, env)
-            .canonicalize()
-            .is_ok_and(|path| path == folder)
+        self.resolve_path(path, env).canonicalize().is_ok_and(|path| path == folder)
     }
 
     /// A path of the file: from the file's folder on, `~/` is the home folder.
     pub(crate) fn resolve_path(&self, path: &Path, env: &Env) -> PathBuf {
-        provider_key::resolve_config_path(path, self, env)
+        resolve_in_folder(path, self.folder(), env)
     }
 
     /// The folder of the file, from which paths in it begin.
     pub(super) fn folder(&self) -> &Path {
-        self.path.parent().unwrap_or(Path::new(""))
+        folder_of(&self.path)
     }
 }

@@ -48,9 +48,10 @@ async fn servers_are_added_switched_and_listed() {
     let request = ListMcpServersRequest { configured: Some(file.read().unwrap()), vault: None };
     let rows = mcp_servers::list(&fixture.ctx(), request).await.unwrap();
     let shown: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.enabled)).collect();
-    assert_eq!(shown, [("notes", false), ("mail", true)], "none of them is new");
-    assert_eq!((rows[0].transport, rows[0].state), (McpTransport::Stdio, McpServerState::Off));
-    assert_eq!(rows[0].endpoint, "mcp-notes --all");
+    // The file has them by name, and none of those that were refused.
+    assert_eq!(shown, [("mail", true), ("notes", false)]);
+    assert_eq!((rows[1].transport, rows[1].state), (McpTransport::Stdio, McpServerState::Off));
+    assert_eq!(rows[1].endpoint, "mcp-notes --all");
     // This process uses none.
     let own = mcp_servers::list(&fixture.ctx(), ListMcpServersRequest::default()).await.unwrap();
     assert_eq!(own, []);
