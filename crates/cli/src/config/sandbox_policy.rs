@@ -44,6 +44,8 @@ impl Config {
 mod tests {
     use std::path::Path;
 
+    use toolcrib_app::sandbox::{BackendKind, Network};
+
     use super::*;
     use crate::config::loader::parse;
 

@@ -55,6 +55,8 @@ impl Config {
 mod tests {
     use std::path::Path;
 
+    use toolcrib_app::agent::tool_selection::ToolSelectionMode;
+
     use super::*;
     use crate::config::loader::parse;
 
