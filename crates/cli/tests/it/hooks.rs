@@ -204,11 +204,11 @@ fn a_matcher_may_name_a_class_of_rules_and_one_that_names_nothing_is_a_remark() 
     assert_eq!(read(&env).1, 5);
     let ended = env.run(&["config", "check"]).code(0);
     assert!(!ended.stderr.contains("matcher"), "{ended:?}");
-    guard("read|raed_file|frobnicate_all");
+    guard("edit|raed_file|frobnicate_all");
     assert_eq!(read(&env).1, 0);
     let place = "config.toml:1: the matcher names";
     let said = [
-        format!("{place} read, and there is no tool or class of that name, did you mean Read?"),
+        format!("{place} edit, and there is no tool or class of that name, did you mean Edit?"),
         format!(
             "{place} raed_file, and there is no tool or class of that name, did you mean read_file?"
         ),
