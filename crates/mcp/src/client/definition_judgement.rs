@@ -235,7 +235,10 @@ impl Judge<'_> {
         for Phrase { kind, text: phrase } in phrases::PHRASES {
             for (at, _) in lower.match_indices(phrase).take(8) {
                 let end = at + phrase.len();
-                if !is_word(&lower, at, end) || self.is_about_own(*kind, &lower, end) {
+                if !is_word(&lower, at, end)
+                    || self.is_about_own(*kind, &lower, end)
+                    || phrases::NAMING_A_TOOL.contains(phrase) && !names_a_tool(text, end)
+                {
                     continue;
                 }
                 self.add(place, *kind, around(text, at, phrase.len()));
@@ -264,6 +267,21 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
     let first = text.get(start..).and_then(|text| text.chars().next());
     let last = text.get(..end).and_then(|text| text.chars().next_back());
     !(joins(before) && joins(first)) && !(joins(after) && joins(last))
+}
+
+/// Whether the words that follow name a tool: an identifier, or something that is called one.
+fn names_a_tool(text: &str, end: usize) -> bool {
+    let rest = text.get(end..).unwrap_or_default();
+    let near: String =
+        rest.chars().take(60).take_while(|c| !matches!(c, '.' | ',' | '\n')).collect();
+    let words =
+        near.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
+    words.take(6).any(|word| {
+        let mut letters = word.chars().zip(word.chars().skip(1));
+        word.trim_matches('_').contains('_')
+            || letters.any(|(first, second)| first.is_lowercase() && second.is_uppercase())
+            || matches!(word.to_ascii_lowercase().as_str(), "tool" | "tools" | "server" | "servers")
+    })
 }
 
 fn last_chars(text: &str) -> String {

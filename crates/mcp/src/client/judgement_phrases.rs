@@ -47,6 +47,10 @@ pub(super) const PRIVATE_PARAMETERS: [&str; 22] = [
     "usercredentials",
 ];
 
+/// Words that are about tools only where a name of one follows.
+pub(super) const NAMING_A_TOOL: [&str; 5] =
+    ["instead of", "in place of", "replaces all", "supersedes", "takes precedence over"];
+
 pub(super) const PHRASES: &[Phrase] = &[
     phrase(AUTHORITY, "<important>"),
     phrase(AUTHORITY, "</important>"),
@@ -153,7 +157,6 @@ pub(super) const PHRASES: &[Phrase] = &[
     phrase(PRIVATE, "previous messages"),
     phrase(PRIVATE, "content of the .env"),
     phrase(PRIVATE, "contents of the .env"),
-    phrase(PRIVATE, "all environment variables"),
     phrase(PRIVATE, "as bcc"),
     phrase(PRIVATE, "list of all tools"),
 ];

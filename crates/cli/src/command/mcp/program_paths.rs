@@ -117,8 +117,7 @@ fn normal(path: &Path) -> PathBuf {
 /// The folder that a program was installed in: that of `bin`, if it looks like one.
 fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
     for folder in file.ancestors().skip(1) {
-        let is_home = person.home.as_deref() == Some(folder) || folder.parent().is_none();
-        if is_home {
+        if is_wide(folder, person) {
             break;
         }
         let looks = folder.join("pyvenv.cfg").is_file()
@@ -129,6 +128,15 @@ fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
         }
     }
     file.to_owned()
+}
+
+/// Whether a folder holds more of the person's than one installation: the home folder, `~/.local`
+/// with its data, or the root.
+fn is_wide(folder: &Path, person: &PersonPaths) -> bool {
+    let home = person.home.as_deref();
+    folder.parent().is_none()
+        || home.is_some_and(|home| folder == home || folder == home.join(".local"))
+        || ["/tmp", "/home", "/root", "/srv", "/var"].iter().any(|wide| folder == Path::new(wide))
 }
 
 /// The interpreter of a script.
@@ -152,10 +160,8 @@ fn interpreter(file: &Path, person: &PersonPaths) -> Option<PathBuf> {
 fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
     let current = std::env::current_dir().ok().and_then(|folder| folder.canonicalize().ok());
     for folder in file.ancestors().skip(1).take(6) {
-        let is_wide = person.home.as_deref() == Some(folder)
-            || folder.parent().is_none()
-            || current.as_deref().is_some_and(|current| current.starts_with(folder));
-        if is_wide {
+        let is_workspace = current.as_deref().is_some_and(|current| current.starts_with(folder));
+        if is_workspace || is_wide(folder, person) {
             break;
         }
         if PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) {
@@ -224,6 +230,18 @@ mod tests {
         let real = home.join(".pyenv/versions/3.12.1/bin/python3");
         file(&real, "");
         assert_eq!(person(home, &[".pyenv/shims"]).find("python3"), Some(real));
+    }
+
+    #[test]
+    fn a_program_in_the_home_folder_shows_nothing_beside_it() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        file(&home.join(".local/bin/server"), "");
+        file(&home.join(".local/lib/x"), "");
+        file(&home.join(".local/share/keyrings/secret"), "");
+        let person = person(home, &[".local/bin"]);
+        let server = person.find("server").unwrap();
+        assert_eq!(needed(Some(&server), &[], &person), [home.join(".local/bin/server")]);
     }
 
     #[test]
