@@ -48,6 +48,8 @@ fn names_aliases_and_parameters_are_well_formed() {
             "web_search",
             "get_weather",
             "get_location_from_ip",
+            "open_url",
+            "read",
             "execute_shell_command",
             "manage_process",
             "ssh_configure_host",

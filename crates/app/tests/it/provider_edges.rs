@@ -402,12 +402,12 @@ fn gemini_rows() -> Vec<TestCase> {
             "Gemini: the function response is an object, whatever the tool returned",
             async |s| {
                 let list = Arc::new(
-                    ScriptedTool::new("list").returns(ToolOutput::structured(json!([1, 2]))),
+                    ScriptedTool::new("list_rows").returns(ToolOutput::structured(json!([1, 2]))),
                 );
                 s.tool(&list)
                     .open()
                     .await
-                    .exec(Format::Gemini, gemini(&[("", "list", json!({}))]))
+                    .exec(Format::Gemini, gemini(&[("", "list_rows", json!({}))]))
                     .await["messages"]
                     .clone()
             },

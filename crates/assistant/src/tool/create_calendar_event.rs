@@ -46,7 +46,7 @@ pub(super) struct Args {
     reminder_minutes: Option<Vec<u32>>,
     /// Mail addresses of other attendees. They are noted; no invitation is sent.
     attendees: Option<Vec<String>>,
-    /// Notes.
+    /// Notes for the event, in plain text.
     description: Option<String>,
     /// Where it takes place.
     location: Option<String>,

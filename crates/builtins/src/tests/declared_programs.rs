@@ -7,10 +7,11 @@ use crate::specs;
 
 /// Tools that start programs of ours or of the system, with arguments of ours, in which neither the
 /// model nor a file of the workspace can name another one.
-const FIXED: [(&str, &str); 3] = [
+const FIXED: [(&str, &str); 4] = [
     ("diff_editor", "git shows what has changed, with every program of a repository switched off"),
     ("git_manager", "git, with every program of a repository switched off"),
     ("pdf_read", "this executable as a reader of documents"),
+    ("read", "this executable as a reader of documents"),
 ];
 
 /// What a handler needs for starting a program.
@@ -49,6 +50,7 @@ fn a_tool_that_starts_programs_declares_it() {
         "lsp_manager",
         "open_file",
         "pdf_read",
+        "read",
         "ssh_configure_host",
         "test_runner",
     ];

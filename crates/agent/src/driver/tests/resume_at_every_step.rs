@@ -204,6 +204,8 @@ fn plain(machine: &Machine) -> Vec<Value> {
             let mut value = serde_json::to_value(&*model).unwrap();
             for answer in value["answers"].as_array_mut().unwrap() {
                 assert!(answer["call"].take().as_str().unwrap().parse::<CallId>().is_ok());
+                // On a busy machine a step takes some milliseconds in one of the two runs.
+                answer["elapsed_ms"].take();
             }
             return value;
         }

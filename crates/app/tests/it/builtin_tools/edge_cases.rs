@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<TestCase> {
                         .len()
                 ])
             },
-            json!([39, 38]),
+            json!([43, 42]),
         ),
         case(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",
