@@ -127,6 +127,8 @@ fn risks_are_those_of_the_design() {
             "web_search",
             "get_weather",
             "get_location_from_ip",
+            "open_url",
+            "read",
         ];
         assert_eq!(spec.reach.outbound, sends.contains(&name), "{name}");
     }
@@ -139,8 +141,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Without artifact store, introspection stores and program runner.
-    assert_eq!(more.handlers().len(), specs().len() - 3 - 8);
+    // Without artifact store, introspection stores, program runner and a place to open links.
+    assert_eq!(more.handlers().len(), specs().len() - 3 - 8 - 1);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");
