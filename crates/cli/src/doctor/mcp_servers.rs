@@ -1,5 +1,5 @@
-//! The MCP servers of this person: whether each was reviewed, and whether its program is there. None
-//! is started for this.
+//! The MCP servers of this person: whether each was reviewed, and whether its program is there.
+//! None is started for this.
 
 use std::path::Path;
 

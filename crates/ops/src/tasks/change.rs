@@ -30,7 +30,8 @@ pub struct ChangeTaskRequest {
     pub change: TaskChange,
 }
 
-/// Cancels, pauses or resumes a task, makes it due now, or ends the ringing of an alarm. A daemon runs what is due.
+/// Cancels, pauses or resumes a task, makes it due now, or ends the ringing of an alarm. A daemon
+/// runs what is due.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Conflict`] if its state does not allow that,

@@ -69,6 +69,26 @@ pub(super) const BANNED: &[Banned] = &[
 
 /// Files that may say something banned, with the reason.
 pub(super) const MAY_SAY: &[(&str, &str, &str)] = &[
+    (
+        "crates/app/src/mcp/launcher.rs",
+        concat!("pypi", ".org"),
+        "the host that a launcher of MCP servers reaches by default, for the sandbox",
+    ),
+    (
+        "crates/app/src/mcp/launcher.rs",
+        concat!("python", "hosted.org"),
+        "the host that a launcher of MCP servers reaches by default, for the sandbox",
+    ),
+    (
+        "crates/cli/src/command/mcp/launchers.rs",
+        concat!("pypi", ".org"),
+        "the host that a launcher of MCP servers reaches by default, for the sandbox",
+    ),
+    (
+        "crates/cli/src/command/mcp/launchers.rs",
+        concat!("registry.", "npmjs.org"),
+        "the host that a launcher of MCP servers reaches by default, for the sandbox",
+    ),
     ("Cargo.lock", concat!("crates", ".io"), "cargo writes it so"),
     ("fuzz/Cargo.lock", concat!("crates", ".io"), "cargo writes it so"),
     (

@@ -230,7 +230,7 @@ mod tests {
         let npx = |package| Some((LauncherKind::Npx, package));
         let uvx = |package| Some((LauncherKind::Uvx, package));
         check("npx -y @scope/server@1.2 /data", npx("@scope/server@1.2"));
-        check("/home/a/.nvm/versions/node/v22/bin/npx --yes server", npx("server"));
+        check("/opt/a/.nvm/versions/node/v22/bin/npx --yes server", npx("server"));
         check("npm exec --yes -- server --flag", npx("server"));
         check("npx --package=server -- run", npx("server"));
         check("npx -p server run", npx("server"));
