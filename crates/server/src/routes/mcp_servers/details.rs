@@ -67,9 +67,14 @@ pub(super) fn routes(api: &mut Api) {
     api.add(accept.returns_ok::<McpServerDetails>("How it stands."), accept_reviews);
 }
 
-/// The servers of the file.
+/// The servers of the file; those that this process uses, if its program keeps no file.
 pub(super) fn configured(daemon: &DaemonState) -> Result<Vec<ServerConfig>, Problem> {
-    Ok(daemon.host().mcp_servers()?)
+    let kept = daemon.host().mcp_servers()?;
+    if !kept.is_empty() {
+        return Ok(kept);
+    }
+    let connections = daemon.toolcrib().mcp().connections();
+    Ok(connections.iter().map(|connection| connection.config().clone()).collect())
 }
 
 pub(super) fn unknown(name: &str) -> Problem {
