@@ -55,7 +55,7 @@ fn a_project_cannot_say_where_notifications_go() {
     env.write(".toolcrib/config.toml", "[notifications.webhook]\nurl = \"https://x.example/\"\n");
     let ended = env.run(&["notification", "list"]).code(0);
     ended.says(&["sets notifications.webhook.url, which only a trusted workspace may"]);
-    // Trusted, it still cannot.
-    env.run(&["trust", "--yes"]);
-    env.run(&["notification", "list"]).says(&["where your notifications go is the person's"]);
+    // It cannot be trusted with that.
+    let refused = env.run(&["trust", "--yes"]).code(3);
+    refused.says(&["where your notifications go is the person's"]);
 }
