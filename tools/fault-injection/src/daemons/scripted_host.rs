@@ -34,7 +34,8 @@ impl ScriptedHost {
     fn begin(&self, wish: RunRequest) -> Result<StartRequest, HostError> {
         // A task has a person who is asked only in the inbox, which its run does not wait for.
         let asks = !wish.text.contains(PREFIX);
-        let name = wish.text.replace('\n', " ");
+        // The accounts of the tools have words between spaces.
+        let name = wish.text.split_whitespace().collect::<Vec<_>>().join("_");
         let call = |(step, tool): (usize, &&str)| {
             ScriptTurn::call(*tool, json!({"note": format!("{name}/{step}"), "millis": MILLIS}))
         };
