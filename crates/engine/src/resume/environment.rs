@@ -75,6 +75,12 @@ pub(crate) async fn take_abandoned(engine: &EngineInner) -> Result<Vec<AcceptedB
             continue;
         }
         let id = batch.id;
+        if batch.batch.calls.is_empty() {
+            // It only holds a key of a run, and the next request under the key takes it over. Taken
+            // here, it would look as if this process were starting the run.
+            engine.calls.finish_batch(id).await?;
+            continue;
+        }
         let take = |epoch| async move { Ok((engine.calls.take_batch(id, epoch).await?, epoch)) };
         if let (true, epoch) = engine.under_claim(take).await? {
             taken.push(AcceptedBatch { epoch, ..batch });

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::json;
 use tokio::sync::Notify;
 use toolcrib_core::{
-    Answer, ApproverReply, Batch, Call, CallId, CallStore, Effect, Invoker as _, Origin, Outcome,
-    Risk, ToolOutput,
+    Acceptance, AcceptedBatch, Answer, ApproverReply, Batch, BatchId, Call, CallId, CallStore,
+    Effect, IdempotencyKey, Invoker as _, Origin, Outcome, Risk, RunId, ToolOutput,
 };
 use toolcrib_engine::store::{MemoryApprovals, MemoryCalls, MemoryGrants};
 use toolcrib_engine::{Engine, EngineBuilder};
@@ -162,4 +162,32 @@ pub(crate) async fn dies_while_it_runs(machine: &Machine, engine: &Engine, batch
     let mut running = engine.invoke(batch.clone());
     assert!(futures_util::poll!(running.as_mut()).is_pending());
     machine.kill(engine).await;
+}
+
+/// Found by killing daemons: recovery took over the key of a run that was never started, and no
+/// other process could start the run any more.
+#[tokio::test]
+async fn the_key_of_a_run_that_was_never_started_stays_free() {
+    let machine = Machine::new();
+    let dead = machine.calls.claim().await.unwrap();
+    let key = IdempotencyKey { key: "run:task".into(), fingerprint: "f".into() };
+    let run = Batch { run: Some(RunId::fresh()), ..Batch::new(Origin::Rest, Vec::new()) };
+    let held = AcceptedBatch {
+        id: BatchId::fresh(),
+        key: Some(key),
+        batch: run,
+        accepted_at: 1,
+        epoch: dead,
+    };
+    let first = machine.calls.accept(held.clone()).await.unwrap();
+    assert!(matches!(first, Acceptance::New));
+    machine.calls.release(dead).await.unwrap();
+    let recovering = machine.process(&[]).await;
+    assert!(recovering.recover().await.unwrap().batches.is_empty());
+    assert!(machine.calls.abandoned_batches().await.unwrap().is_empty());
+    let epoch = machine.calls.claim().await.unwrap();
+    let again = AcceptedBatch { id: BatchId::fresh(), epoch, ..held.clone() };
+    let known = machine.calls.accept(again).await.unwrap();
+    assert!(matches!(known, Acceptance::Known { is_owner_alive: false, .. }), "{known:?}");
+    assert!(machine.calls.take_batch(held.id, epoch).await.unwrap());
 }

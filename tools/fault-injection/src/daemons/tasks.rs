@@ -23,6 +23,13 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 const TASKS: &str = "SELECT body::json->>'description', body::json->>'status',
         json_array_length(body::json->'history'), coalesce(body::json->'history'->0->>'ok', '')
     FROM tasks WHERE body::json->>'kind' = 'run'";
+/// What is known of a task that is open: its claim, and the key of its run with the worker that
+/// holds it.
+const OPEN: &str = "SELECT t.body::json->'lease', b.epoch, b.is_done, w.state, w.who
+    FROM tasks t
+    LEFT JOIN batches b ON b.key LIKE 'run:' || t.id || '-%'
+    LEFT JOIN workers w ON w.epoch = b.epoch
+    WHERE t.body::json->>'description' = 'NAME'";
 /// Runs that schedulers started.
 const RUNS: &str = "SELECT count(*) FROM runs WHERE context::json->>'device' = 'scheduler'";
 
@@ -79,7 +86,11 @@ pub(super) fn verify(world: &TrialContext, sql: impl Fn(&str) -> Vec<Vec<String>
             [_, "COMPLETED", _, _] => {
                 world.tally.add_finding(Finding::Contradiction, &format!("{row:?}"));
             }
-            _ => world.tally.add_finding(Finding::Stuck, &format!("{row:?}")),
+            [name, ..] => {
+                let story = sql(&OPEN.replace("NAME", name));
+                world.tally.add_finding(Finding::Stuck, &format!("{row:?}: {story:?}"));
+            }
+            [] => {}
         }
     }
     let runs = sql(RUNS).first().and_then(|row| row.first()?.parse().ok());
