@@ -323,6 +323,37 @@ class BranchBody(TypedDict, closed=True):
     before: str
 
 
+class Document(TypedDict):
+    document: str
+    name: str
+    format: str
+    status: str
+    unit: NotRequired[str | None]
+    parts: int
+    parts_read: int
+    chunks: int
+    bytes: int
+    problem: NotRequired[str | None]
+    added_at: int
+    deleted_at: NotRequired[int | None]
+    untrusted: NotRequired[str | None]
+
+
+class Passage(TypedDict):
+    document: str
+    name: str
+    page: int
+    offset: int
+    text: str
+
+
+class DocumentTextReply(TypedDict):
+    document: Document
+    text: str
+    next_page: NotRequired[int | None]
+    next_offset: NotRequired[int | None]
+
+
 class ExecutedCall(TypedDict):
     provider_id: NotRequired[str | None]
     call: str
@@ -360,6 +391,31 @@ class FileDocument(TypedDict):
     call: str
 
 
+class Goal(TypedDict):
+    goal: str
+    text: NotRequired[str | None]
+    status: str
+    run: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    rounds: int
+    calls: int
+    tokens: int
+    seconds: int
+    result: NotRequired[str | None]
+    result_source: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+    by: str
+    created_at: int
+    ended_at: NotRequired[int | None]
+
+
+class NewGoalBody(TypedDict, closed=True):
+    goal: str
+    agent: NotRequired[str | None]
+    rounds: NotRequired[int | None]
+    tokens: NotRequired[int | None]
+
+
 class GrantRow(TypedDict):
     id: str
     operation: str
@@ -378,6 +434,28 @@ class GrantRow(TypedDict):
 class Revoked(TypedDict):
     revoked: str
     by: str
+
+
+class ListItem(TypedDict):
+    text: str
+    checked: bool
+    untrusted: NotRequired[str | None]
+
+
+ListAction: TypeAlias = Literal[
+    'create', 'add', 'remove', 'check', 'uncheck', 'clear', 'rename'
+]
+
+
+class ListHistoryReply(TypedDict):
+    at: int
+    change: str
+    by: str
+    run: NotRequired[str | None]
+
+
+class UndoListBody(TypedDict, closed=True):
+    name: NotRequired[str | None]
 
 
 class Memory(TypedDict):
@@ -427,16 +505,49 @@ class TaskExecution(TypedDict):
     result: NotRequired[str | None]
     run: NotRequired[str | None]
     missed: int
+    conversation: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
 
 
 class NewTask(TypedDict, closed=True):
     description: str
     prompt: str
+    alarm: NotRequired[bool]
     execute_at: NotRequired[str | None]
     cron: NotRequired[str | None]
     recurrence: NotRequired[str | None]
+    on_heartbeat: NotRequired[bool]
+    hook: NotRequired[str | None]
+    on_change: NotRequired[str | None]
     zone: NotRequired[str | None]
     agent: NotRequired[str | None]
+
+
+class FailedDelivery(TypedDict):
+    channel: str
+    reason: str
+
+
+class SentNotification(TypedDict):
+    notification: str
+    title: NotRequired[str | None]
+    message: NotRequired[str | None]
+    link: NotRequired[str | None]
+    tag: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+    by: str
+    run: NotRequired[str | None]
+    created_at: int
+    delivered: list[str]
+    failed: list[FailedDelivery]
+    dismissed_at: NotRequired[int | None]
+    quiet_until: NotRequired[str | None]
+
+
+class NewNotification(TypedDict, closed=True):
+    message: str
+    title: NotRequired[str]
+    tag: NotRequired[str | None]
 
 
 class Health(TypedDict):
@@ -444,6 +555,23 @@ class Health(TypedDict):
     name: str
     version: str
     up_seconds: int
+
+
+class Heartbeat(TypedDict):
+    enabled: bool
+    interval_minutes: int
+    active_start: int
+    active_end: int
+    model: NotRequired[str | None]
+    running: bool
+    next: NotRequired[str | None]
+    prompt: NotRequired[str | None]
+    history: list[TaskExecution]
+
+
+class HookAnswer(TypedDict):
+    tasks: list[str]
+    repeated: list[str]
 
 
 class KillSwitchDocument(TypedDict):
@@ -631,6 +759,7 @@ class SnapshotItem3(TypedDict):
     outcome: NotRequired[str | None]
     error_type: NotRequired[str | None]
     output: NotRequired[Any]
+    cards: NotRequired[list[Any]]
     elapsed_ms: NotRequired[int | None]
     item: Literal['call']
 
@@ -678,6 +807,7 @@ class SnapshotCall(TypedDict):
     outcome: NotRequired[str | None]
     error_type: NotRequired[str | None]
     output: NotRequired[Any]
+    cards: NotRequired[list[Any]]
     elapsed_ms: NotRequired[int | None]
 
 
@@ -777,6 +907,22 @@ class KitRow(TypedDict):
     description: str
     tools: list[str]
     place: str
+
+
+class Soul(TypedDict):
+    text: NotRequired[str | None]
+    updated_at: NotRequired[int | None]
+
+
+class SoulText(TypedDict, closed=True):
+    text: str
+
+
+class SoulChange(TypedDict):
+    at: int
+    change: str
+    by: str
+    before: NotRequired[str | None]
 
 
 class CallCounts(TypedDict):
@@ -1116,6 +1262,16 @@ class MessageRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class DocumentPage(TypedDict):
+    items: list[Document]
+    next: NotRequired[str | None]
+
+
+class PassagePage(TypedDict):
+    items: list[Passage]
+    next: NotRequired[str | None]
+
+
 class ExecDocument(TypedDict):
     format: str
     messages: list[Any]
@@ -1127,9 +1283,46 @@ class ExecDocument(TypedDict):
     complete: bool
 
 
+class GoalPage(TypedDict):
+    items: list[Goal]
+    next: NotRequired[str | None]
+
+
 class GrantRowPage(TypedDict):
     items: list[GrantRow]
     next: NotRequired[str | None]
+
+
+class List(TypedDict):
+    name: str
+    items: NotRequired[list[ListItem] | None]
+    open: int
+    checked: int
+    created_at: int
+    updated_at: int
+
+
+class ChangedList(TypedDict):
+    list: List
+    changed: list[str]
+    already: list[str]
+    missing: list[str]
+
+
+class ListChangeBody(TypedDict, closed=True):
+    action: ListAction
+    items: NotRequired[list[str]]
+    new_name: NotRequired[str | None]
+
+
+class ListHistory(TypedDict):
+    list: str
+    changes: list[ListHistoryReply]
+
+
+class UndoneList(TypedDict):
+    lists: list[List]
+    gone: list[str]
 
 
 class MemoryPage(TypedDict):
@@ -1140,6 +1333,9 @@ class MemoryPage(TypedDict):
 class Task(TypedDict):
     task: str
     description: str
+    kind: str
+    rings: int
+    waiting_events: int
     prompt: NotRequired[str | None]
     status: str
     schedule: str
@@ -1153,6 +1349,21 @@ class Task(TypedDict):
     made_by_run: NotRequired[str | None]
     created_at: int
     history: list[TaskExecution]
+
+
+class Notification(TypedDict):
+    notification: str
+    title: NotRequired[str | None]
+    message: NotRequired[str | None]
+    link: NotRequired[str | None]
+    tag: NotRequired[str | None]
+    untrusted: NotRequired[str | None]
+    by: str
+    run: NotRequired[str | None]
+    created_at: int
+    delivered: list[str]
+    failed: list[FailedDelivery]
+    dismissed_at: NotRequired[int | None]
 
 
 class Stopped(TypedDict):
@@ -1332,6 +1543,11 @@ class KitRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class SoulChangePage(TypedDict):
+    items: list[SoulChange]
+    next: NotRequired[str | None]
+
+
 class Status(TypedDict):
     version: str
     pid: int
@@ -1446,8 +1662,18 @@ class PreviewDocument(TypedDict):
     files: list[FilePreview]
 
 
+class ListPage(TypedDict):
+    items: list[List]
+    next: NotRequired[str | None]
+
+
 class TaskPage(TypedDict):
     items: list[Task]
+    next: NotRequired[str | None]
+
+
+class NotificationPage(TypedDict):
+    items: list[Notification]
     next: NotRequired[str | None]
 
 

@@ -594,6 +594,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists documents, newest first. */
+        get: operations["get_documents"];
+        put?: never;
+        /**
+         * Puts a file in.
+         * @description The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages can be found when this answers; the rest of a long file is read in the background.
+         */
+        post: operations["post_documents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Searches documents. */
+        get: operations["get_documents_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/{document}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows text of a document. */
+        get: operations["get_documents_document"];
+        put?: never;
+        post?: never;
+        /** Deletes a document. */
+        delete: operations["delete_documents_document"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/documents/{document}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restores a deleted document. */
+        post: operations["post_documents_document_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/exec": {
         parameters: {
             query?: never;
@@ -662,6 +735,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/goals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists goals, newest first. */
+        get: operations["get_goals"];
+        put?: never;
+        /**
+         * Starts a goal.
+         * @description A run pursues it in the background, in the channel `background`. `/runs/{run}/events` shows its progress, `/runs/{run}/steer` sends it a message.
+         */
+        post: operations["post_goals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/goals/{goal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a goal with its result. */
+        get: operations["get_goals_goal"];
+        put?: never;
+        post?: never;
+        /** Cancels a goal. */
+        delete: operations["delete_goals_goal"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/goals/{goal}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Lets a goal begin.
+         * @description Who lets a goal begin whose text came from outside answers for that text.
+         */
+        post: operations["post_goals_goal_resume"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/grants": {
         parameters: {
             query?: never;
@@ -692,6 +824,79 @@ export interface paths {
         post?: never;
         /** Takes a remembered approval back: such calls are asked about again, at once. */
         delete: operations["delete_grants_id"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lists": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the lists, last changed first. */
+        get: operations["get_lists"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lists/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a list. */
+        get: operations["get_lists_name"];
+        put?: never;
+        /**
+         * Makes a list or changes it.
+         * @description Adding to a name that no list has makes the list. Items are named without regard to case; what is not on the list is in `missing`.
+         */
+        post: operations["post_lists_name"];
+        /** Deletes a list. */
+        delete: operations["delete_lists_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/lists/{name}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the changes of a list. */
+        get: operations["get_lists_name_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/list/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes back the last change of a list. */
+        post: operations["post_list_undo"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -883,6 +1088,64 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/tasks/{task}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Dismisses an alarm. */
+        post: operations["post_tasks_task_dismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists notifications, newest first.
+         * @description The event `notification` of `GET /events` says that there is a new one, or that one was dismissed.
+         */
+        get: operations["get_notifications"];
+        put?: never;
+        /**
+         * Sends a notification.
+         * @description It is stored, and pushed over the configured channels unless it is quiet. A channel that fails is in `failed`.
+         */
+        post: operations["post_notifications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/notifications/{notification}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Dismisses a notification. */
+        post: operations["post_notifications_notification_dismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -911,6 +1174,66 @@ export interface paths {
         get: operations["get_readyz"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the heartbeat and its last runs.
+         * @description The section `heartbeat` of the configuration says whether, how often and in which hours it runs.
+         */
+        get: operations["get_heartbeat"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/heartbeat/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs the heartbeat now.
+         * @description Outside of its hours too.
+         */
+        post: operations["post_heartbeat_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/hooks/{hook}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Starts the tasks of a webhook.
+         * @description `X-Toolcrib-Timestamp` has the Unix time in seconds, at most 300 s from the daemon's, and `X-Toolcrib-Signature` has `sha256=` and the HMAC-SHA256, in hexadecimal digits, of that time, a dot and the body, under the secret `hook-NAME` of the vault. The body, at most 64 KiB of text, is given to the runs as text from outside. A request that is repeated starts nothing.
+         */
+        post: operations["post_hooks_hook"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1001,7 +1324,7 @@ export interface paths {
         post?: never;
         /**
          * Removes an MCP server.
-         * @description Its authorization and its skills are removed with it.
+         * @description Its authorization, its secrets, its skills and what was reviewed are removed with it.
          */
         delete: operations["delete_mcp_servers_name"];
         options?: never;
@@ -1764,6 +2087,62 @@ export interface paths {
         get: operations["get_library_problems"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/soul": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows your part of the system prompt. */
+        get: operations["get_soul"];
+        /**
+         * Writes your part of the system prompt.
+         * @description It is in the prompt of every run that begins from now on.
+         */
+        put: operations["put_soul"];
+        post?: never;
+        /** Removes your part of the prompt. */
+        delete: operations["delete_soul"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/soul/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the changes of your part. */
+        get: operations["get_soul_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/soul/undo": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes back the last change. */
+        post: operations["post_soul_undo"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3082,6 +3461,103 @@ export interface components {
             /** @description The run whose first message, and everything after it, is left out. */
             before: string;
         };
+        /** @description A part of a list. */
+        DocumentPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Document"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A document, without its text. */
+        Document: {
+            /** @description Its id. */
+            document: string;
+            /** @description Name of the file. */
+            name: string;
+            /** @description What it is, such as `PDF`. */
+            format: string;
+            /** @description `indexing`, `ready` or `failed`. */
+            status: string;
+            /** @description What its parts are called, such as `page`; absent = it has none. */
+            unit?: string | null;
+            /**
+             * Format: uint32
+             * @description Number of its parts.
+             */
+            parts: number;
+            /**
+             * Format: uint32
+             * @description Parts that were read so far.
+             */
+            parts_read: number;
+            /**
+             * Format: uint32
+             * @description Pieces of text that can be found.
+             */
+            chunks: number;
+            /**
+             * Format: uint64
+             * @description Size of the file in bytes.
+             */
+            bytes: number;
+            /** @description Why not all of it can be found. */
+            problem?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            added_at: number;
+            /**
+             * Format: int64
+             * @description When it was deleted, milliseconds since 1970.
+             */
+            deleted_at?: number | null;
+            /** @description What put it in, if that had read text from outside. */
+            untrusted?: string | null;
+        };
+        /** @description A part of a list. */
+        PassagePage: {
+            /** @description The rows. */
+            items: components["schemas"]["Passage"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A passage that fits. */
+        Passage: {
+            /** @description Id of the document. */
+            document: string;
+            /** @description Its name. */
+            name: string;
+            /**
+             * Format: uint32
+             * @description The page or sheet, from 1; 0 = the document has none.
+             */
+            page: number;
+            /**
+             * Format: uint32
+             * @description The first character in the page.
+             */
+            offset: number;
+            /** @description The text. */
+            text: string;
+        };
+        /** @description Part of the text of a document. */
+        DocumentTextReply: {
+            /** @description The document. */
+            document: components["schemas"]["Document"];
+            /** @description The text, with a line before each page. */
+            text: string;
+            /**
+             * Format: uint32
+             * @description The page to go on with; absent = that was all.
+             */
+            next_page?: number | null;
+            /**
+             * Format: uint32
+             * @description The character in that page.
+             */
+            next_offset?: number | null;
+        };
         /** @description What goes back to the model, and what became of each call. */
         ExecDocument: {
             /** @description The format that was read, and that the messages are in. */
@@ -3185,6 +3661,86 @@ export interface components {
             call: string;
         };
         /** @description A part of a list. */
+        GoalPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Goal"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A goal. */
+        Goal: {
+            /** @description Its id. */
+            goal: string;
+            /** @description What is to be reached; only for callers that may see payloads. */
+            text?: string | null;
+            /** @description `waiting`, `pending`, `running`, `done`, `failed` or `cancelled`. */
+            status: string;
+            /** @description Its run; `/runs/{run}/events` shows its progress, `/runs/{run}/steer` sends it a message. */
+            run?: string | null;
+            /** @description The conversation of its run. */
+            conversation?: string | null;
+            /**
+             * Format: uint32
+             * @description Rounds that its run may use.
+             */
+            rounds: number;
+            /**
+             * Format: uint64
+             * @description Calls that its run may use.
+             */
+            calls: number;
+            /**
+             * Format: uint64
+             * @description Tokens that its run may use.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description Run time of tools that its run may use, in seconds.
+             */
+            seconds: number;
+            /** @description What the run answered, or why it failed; only for callers that may see payloads. */
+            result?: string | null;
+            /** @description What makes the result outside text. */
+            result_source?: string | null;
+            /** @description What its text comes from, if that is outside text: it waits until a person lets it begin. */
+            untrusted?: string | null;
+            /** @description The person, token or agent that started it. */
+            by: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            ended_at?: number | null;
+        };
+        /** @description A goal to start. */
+        NewGoalBody: {
+            /** @description What is to be reached, so that it can be understood on its own. */
+            goal: string;
+            /**
+             * @description The agent of its run; default the configured one.
+             * @default null
+             */
+            agent: string | null;
+            /**
+             * Format: uint32
+             * @description Rounds of its run, 1 to 100; default 40.
+             * @default null
+             */
+            rounds: number | null;
+            /**
+             * Format: uint64
+             * @description Tokens of its run; default 500,000.
+             * @default null
+             */
+            tokens: number | null;
+        };
+        /** @description A part of a list. */
         GrantRowPage: {
             /** @description The rows. */
             items: components["schemas"]["GrantRow"][];
@@ -3233,6 +3789,113 @@ export interface components {
             revoked: string;
             /** @description Who took it back. */
             by: string;
+        };
+        /** @description A part of a list. */
+        ListPage: {
+            /** @description The rows. */
+            items: components["schemas"]["List"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A list. */
+        List: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its items in order; only for callers that may see payloads. */
+            items?: components["schemas"]["ListItem"][] | null;
+            /**
+             * Format: uint
+             * @description Items that are not checked.
+             */
+            open: number;
+            /**
+             * Format: uint
+             * @description Items that are checked.
+             */
+            checked: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            updated_at: number;
+        };
+        /** @description An item of a list. */
+        ListItem: {
+            /** @description Its text. */
+            text: string;
+            /** @description Whether it is done. */
+            checked: boolean;
+            /** @description What the text comes from, if that is outside text. */
+            untrusted?: string | null;
+        };
+        /** @description What a change did. */
+        ChangedList: {
+            /** @description The list after the change. */
+            list: components["schemas"]["List"];
+            /** @description Items that changed. */
+            changed: string[];
+            /** @description Items that were so already. */
+            already: string[];
+            /** @description Items that are not on the list. */
+            missing: string[];
+        };
+        /** @description A change of a list. */
+        ListChangeBody: {
+            /** @description What is done. */
+            action: components["schemas"]["ListAction"];
+            /**
+             * @description The items; case does not matter.
+             * @default []
+             */
+            items: string[];
+            /**
+             * @description The new name, for `rename`.
+             * @default null
+             */
+            new_name: string | null;
+        };
+        /** @description What is done. */
+        ListAction: "create" | "add" | "remove" | "check" | "uncheck" | "clear" | "rename";
+        /** @description The last changes of a list. */
+        ListHistory: {
+            /** @description Its name. */
+            list: string;
+            /** @description The changes, newest first. */
+            changes: components["schemas"]["ListHistoryReply"][];
+        };
+        /** @description A change of a list. */
+        ListHistoryReply: {
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            at: number;
+            /** @description The change in words. */
+            change: string;
+            /** @description The person, token or agent that made it. */
+            by: string;
+            /** @description The run that made it. */
+            run?: string | null;
+        };
+        /** @description A change was taken back. */
+        UndoneList: {
+            /** @description The lists that changed, as they are now. A rename that is taken back changes two. */
+            lists: components["schemas"]["List"][];
+            /** @description Names of lists that are gone again, in lower case. */
+            gone: string[];
+        };
+        /** @description Whose last change is taken back. */
+        UndoListBody: {
+            /**
+             * @description Name of the list; default the one that was changed last.
+             * @default null
+             */
+            name: string | null;
         };
         /** @description A part of a list. */
         MemoryPage: {
@@ -3347,7 +4010,19 @@ export interface components {
             task: string;
             /** @description What it is for. */
             description: string;
-            /** @description What its runs are told; only for callers that may see payloads. */
+            /** @description `run`: its agent runs. `alarm`: it notifies until it is dismissed. */
+            kind: string;
+            /**
+             * Format: uint32
+             * @description How often an alarm has rung since it became due.
+             */
+            rings: number;
+            /**
+             * Format: uint
+             * @description Events that wait for their execution.
+             */
+            waiting_events: number;
+            /** @description What its runs are told, or what an alarm says; only for callers that may see payloads. */
             prompt?: string | null;
             /** @description `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`. */
             status: string;
@@ -3408,16 +4083,25 @@ export interface components {
              * @description Later times that passed until it ended, and that were not run.
              */
             missed: number;
+            /** @description Its conversation, if it is of this execution alone. */
+            conversation?: string | null;
+            /** @description What its run had read from outside. */
+            untrusted?: string | null;
         };
         /**
-         * @description A task to make. Either `execute_at` or `cron`, or `recurrence` with `execute_at` as its first
-         *     time.
+         * @description A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`, or
+         *     `recurrence` with `execute_at` as its first time.
          */
         NewTask: {
             /** @description What it is for, in a few words. */
             description: string;
-            /** @description What its runs are told. */
+            /** @description What its runs are told, or what an alarm says. */
             prompt: string;
+            /**
+             * @description Whether it is an alarm: it notifies every minute until it is dismissed.
+             * @default false
+             */
+            alarm: boolean;
             /**
              * @description A time in ISO 8601.
              * @default null
@@ -3434,6 +4118,21 @@ export interface components {
              */
             recurrence: string | null;
             /**
+             * @description At every heartbeat.
+             * @default false
+             */
+            on_heartbeat: boolean;
+            /**
+             * @description When `POST /hooks/{hook}` is called with this name, signed with the secret `hook-NAME`.
+             * @default null
+             */
+            hook: string | null;
+            /**
+             * @description When a file of the workspace changes that this glob matches.
+             * @default null
+             */
+            on_change: string | null;
+            /**
              * @description IANA name of a time zone; default that of the daemon's machine.
              * @default null
              */
@@ -3443,6 +4142,103 @@ export interface components {
              * @default null
              */
             agent: string | null;
+        };
+        /** @description A part of a list. */
+        NotificationPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Notification"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A notification. */
+        Notification: {
+            /** @description Its id. */
+            notification: string;
+            /** @description Title; only for callers that may see payloads. */
+            title?: string | null;
+            /** @description The message; only for callers that may see payloads. */
+            message?: string | null;
+            /** @description An address to open; only for callers that may see payloads. */
+            link?: string | null;
+            /** @description A newer notification with this tag replaces it. */
+            tag?: string | null;
+            /** @description What its text comes from, if that is outside text. */
+            untrusted?: string | null;
+            /** @description The person, token or agent that sent it. */
+            by: string;
+            /** @description The run that sent it. */
+            run?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            created_at: number;
+            /** @description Channels that took it over. */
+            delivered: string[];
+            /** @description Channels that did not. */
+            failed: components["schemas"]["FailedDelivery"][];
+            /**
+             * Format: int64
+             * @description When it was dismissed, milliseconds since 1970.
+             */
+            dismissed_at?: number | null;
+        };
+        /** @description A channel that did not take a notification over. */
+        FailedDelivery: {
+            /** @description `desktop`, `ntfy` or `webhook`. */
+            channel: string;
+            /** @description Why. */
+            reason: string;
+        };
+        /** @description A notification that was sent. */
+        SentNotification: {
+            /** @description Its id. */
+            notification: string;
+            /** @description Title; only for callers that may see payloads. */
+            title?: string | null;
+            /** @description The message; only for callers that may see payloads. */
+            message?: string | null;
+            /** @description An address to open; only for callers that may see payloads. */
+            link?: string | null;
+            /** @description A newer notification with this tag replaces it. */
+            tag?: string | null;
+            /** @description What its text comes from, if that is outside text. */
+            untrusted?: string | null;
+            /** @description The person, token or agent that sent it. */
+            by: string;
+            /** @description The run that sent it. */
+            run?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            created_at: number;
+            /** @description Channels that took it over. */
+            delivered: string[];
+            /** @description Channels that did not. */
+            failed: components["schemas"]["FailedDelivery"][];
+            /**
+             * Format: int64
+             * @description When it was dismissed, milliseconds since 1970.
+             */
+            dismissed_at?: number | null;
+            /** @description Local time until which it is quiet, if it was not pushed for that. */
+            quiet_until?: string | null;
+        };
+        /** @description A notification to send. */
+        NewNotification: {
+            /** @description The message. */
+            message: string;
+            /**
+             * @description The title; default `Toolcrib`.
+             * @default
+             */
+            title: string;
+            /**
+             * @description It replaces an earlier one with this tag.
+             * @default null
+             */
+            tag: string | null;
         };
         /** @description How the daemon is. */
         Health: {
@@ -3457,6 +4253,43 @@ export interface components {
              * @description Seconds since it started.
              */
             up_seconds: number;
+        };
+        /** @description The heartbeat. */
+        Heartbeat: {
+            /** @description Whether it is on. */
+            enabled: boolean;
+            /**
+             * Format: uint32
+             * @description Minutes between two heartbeats.
+             */
+            interval_minutes: number;
+            /**
+             * Format: uint8
+             * @description First local hour in which it runs.
+             */
+            active_start: number;
+            /**
+             * Format: uint8
+             * @description Local hour at which it ends.
+             */
+            active_end: number;
+            /** @description Its model; absent = that of the agent. */
+            model?: string | null;
+            /** @description Whether it runs now. */
+            running: boolean;
+            /** @description When it runs next, RFC 3339 with offset. */
+            next?: string | null;
+            /** @description What it would ask now; only for callers that may see payloads. */
+            prompt?: string | null;
+            /** @description The last executions, newest first. */
+            history: components["schemas"]["TaskExecution"][];
+        };
+        /** @description What became of a request. */
+        HookAnswer: {
+            /** @description The tasks that it started. */
+            tasks: string[];
+            /** @description Tasks that had this request already. */
+            repeated: string[];
         };
         /** @description How the kill switch stands. */
         KillSwitchDocument: {
@@ -3556,7 +4389,7 @@ export interface components {
              */
             tools: number;
             /**
-             * @description Tools that differ from what was reviewed, known while it is connected: they cannot be called
+             * @description Tools that differ from what was reviewed, as far as they were seen: they cannot be called
              *     before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
@@ -3598,7 +4431,7 @@ export interface components {
              */
             tools: number;
             /**
-             * @description Tools that differ from what was reviewed, known while it is connected: they cannot be called
+             * @description Tools that differ from what was reviewed, as far as they were seen: they cannot be called
              *     before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
@@ -4091,6 +4924,8 @@ export interface components {
             error_type?: string | null;
             /** @description The result as the model reads it. */
             output?: unknown;
+            /** @description Blocks that it shows to people. */
+            cards?: unknown[];
             /**
              * Format: uint64
              * @description Milliseconds that the tool ran, without waiting for people; 0 if it did not run,
@@ -4423,6 +5258,42 @@ export interface components {
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
         };
+        /** @description The person's own part of the system prompt. */
+        Soul: {
+            /** @description The text; absent = there is none. */
+            text?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            updated_at?: number | null;
+        };
+        /** @description The text. */
+        SoulText: {
+            /** @description The text, at most 4,000 characters. */
+            text: string;
+        };
+        /** @description A part of a list. */
+        SoulChangePage: {
+            /** @description The rows. */
+            items: components["schemas"]["SoulChange"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A change of the text. */
+        SoulChange: {
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            at: number;
+            /** @description What was done. */
+            change: string;
+            /** @description Who did it. */
+            by: string;
+            /** @description The text before; absent = there was none. */
+            before?: string | null;
+        };
         /** @description How the daemon stands. */
         Status: {
             /** @description Its version. */
@@ -4677,20 +5548,15 @@ export interface components {
             /**
              * @description Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
              *     with `*`; absent = all in view.
-             * @default null
              */
-            tools: string[] | null;
-            /**
-             * @description Whose rows it sees and writes, if not those of its creator.
-             * @default null
-             */
-            owner: string | null;
+            tools?: string[] | null;
+            /** @description Whose rows it sees and writes, if not those of its creator. */
+            owner?: string | null;
             /**
              * Format: uint64
              * @description Seconds that it holds; absent = until it is revoked.
-             * @default null
              */
-            expires_in_seconds: number | null;
+            expires_in_seconds?: number | null;
         };
         /** @description A part of a list. */
         ToolRowPage: {
@@ -7096,6 +7962,260 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_documents: {
+        parameters: {
+            query?: {
+                /** @description Those that were deleted and can be restored. */
+                deleted?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your documents. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_documents: {
+        parameters: {
+            query: {
+                /** @description The name, such as `contract.pdf`. */
+                name: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description The document. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_documents_search: {
+        parameters: {
+            query: {
+                /** @description In words. */
+                query: string;
+                /** @description How many passages at most; default 10, at most 50. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Passages, best first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PassagePage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_documents_document: {
+        parameters: {
+            query?: {
+                /** @description The first page or sheet; default 1. */
+                page?: number;
+                /** @description The first character in the page; default 0. */
+                offset?: number;
+                /** @description How many characters at most; default 4000, at most 8000. */
+                max_chars?: number;
+            };
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DocumentTextReply"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_documents_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It can be restored for 30 days. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_documents_document_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is found again. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     post_exec: {
         parameters: {
             query?: {
@@ -7842,6 +8962,206 @@ export interface operations {
             };
         };
     };
+    get_goals: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your goals. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GoalPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_goals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewGoalBody"];
+            };
+        };
+        responses: {
+            /** @description The goal. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Goal"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_goals_goal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                goal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The goal. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Goal"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_goals_goal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                goal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its run is stopped within a second. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Goal"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_goals_goal_resume: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                goal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It begins within a second. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Goal"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_grants: {
         parameters: {
             query?: never;
@@ -7944,6 +9264,251 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Revoked"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_lists: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your lists. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_lists_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The list. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_lists_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ListChangeBody"];
+            };
+        };
+        responses: {
+            /** @description The change. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangedList"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_lists_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What it was; `POST /list/undo` brings it back. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["List"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_lists_name_history: {
+        parameters: {
+            query?: {
+                /** @description The first day or time, such as `2026-11-20`. Default: all that are kept. */
+                since?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last changes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListHistory"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_list_undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UndoListBody"];
+            };
+        };
+        responses: {
+            /** @description It is undone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UndoneList"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -8526,6 +10091,171 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_tasks_task_dismiss: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not ring any more. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_notifications: {
+        parameters: {
+            query?: {
+                /** @description Only those that were not dismissed. */
+                open?: boolean;
+            };
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your notifications. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_notifications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewNotification"];
+            };
+        };
+        responses: {
+            /** @description The notification. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SentNotification"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_notifications_notification_dismiss: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                notification: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notification. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Notification"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_healthz: {
         parameters: {
             query?: never;
@@ -8578,6 +10308,121 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_heartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The heartbeat. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Heartbeat"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_heartbeat_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It starts within a second. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Heartbeat"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_hooks_hook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                hook: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": unknown;
+                "application/octet-stream": unknown;
+            };
+        };
+        responses: {
+            /** @description It was taken. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HookAnswer"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -10861,6 +12706,190 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CheckReport"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_soul: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text, if there is one. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Soul"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_soul: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SoulText"];
+            };
+        };
+        responses: {
+            /** @description The text. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Soul"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_soul: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description There is none now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Soul"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_soul_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last changes, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SoulChangePage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_soul_undo: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The text as it is now. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Soul"];
                 };
             };
             400: components["responses"]["Problem"];

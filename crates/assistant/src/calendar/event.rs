@@ -129,7 +129,7 @@ impl NewEvent {
             let (given, now) = (format_instant(start, &zone), format_instant(now, &zone));
             return Err(TimeError::Past { given, now }.into());
         }
-        let rule = given(self.recurrence.as_deref()).map(|text| rule(text)).transpose()?;
+        let rule = given(self.recurrence.as_deref()).map(rule).transpose()?;
         Ok(Event {
             title: line("title", &self.title)?,
             time,

@@ -10,6 +10,7 @@ const ROLE: &str = "terminal-host";
 ///
 /// Call it first in `main`, before the program reads anything.
 #[must_use]
+#[expect(clippy::print_stderr, reason = "a worker has no other way to say why it ends")]
 pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
     let mut args = args.into_iter();
     if args.next()? != ROLE {

@@ -229,8 +229,7 @@ impl Connection {
     /// Why the list of its tools is not complete, if it is connected.
     pub async fn cut(&self) -> Option<String> {
         let live = self.connected().await?;
-        let cut = lock(&live.cut).clone();
-        cut
+        lock(&live.cut).clone()
     }
 
     /// The end of its standard error.

@@ -266,7 +266,7 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
     let joins = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let first = text.get(start..).and_then(|text| text.chars().next());
     let last = text.get(..end).and_then(|text| text.chars().next_back());
-    !(joins(before) && joins(first)) && !(joins(after) && joins(last))
+    !(joins(before) && joins(first) || joins(after) && joins(last))
 }
 
 /// Whether the words that follow name a tool: an identifier, or something that is called one.

@@ -84,5 +84,5 @@ impl NotificationStore for SqliteStore {
 }
 
 fn read(row: &Row<'_>) -> Result<Notification, Failure> {
-    Ok(json::read(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)?)
+    json::read(row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?)
 }

@@ -245,7 +245,7 @@ fn is_used(connection: &Connection, told: &ServerNotification) -> bool {
     match told {
         ServerNotification::ProgressNotification(told) => connection.progress(&told.params),
         ServerNotification::LoggingMessageNotification(told) => {
-            connection.log_message(&told.params)
+            connection.log_message(&told.params);
         }
         ServerNotification::ToolListChangedNotification(_) => connection.recheck_tools(),
         // rmcp keeps what it has read of resources until one of these, and waits for the others.
