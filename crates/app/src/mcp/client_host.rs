@@ -27,11 +27,14 @@ use crate::vault_secrets;
 /// Most bytes of a launcher's output that are read.
 const MOST_FETCH_OUTPUT: u64 = 1 << 20;
 
+/// Makes the HTTP client for the server at an address; `None` if the address is none.
+pub(crate) type ClientForServer = Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync>;
+
 pub(crate) struct McpClientHost {
     pub(crate) workbench: Option<Arc<ProgramRunner>>,
     pub(crate) client: HttpClient,
     /// Makes the client of a server at an address.
-    pub(crate) client_for: Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync>,
+    pub(crate) client_for: ClientForServer,
     pub(crate) vault: Option<Vault>,
     /// Masked values; tokens are added when they are stored.
     pub(crate) secrets: Secrets,

@@ -20,8 +20,8 @@ use toolcrib_mcp::server::{McpBackend, McpServer, ToolListMode};
 use crate::toolcrib::Toolcrib;
 
 pub use backend::ToolcribBackend;
-pub(crate) use client_host::McpClientHost;
 pub use client_host::forget_reviews;
+pub(crate) use client_host::{ClientForServer, McpClientHost};
 pub use launcher::fetch_again;
 pub use resources_and_prompts::ToolcribResources;
 pub use servers::McpServers;

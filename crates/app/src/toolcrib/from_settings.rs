@@ -7,6 +7,7 @@ use toolcrib_builtins::fs::{Journal, Roots, Workspace};
 use toolcrib_core::canonical_json;
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 
+use crate::mcp::ClientForServer;
 use crate::settings::{Settings, SetupError};
 
 /// The workspace of these settings; `None` = they have no roots.
@@ -68,9 +69,7 @@ pub(crate) fn http_client(settings: &Settings) -> Result<HttpClient, SetupError>
 
 /// Makes the HTTP client of an MCP server: what others reach, and its own address, which the owner
 /// has typed.
-pub(super) fn client_for_servers(
-    settings: &Settings,
-) -> Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync> {
+pub(super) fn client_for_servers(settings: &Settings) -> ClientForServer {
     let (allowed, own) = (settings.allow_net.clone(), settings.own_ports.clone());
     let resolve = settings.resolve.clone();
     Box::new(move |url| {

@@ -29,10 +29,10 @@ pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
     let mut executions = JoinSet::new();
     let mut looks = 0;
     loop {
-        if looks % LOOKS_PER_SETTINGS == 0 {
-            if let Err(error) = supervisor.toolcrib().heartbeats().ensure(OWNER).await {
-                tracing::warn!(%error, "the heartbeat could not be scheduled");
-            }
+        if looks % LOOKS_PER_SETTINGS == 0
+            && let Err(error) = supervisor.toolcrib().heartbeats().ensure(OWNER).await
+        {
+            tracing::warn!(%error, "the heartbeat could not be scheduled");
         }
         looks = looks.wrapping_add(1);
         let wait = match look(supervisor, &mut executions).await {

@@ -135,7 +135,7 @@ impl Registries {
 
     fn variable(&self, names: &[&str]) -> Option<String> {
         let own = |name: &&str| self.env.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
-        let found = names.iter().find_map(|name| own(name)).map(|(_, value)| value.clone());
+        let found = names.iter().find_map(own).map(|(_, value)| value.clone());
         found.filter(|value| !value.trim().is_empty())
     }
 
