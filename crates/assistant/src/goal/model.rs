@@ -61,7 +61,7 @@ pub struct GoalBudget {
 }
 
 impl Default for GoalBudget {
-    /// Twice what a run at the terminal has, since nobody waits and nobody watches.
+    /// Twice what a run at the terminal has, since no person waits for it.
     fn default() -> Self {
         Self { rounds: 40, calls: 100, tokens: 500_000, seconds: 1_800 }
     }
@@ -148,7 +148,7 @@ impl Goal {
 #[must_use]
 pub fn pursuit_message(goal: &Goal) -> String {
     format!(
-        "Pursue this goal on your own until it is reached, or until you know that it cannot be. Nobody watches, so do not ask; if a step needs a person, say so in the answer. Answer with the result, what it rests on, and what is left open.\n\nGoal: {}",
+        "Pursue this goal on your own until it is reached, or until you know that it cannot be. No person watches, so do not ask; if a step needs a person, say so in the answer. Answer with the result, what it rests on, and what is left open.\n\nGoal: {}",
         goal.goal
     )
 }

@@ -1,4 +1,4 @@
-//! Lists: shopping lists, to-do lists, whatever has items that can be checked.
+//! Lists: shopping lists, to-do lists and others with items that can be checked.
 
 mod error;
 mod lists;

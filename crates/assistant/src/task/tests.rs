@@ -217,7 +217,7 @@ async fn an_alarm_rings_every_minute_until_it_is_dismissed() {
     let over = tasks.dismiss("ann", once.id).await.unwrap();
     assert_eq!((over.status, over.rings, over.due_at), (TaskStatus::Completed, 0, None));
     assert_eq!((over.history[0].ok, over.history[0].due_at), (true, due));
-    // One that nobody dismisses ends by itself.
+    // One that no person dismisses ends by itself.
     let mut alone = claim(&once, due).unwrap();
     for ring in 1..=i64::from(MAX_RINGS) {
         alone = rung(&alone, due + ring * MINUTE).unwrap();

@@ -17,7 +17,7 @@ use crate::calendar::{Event, EventTime, NewEvent, to_ics};
 use crate::time::format_instant;
 
 const MEDIA_TYPE: &str = "text/calendar";
-/// Minutes of a reminder that nobody asked for.
+/// Minutes of the default reminder.
 const DEFAULT_REMINDER: u32 = 15;
 
 /// Handler of `create_calendar_event`.

@@ -41,7 +41,7 @@ pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
     thread::spawn(move || take_input(typed));
     let mut out = io::stdout().lock();
     let mut buffer = vec![0; BUFFER];
-    // Reading fails when nobody has the other side open any more.
+    // Reading fails when no process has the other side open any more.
     while let Ok(count @ 1..) = master.read(&mut buffer) {
         out.write_all(buffer.get(..count).unwrap_or_default())?;
         out.flush()?;
@@ -51,7 +51,7 @@ pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Until the pipe ends: then nobody can type any more, and the shell is told by its terminal.
+/// Until the pipe ends: then no input can come any more, and the terminal tells the shell.
 fn take_input(mut master: File) {
     let mut stdin = io::stdin().lock();
     while let Ok(Some(frame)) = Frame::read(&mut stdin) {

@@ -11,7 +11,7 @@ use crate::run_supervisor::{
     Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
 };
 
-/// Channel of runs that nobody watches.
+/// Channel of runs that no person watches.
 const BACKGROUND: &str = "background";
 /// Name in records, and the client whose limits these runs share.
 const PURSUIT: &str = "pursuit";

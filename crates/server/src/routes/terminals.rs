@@ -172,7 +172,7 @@ async fn set_size(
     Json(size): Json<WindowSize>,
 ) -> Result<StatusCode, Problem> {
     let (terminal, size) = (find(&daemon, &principal, &id)?, size.checked()?);
-    // The window of a shell that has just ended may still change: nobody is there to be told.
+    // The window of a shell that has just ended may still change: no shell is left to be told.
     if terminal.ended().is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }

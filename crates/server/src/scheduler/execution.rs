@@ -14,7 +14,7 @@ use crate::run_supervisor::{
     Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
 };
 
-/// Channel of runs that nobody watches.
+/// Channel of runs that no person watches.
 pub(super) const BACKGROUND: &str = "background";
 /// Name of the scheduler in records, and the client whose limits its runs share.
 pub(super) const SCHEDULER: &str = "scheduler";

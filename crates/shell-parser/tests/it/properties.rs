@@ -32,10 +32,11 @@ proptest! {
         prop_assume!(parse(&line).fault.is_none());
         let inner = readings(&line);
         let wrapped = [
-            format!("({line}\n)"),
+            // The blank matters: `(((` begins arithmetic, and bash refuses a `case` in it.
+            format!("( {line}\n)"),
             format!("{{ {line}\n}}"),
             format!("! {{ {line}\n}}"),
-            format!("echo $({line}\n)"),
+            format!("echo $( {line}\n)"),
             format!("if true; then {line}\nfi"),
             format!("f() {{ {line}\n}}"),
             format!("bash -c {}", quoted(&line)),
