@@ -11,8 +11,8 @@ use std::process::{Command, Stdio};
 
 use super::command_groups;
 
-const RECORDER: &str =
-    "#!/bin/sh\nprintf '%s\\0' \"$@\" >> \"$RECORD\"\nprintf '\\1\\0' >> \"$RECORD\"\n";
+/// One write for each command: those that a block runs in the background write at the same time.
+const RECORDER: &str = "#!/bin/sh\nprintf '%s\\0' \"$@\" \"$(printf '\\1')\" >> \"$RECORD\"\n";
 
 /// A block of commands: the line it begins on, and its text for a shell.
 type Block = (usize, String);
