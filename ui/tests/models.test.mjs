@@ -100,6 +100,8 @@ test("the setup goes out as a file and into another daemon, section by section, 
     await section.getByLabel("Import").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("{}") });
     await section.getByText("x.json is no setup of Toolcrib.").waitFor();
     await section.getByLabel("Import").first().setInputFiles({ name: "setup.json", mimeType: "application/json", buffer: Buffer.from(file) });
+    // The sections of the file come after it was read; before that, the last group is that of the export.
+    await section.getByRole("button", { name: "Import these" }).waitFor();
     await section.locator("fieldset").last().getByLabel("Agents").uncheck();
     await section.getByLabel("Remove what the file does not have").check();
     await section.getByRole("button", { name: "Import these" }).click();

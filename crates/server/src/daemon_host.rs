@@ -104,6 +104,13 @@ pub trait DaemonHost: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// Puts into a new MCP server what its program needs to start in the sandbox. Returns what the
+    /// program gets, one line each.
+    fn prepare_mcp_server(&self, server: &mut ServerConfig) -> Vec<String> {
+        let _ = server;
+        Vec::new()
+    }
+
     /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into
     /// force.
     fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {

@@ -17,7 +17,7 @@ use super::serve;
 use crate::clap_args::ModelArgs;
 use crate::command::config as settings;
 use crate::command::init::{candidates, trial};
-use crate::command::mcp::edit_servers;
+use crate::command::mcp::{edit_servers, prepare_program};
 use crate::config::{self, Config, Env, KeyPath};
 use crate::output::Failure;
 use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
@@ -271,6 +271,11 @@ impl DaemonHost for CliHost {
 
     fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
         Ok(bootstrap::mcp_servers()?)
+    }
+
+    fn prepare_mcp_server(&self, server: &mut ServerConfig) -> Vec<String> {
+        prepare_program::prepare(server, self.setup.workspace().as_deref());
+        prepare_program::needs_text(server)
     }
 
     fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {

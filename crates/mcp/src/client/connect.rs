@@ -283,16 +283,10 @@ pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<ToolList
         let params = PaginatedRequestParams::default().with_cursor(cursor.take());
         let request = ListToolsRequest::with_param(params);
         let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
-        let (tools, next) = match page {
-            ServerResult::CustomResult(page) => {
-                raw_lists::page(page).ok_or(ServiceError::UnexpectedResponse)?
-            }
-            ServerResult::ListToolsResult(page) => {
-                let tools = page.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok());
-                (tools.collect(), page.next_cursor)
-            }
-            _ => return Err(ServiceError::UnexpectedResponse),
+        let ServerResult::ListToolsResult(page) = page else {
+            return Err(ServiceError::UnexpectedResponse);
         };
+        let (tools, next) = raw_lists::page(page);
         for tool in tools {
             bytes += tool.to_string().len();
             if all.len() >= TOOLS || bytes > LIST_BYTES {

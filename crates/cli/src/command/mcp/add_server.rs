@@ -1,21 +1,19 @@
 //! `toolcrib mcp add`: an entry for a server, with what its program needs to start in the sandbox.
 
 use std::io::{self, IsTerminal as _};
-use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
 use toolcrib_app::mcp::client::{
-    Http, LauncherKind, Oauth, Remote, ServerConfig, ServerName, Stdio, import_config,
+    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, import_config,
 };
 use toolcrib_app::store::vault::{Secret, SecretName};
 
-use super::launchers::{self, Registries};
-use super::program_paths::{self, PersonPaths};
+use super::prepare_program::{self, needs_text};
 use super::{access, edit_servers};
 use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
-use crate::{bootstrap, terminal};
+use crate::bootstrap;
 
 /// `NAME=VALUE`, or `NAME: VALUE` as a header is written.
 pub(super) fn parse_pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
@@ -74,6 +72,7 @@ pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         trusted: command.trusted,
         ..ServerConfig::new(name.clone(), remote)
     };
+    prepare_program::prepare(&mut config, None);
     access::apply(&mut config, &command.access)?;
     if !agrees(&config, command.yes, json)? {
         output::eprint_line("toolcrib: nothing was added");
@@ -110,91 +109,17 @@ fn remote(command: &McpAdd, name: &ServerName) -> Result<(Remote, Secrets), Fail
         (None, Some((program, args))) => {
             let mut env = parse_pairs(&command.env)?;
             let secrets = import_config::take_secrets(name, &mut env);
-            let mut stdio = Stdio {
+            let stdio = Stdio {
                 command: program.clone(),
                 args: args.to_vec(),
                 env,
                 network: command.network,
                 ..Stdio::default()
             };
-            prepare_program(&mut stdio, &PersonPaths::from_env(), &Registries::from_env());
             Ok((Remote::Stdio(stdio), secrets))
         }
         _ => Err(Failure::usage("give a program after `--`, or an address with --url")),
     }
-}
-
-/// Puts into the entry what the program needs in the sandbox.
-pub(super) fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registries) {
-    stdio.launcher = launchers::recognise(&stdio.command, &stdio.args, registries);
-    for arg in &mut stdio.args {
-        // The server is not started in the folder that this was typed in.
-        let path = Path::new(arg.as_str());
-        let is_file = path.is_relative() && arg.contains(['.', '/']) && path.exists();
-        if is_file && let Ok(whole) = path.canonicalize() {
-            *arg = whole.display().to_string();
-        }
-    }
-    let program = person.find(&stdio.command);
-    let mut read = program_paths::needed(program.as_deref(), &stdio.args, person);
-    let of_program = program_paths::needed(program.as_deref(), &[], person);
-    if let Some(launcher) = &stdio.launcher {
-        let kind = launcher.kind;
-        if kind == LauncherKind::Uvx
-            && let Some(python) = person.find("python3")
-        {
-            read.extend(program_paths::needed(Some(&python), &[], person));
-        }
-        for (variable, value) in registries.certificates(kind) {
-            if !stdio.env.iter().any(|(own, _)| *own == variable) {
-                stdio.env.push((variable, value));
-            }
-        }
-    }
-    if let Some(program) = program.filter(|_| !of_program.is_empty()) {
-        // It is found again without the person's own PATH.
-        stdio.command = program.display().to_string();
-    }
-    for path in read {
-        if !stdio.read.contains(&path) {
-            stdio.read.push(path);
-        }
-    }
-}
-
-/// What the program gets, one line each.
-pub(super) fn needs_text(config: &ServerConfig) -> Vec<String> {
-    let Remote::Stdio(program) = &config.remote else { return Vec::new() };
-    let mut lines = Vec::new();
-    if let Some(launcher) = &program.launcher {
-        let package = &launcher.package;
-        lines.push(match launcher.kind {
-            LauncherKind::Docker => format!(
-                "runs the image {package} with docker: what the container may do is up to docker, not to our sandbox"
-            ),
-            _ => format!(
-                "fetches the package {package} from {} once, then runs it without that network",
-                launcher.registry
-            ),
-        });
-    }
-    let workspace = match program.workspace {
-        toolcrib_app::mcp::client::WorkspaceAccess::None => "does not see the workspace",
-        toolcrib_app::mcp::client::WorkspaceAccess::Read => "reads the workspace, after its review",
-        toolcrib_app::mcp::client::WorkspaceAccess::Write => {
-            "changes the workspace, after its review"
-        }
-    };
-    lines.push(workspace.to_owned());
-    lines.extend(program.read.iter().map(|path| format!("reads {}", path.display())));
-    lines.extend(program.write.iter().map(|path| format!("changes {}", path.display())));
-    lines.extend(program.allow_hosts.iter().map(|host| format!("reaches {host}")));
-    if program.network {
-        lines.push("has the network that programs may use".to_owned());
-    } else if program.allow_hosts.is_empty() {
-        lines.push("has no network".to_owned());
-    }
-    lines.into_iter().map(|line| terminal::escape_to_line(&line)).collect()
 }
 
 /// Shows what the program gets, and asks once if it is more than every program gets.

@@ -7,7 +7,7 @@ use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use toolcrib_app::store::vault::{Secret, SecretName};
 use toolcrib_ops::mcp_servers::{self, AddMcpServersRequest, endpoint_text};
 
-use super::edit_servers;
+use super::{edit_servers, prepare_program};
 use crate::clap_args::McpImport;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
@@ -22,6 +22,8 @@ pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
         found.extend(import_config::parse(&text).map_err(wrong)?);
     }
     for one in &mut found {
+        prepare_program::prepare(&mut one.config, None);
+        one.notes.extend(prepare_program::needs_text(&one.config));
         if taken.iter().any(|name| name == one.config.name.as_str()) {
             one.notes
                 .push("there is a server of this name already; it is left as it is".to_owned());

@@ -8,6 +8,7 @@ mod import;
 mod launchers;
 mod oauth_callback;
 mod oauth_login;
+pub(crate) mod prepare_program;
 mod program_paths;
 mod review_server;
 mod search_registry;

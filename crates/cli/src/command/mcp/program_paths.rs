@@ -21,6 +21,8 @@ pub(super) struct PersonPaths {
     pub(super) path: Vec<PathBuf>,
     pub(super) home: Option<PathBuf>,
     pub(super) pyenv_version: Option<String>,
+    /// Where relative paths are looked for; a script in it is not a project of its own.
+    pub(super) folder: PathBuf,
 }
 
 impl PersonPaths {
@@ -30,13 +32,14 @@ impl PersonPaths {
             path: std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             home: std::env::home_dir(),
             pyenv_version: std::env::var("PYENV_VERSION").ok(),
+            folder: std::env::current_dir().unwrap_or_default(),
         }
     }
 
     /// The file of a program, behind the shim of a version manager.
     pub(super) fn find(&self, command: &str) -> Option<PathBuf> {
         let file = if command.contains('/') {
-            std::path::absolute(command).ok().filter(|file| file.is_file())?
+            std::path::absolute(self.folder.join(command)).ok().filter(|file| file.is_file())?
         } else {
             self.path.iter().map(|folder| folder.join(command)).find(|file| file.is_file())?
         };
@@ -158,7 +161,7 @@ fn interpreter(file: &Path, person: &PersonPaths) -> Option<PathBuf> {
 
 /// The project that a script belongs to, or the script alone.
 fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
-    let current = std::env::current_dir().ok().and_then(|folder| folder.canonicalize().ok());
+    let current = person.folder.canonicalize().ok();
     for folder in file.ancestors().skip(1).take(6) {
         let is_workspace = current.as_deref().is_some_and(|current| current.starts_with(folder));
         if is_workspace || is_wide(folder, person) {
@@ -189,7 +192,7 @@ mod tests {
 
     fn person(home: &Path, path: &[&str]) -> PersonPaths {
         let path = path.iter().map(|folder| home.join(folder)).collect();
-        PersonPaths { path, home: Some(home.to_owned()), pyenv_version: None }
+        PersonPaths { path, home: Some(home.to_owned()), ..PersonPaths::default() }
     }
 
     #[test]

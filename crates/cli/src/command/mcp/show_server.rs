@@ -5,7 +5,7 @@ use toolcrib_app::mcp::client::{Pin, Remote, ServerConfig, WorkspaceAccess};
 
 use toolcrib_ops::mcp_servers::endpoint_text;
 
-use super::add_server;
+use super::prepare_program::needs_text;
 use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
@@ -47,7 +47,7 @@ pub(super) fn settings_text(config: &ServerConfig) -> String {
     let mut text = row("server", config.name.as_str());
     text += &row("where", &endpoint_text(config));
     text += &row("state", if config.enabled { "on" } else { "off" });
-    for (at, line) in add_server::needs_text(config).iter().enumerate() {
+    for (at, line) in needs_text(config).iter().enumerate() {
         text += &row(if at == 0 { "sandbox" } else { "" }, line);
     }
     let (what, pairs) = match &config.remote {

@@ -1,11 +1,17 @@
 //! Lists of tools as they are on the wire. rmcp's type of a tool drops members that it does not
 //! know; a definition that is reviewed must be complete, since a later reader may use them.
 
-use rmcp::model::{CustomResult, JsonRpcVersion2_0, RequestId, ServerJsonRpcMessage, ServerResult};
+use std::collections::BTreeSet;
+
+use rmcp::model::{
+    JsonRpcVersion2_0, ListToolsResult, RequestId, ServerJsonRpcMessage, ServerResult, Tool,
+};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Member of a result that holds the list. rmcp would take a result with `tools` for its own type.
+/// Member of the result's `_meta` that holds the list as it is on the wire. The typed list stays
+/// beside it: rmcp's transport learns from it which arguments a call repeats as `Mcp-Param-*`
+/// headers (SEP-2243).
 const RAW_TOOLS: &str = "dev.toolcrib/rawTools";
 
 #[derive(Deserialize)]
@@ -16,11 +22,20 @@ struct Answer {
     result: Map<String, Value>,
 }
 
-fn parse(text: &[u8], lists: impl Fn(&RequestId) -> bool) -> Option<(RequestId, Value)> {
+fn is_readable(tool: &Value) -> bool {
+    Tool::deserialize(tool).is_ok()
+}
+
+fn parse(text: &[u8], lists: impl Fn(&RequestId) -> bool) -> Option<(RequestId, ListToolsResult)> {
     let Answer { id, mut result, .. } = serde_json::from_slice(text).ok()?;
     let tools = result.remove("tools").filter(Value::is_array)?;
-    let next = result.remove("nextCursor").unwrap_or_default();
-    lists(&id).then(|| (id, json!({RAW_TOOLS: tools, "nextCursor": next})))
+    if !lists(&id) {
+        return None;
+    }
+    let readable: Vec<&Value> = tools.as_array()?.iter().filter(|tool| is_readable(tool)).collect();
+    let next = result.remove("nextCursor").filter(Value::is_string);
+    let result = json!({"tools": readable, "nextCursor": next, "_meta": {RAW_TOOLS: tools}});
+    Some((id, serde_json::from_value(result).ok()?))
 }
 
 /// The answer to a request that lists tools; `None` if the text is anything else.
@@ -29,23 +44,28 @@ pub(crate) fn read_answer(
     lists: impl Fn(&RequestId) -> bool,
 ) -> Option<ServerJsonRpcMessage> {
     let (id, result) = parse(text, lists)?;
-    let result = ServerResult::CustomResult(CustomResult(result));
-    Some(ServerJsonRpcMessage::response(result, id))
+    Some(ServerJsonRpcMessage::response(ServerResult::ListToolsResult(result), id))
 }
 
 /// The text of such an answer, for a reader of rmcp's.
 pub(crate) fn rewrite_answer(text: &str, lists: &RequestId) -> Option<String> {
-    let (id, result) = parse(text.as_bytes(), |id| id == lists)?;
-    Some(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string())
+    let answer = read_answer(text.as_bytes(), |id| id == lists)?;
+    serde_json::to_string(&answer).ok()
 }
 
-/// The tools of such a result, and the next page.
-pub(crate) fn page(result: CustomResult) -> Option<(Vec<Value>, Option<String>)> {
-    let Value::Object(mut result) = result.0 else { return None };
-    let tools = result.remove(RAW_TOOLS).or_else(|| result.remove("tools"))?;
-    let Value::Array(tools) = tools else { return None };
-    let next = result.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
-    Some((tools, next))
+/// The tools of such a result, and the next page. Tools that rmcp took out of its typed list, as
+/// SEP-2243 demands for invalid header annotations, are left out here too.
+pub(crate) fn page(mut result: ListToolsResult) -> (Vec<Value>, Option<String>) {
+    let raw = result.meta.as_mut().and_then(|meta| meta.0.remove(RAW_TOOLS));
+    let Some(Value::Array(mut tools)) = raw else {
+        let typed = result.tools.iter().filter_map(|tool| serde_json::to_value(tool).ok());
+        return (typed.collect(), result.next_cursor);
+    };
+    let kept: BTreeSet<&str> = result.tools.iter().map(|tool| tool.name.as_ref()).collect();
+    tools.retain(|tool| {
+        !is_readable(tool) || tool["name"].as_str().is_some_and(|name| kept.contains(name))
+    });
+    (tools, result.next_cursor)
 }
 
 #[cfg(test)]
@@ -55,20 +75,30 @@ mod tests {
     #[test]
     fn members_that_the_library_does_not_know_stay() {
         let tool = json!({"name": "a", "inputSchema": {}, "later": {"x": 1}, "annotations": null});
+        let unreadable = json!({"name": "b", "inputSchema": 3});
         let id = RequestId::Number(3);
         let text =
             json!({"jsonrpc": "2.0", "id": 3, "result": {"resultType": "complete", "ttlMs": 1,
-            "tools": [tool], "nextCursor": "n"}})
+            "tools": [tool, unreadable], "nextCursor": "n"}})
             .to_string();
         let of = |message: ServerJsonRpcMessage| {
             let ServerJsonRpcMessage::Response(answer) = message else { panic!() };
-            let ServerResult::CustomResult(result) = answer.result else { panic!() };
-            page(result).unwrap()
+            let ServerResult::ListToolsResult(result) = answer.result else { panic!() };
+            page(result)
         };
-        let expected = (vec![tool], Some("n".to_owned()));
+        let expected = (vec![tool, unreadable], Some("n".to_owned()));
         assert_eq!(of(read_answer(text.as_bytes(), |own| *own == id).unwrap()), expected);
         let rewritten = rewrite_answer(&text, &id).unwrap();
         assert_eq!(of(serde_json::from_str(&rewritten).unwrap()), expected);
         assert!(read_answer(text.as_bytes(), |_| false).is_none());
+    }
+
+    #[test]
+    fn what_the_transport_took_out_stays_out() {
+        let tools = json!([{"name": "a", "inputSchema": {}}, {"name": "b", "inputSchema": {}}]);
+        let text = json!({"jsonrpc": "2.0", "id": 3, "result": {"tools": tools}}).to_string();
+        let (_, mut result) = parse(text.as_bytes(), |_| true).unwrap();
+        result.tools.retain(|tool| tool.name != "a");
+        assert_eq!(page(result), (vec![json!({"name": "b", "inputSchema": {}})], None));
     }
 }

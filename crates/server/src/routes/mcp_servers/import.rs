@@ -73,6 +73,8 @@ async fn import_servers(
     let mut servers = details::configured(&daemon)?;
     let mut found = import_config::parse(&body.text).map_err(Problem::invalid)?;
     for one in &mut found {
+        let needs = daemon.host().prepare_mcp_server(&mut one.config);
+        one.notes.extend(needs);
         if servers.iter().any(|server| server.name == one.config.name) {
             one.notes
                 .push("there is a server of this name already; it is left as it is".to_owned());
