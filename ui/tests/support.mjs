@@ -157,6 +157,7 @@ export async function withPage(browser, script, run, options) {
       await run({ daemon, context, page });
     } catch (error) {
       if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, `failed-${Date.now()}.png`) });
+      if (page.faults.length) error.message += `\n${page.faults.join("\n")}`;
       throw error;
     }
     assert.deepEqual(page.faults, [], page.faults.join("\n"));
