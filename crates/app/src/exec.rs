@@ -13,7 +13,7 @@ use toolcrib_providers::{
     self as providers, CallResult, Format, HostedCall, ParseError, ResultEntry,
 };
 
-use crate::idempotency;
+use crate::call_idempotency;
 use crate::toolcrib::Toolcrib;
 
 /// One response of a model.
@@ -212,7 +212,7 @@ async fn invoke_with_key(
             format!("The response has {} calls, more than the {most} it may.", batch.calls.len());
         return Err(ExecError::Run(ToolError::new(ErrorType::BudgetExceeded, text)));
     }
-    Ok(idempotency::invoke_once_and_wait(engine, batch, key).await?)
+    Ok(call_idempotency::invoke_once_and_wait(engine, batch, key).await?)
 }
 
 /// An open run, closed on drop even if the caller's future is cancelled.

@@ -28,11 +28,11 @@
 //! - Nothing here reads the environment, the terminal or a configuration file: the caller passes
 //!   everything in [`Settings`].
 
+mod call_idempotency;
 mod document_files;
 mod exec;
 mod history_records;
 pub mod hooks;
-mod idempotency;
 mod kill_switch_file;
 mod link_notifications;
 mod locked_file;

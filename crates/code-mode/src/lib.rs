@@ -27,30 +27,23 @@ mod captured_output;
 mod code_exec;
 mod expression_level;
 mod framing;
-mod kernel;
-mod kernel_launcher;
-mod kernel_pool;
-mod python_discovery;
+mod full_level;
 mod render_result;
-mod scratch_dir;
 mod setup;
 mod source;
 mod start_error;
 mod tool_chain;
-mod virtual_env;
-mod worker;
-mod worker_pool;
 mod worker_process;
 mod worker_protocol;
 
-pub use kernel_pool::KernelPool;
-pub use python_discovery::{Interpreter, InterpreterError};
+pub use expression_level::worker::worker_entry;
+pub use expression_level::worker_pool::SharedWorkerPool;
+pub use full_level::kernel_pool::KernelPool;
+pub use full_level::python_discovery::{Interpreter, InterpreterError};
+pub use full_level::virtual_env::{REQUIREMENTS, VirtualEnv, VirtualEnvError, VirtualEnvState};
 pub use setup::{MaskFinder, Setup};
 pub use source::{source, source_with};
 pub use tool_chain::{
     ChainError, ChainFile, ChainFolder, KeywordSearch, SavedChains, ToolMatches, ToolSearch,
     check_syntax,
 };
-pub use virtual_env::{REQUIREMENTS, VirtualEnv, VirtualEnvError, VirtualEnvState};
-pub use worker::worker_entry;
-pub use worker_pool::SharedWorkerPool;

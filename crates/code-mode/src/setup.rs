@@ -7,9 +7,9 @@ use std::sync::Arc;
 use toolcrib_core::{BoxFuture, PathDenials, ToolError};
 use toolcrib_sandbox::{Backend, Level};
 
+use crate::expression_level::worker_pool::SharedWorkerPool;
+use crate::full_level::virtual_env::VirtualEnv;
 use crate::tool_chain::ToolSearch;
-use crate::virtual_env::VirtualEnv;
-use crate::worker_pool::SharedWorkerPool;
 
 /// Configuration of code execution.
 #[derive(Clone)]

@@ -10,13 +10,13 @@ use toolcrib_core::{
     Answer, Batch, BatchSubscriber, Call, ErrorType, EventKind, RawArgs, StoreError, ToolError,
 };
 
+use crate::answer_without_call::answer_without_call;
 use crate::batch_scope::{BatchScope, ScopeOptions, ScopeOwner};
 use crate::call_state::CallState;
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
 use crate::open_runs::not_open;
 use crate::pipeline;
-use crate::refused_answer::refused_answer;
 use crate::resume::resumed_call::ResumedCall;
 use crate::stage::admit;
 use crate::stage::phase::{Budgeted, Decoded, Shaped};
@@ -207,7 +207,7 @@ async fn run_concurrently(
         .map(|(answer, call)| {
             answer.unwrap_or_else(|| {
                 let text = "The call was interrupted inside the engine. Whether it took effect is unknown: check before you call it again.";
-                refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, text))
+                answer_without_call(call, ToolError::new(ErrorType::UnknownOutcome, text))
             })
         })
         .collect()
@@ -216,5 +216,5 @@ async fn run_concurrently(
 /// The answer for a call that could not be received, because the store accepts none.
 pub(crate) fn claim_failed(call: Call, error: &StoreError) -> Answer {
     let text = format!("The call could not be recorded ({error}), so it was not run.");
-    refused_answer(call, ToolError::new(ErrorType::StoreFailed, text))
+    answer_without_call(call, ToolError::new(ErrorType::StoreFailed, text))
 }

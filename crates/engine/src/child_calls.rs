@@ -18,10 +18,10 @@ use toolcrib_core::{
     Origin, Outcome, ParentCall, RawArgs, ToolError, View, effective_channel,
 };
 
+use crate::answer_without_call::answer_without_call;
 use crate::artifact_references;
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
-use crate::refused_answer::refused_answer;
 use crate::resume::decisions::NO_APPROVER;
 use parent::ParentContext;
 use stopwatch::{ApprovalWaitTimer, Stopwatch, StopwatchGuard};
@@ -106,7 +106,7 @@ impl ChildCalls {
         let _busy = StopwatchGuard::of(&self.busy);
         if is_replay && !self.wait_until_free(call.id).await {
             let text = "The call was stopped while it ran elsewhere. Whether it took effect is unknown: check before you call it again.";
-            return refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, text));
+            return answer_without_call(call, ToolError::new(ErrorType::UnknownOutcome, text));
         }
         let ChildCallSpec { limit, number, max_calls: most } = turn;
         let within = ParentCall { parent: Arc::clone(&self.parent), limit, number, most };
@@ -133,7 +133,7 @@ impl ChildCalls {
                 self.asked(*outcome, batch, within).await
             }
             Some(waits) => waits,
-            None => refused_answer(call, ToolError::execution("no answer")),
+            None => answer_without_call(call, ToolError::execution("no answer")),
         }
     }
 

@@ -18,11 +18,11 @@ use toolcrib_core::{
 use builder::{EngineBuilder, ends_of};
 
 use crate::active_calls::RunningCall;
+use crate::batch_idempotency::{self, SubmitError, Submitted};
 use crate::budget;
 use crate::dry_run::{self, DryRunReport};
 use crate::engine_inner::EngineInner;
 use crate::gate::Preset;
-use crate::idempotency::{self, SubmitError, Submitted};
 use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
@@ -292,7 +292,7 @@ impl Engine {
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
     pub async fn submit(&self, batch: Batch, key: Option<&str>) -> Result<Submitted, SubmitError> {
-        idempotency::submit(&self.inner, batch, key).await
+        batch_idempotency::submit(&self.inner, batch, key).await
     }
 
     /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs
@@ -301,7 +301,7 @@ impl Engine {
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
     pub async fn invoke_once(&self, batch: Batch, key: &str) -> Result<Vec<Answer>, SubmitError> {
-        idempotency::invoke_once(&self.inner, batch, key).await
+        batch_idempotency::invoke_once(&self.inner, batch, key).await
     }
 
     /// The same, and says what was accepted before it has run: from then on each of its calls gets
@@ -315,7 +315,7 @@ impl Engine {
         key: &str,
         told: impl FnOnce(&Submitted) + Send,
     ) -> Result<Vec<Answer>, SubmitError> {
-        idempotency::accept_once(&self.inner, batch, key, told).await
+        batch_idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
     /// What would become of these calls: through the same stages as a real call, up to policy.
@@ -327,7 +327,7 @@ impl Engine {
 
     /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
     pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
-        idempotency::finish(&self.inner, batch).await
+        batch_idempotency::finish(&self.inner, batch).await
     }
 
     /// The secrets that are known by now, and what seals what holds one.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::{CallId, Trust, canonical_json};
 
 use super::call_log::CallLog;
-use crate::worker::ENGINE;
+use crate::expression_level::worker::ENGINE;
 use crate::worker_protocol::{PROTOCOL, RequestedCall};
 
 /// How long an abandoned script is kept.

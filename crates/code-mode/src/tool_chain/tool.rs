@@ -19,9 +19,9 @@ use super::render_result;
 use super::script_limits::TOTAL_TIME;
 use super::suspended::SuspendedScripts;
 use super::tool_lookup::ToolSearch;
-use crate::kernel_launcher::KernelLauncher;
+use crate::expression_level::worker_pool::{SharedWorkerPool, WorkerPool};
+use crate::full_level::kernel_launcher::KernelLauncher;
 use crate::setup::Setup;
-use crate::worker_pool::{SharedWorkerPool, WorkerPool};
 
 /// The name of the tool.
 pub(super) const NAME: &str = "tool_chain";

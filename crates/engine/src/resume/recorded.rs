@@ -5,9 +5,9 @@ use toolcrib_core::{
     ToolError,
 };
 
+use crate::answer_without_call::answer_without_call;
 use crate::artifact_references;
 use crate::engine_inner::EngineInner;
-use crate::refused_answer::refused_answer;
 use crate::result_taint::ResultTaint;
 
 /// The answer of a call that began: its outcome, or that it runs right now. `None` = it never
@@ -49,7 +49,9 @@ pub(crate) async fn outcome_elsewhere(
         return Ok(None);
     }
     let call = Call { id: call, ..Call::with_text(asked, "") };
-    let Answer::Done(outcome) = refused_answer(call, gone_elsewhere()) else { return Ok(None) };
+    let Answer::Done(outcome) = answer_without_call(call, gone_elsewhere()) else {
+        return Ok(None);
+    };
     Ok(Some(outcome))
 }
 
@@ -97,7 +99,7 @@ pub(super) fn gone_elsewhere() -> ToolError {
 fn still_running(row: &CallRow) -> Answer {
     let text = "This call is running now, sent before under the same id. Its outcome is not known yet: ask for it again later, and do not send it as a new call.";
     let call = Call { id: row.facts.call, ..Call::with_text(name_of(row), "") };
-    refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, text))
+    answer_without_call(call, ToolError::new(ErrorType::UnknownOutcome, text))
 }
 
 /// A call that has ended, in a store that keeps no results.

@@ -10,10 +10,10 @@ use toolcrib_core::{
 
 use super::decide;
 use super::recorded::{gone_elsewhere, recorded_answer};
+use crate::answer_without_call::answer_without_call;
 use crate::batch;
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
-use crate::refused_answer::refused_answer;
 
 /// What becomes of one call.
 enum ReplayAction {
@@ -45,7 +45,7 @@ pub(crate) async fn run(
                 None
             }
             // It is unknown whether it ran, so it must not run again.
-            Err(error) => Some(refused_answer(call, unreadable(&error))),
+            Err(error) => Some(answer_without_call(call, unreadable(&error))),
         };
         if let (Some(watch), Some(answer)) = (&watch, &answer) {
             watch.on_answer(answer);
@@ -85,15 +85,15 @@ async fn resume_decided(
 ) -> Answer {
     match decide::resume(Arc::clone(engine), id, in_parent).await {
         Ok(Some(answer)) => answer,
-        Ok(None) => refused_answer(call, gone_elsewhere()),
+        Ok(None) => answer_without_call(call, gone_elsewhere()),
         Err(DecideError::Store(error)) => {
-            refused_answer(call, unreadable(&StoreError::Failed(error)))
+            answer_without_call(call, unreadable(&StoreError::Failed(error)))
         }
         Err(error) => {
             let text = format!(
                 "The decision about this call does not let it run ({error}). Do not retry it."
             );
-            refused_answer(call, ToolError::new(ErrorType::ApprovalDenied, text))
+            answer_without_call(call, ToolError::new(ErrorType::ApprovalDenied, text))
         }
     }
 }

@@ -4,6 +4,7 @@
 mod declare;
 mod parse;
 mod reply;
+mod stream;
 mod usage;
 
 pub(crate) use declare::{read_tools, tool};

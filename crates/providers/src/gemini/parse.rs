@@ -2,151 +2,27 @@
 //! turn.
 #![deny(clippy::indexing_slicing)]
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::usage;
+use super::stream::{Answer, Part};
 use crate::call_collector::{
-    AddResult, AnswerEnd, CUT, CallCollector, MAX_BLOCKS, broken, field, over_limit, replay_object,
-    text_field,
+    AddResult, AnswerEnd, CUT, CallCollector, broken, field, replay_object, text_field,
 };
 use crate::model_turn::{CallKind, Extra, HostedCall, ModelCall, Stop, Turn, Usage};
-use crate::parse_error::{ParseError, provider_error};
-use crate::parse_response::{ParsedStream, RawValue, ResponseBody};
+use crate::parse_response::ResponseBody;
 use crate::raw_json::{self, PathStep};
 use crate::wire_format::Format;
 
 /// Text for the calls of an answer that Gemini reports as malformed.
 const MALFORMED: &str = "The provider reported a malformed function call, so this call was not run. Send it again with arguments that fit the schema.";
 
-/// One part and its text.
-struct Part {
-    value: Value,
-    raw: String,
-}
-
-#[derive(Default)]
-struct Answer {
-    parts: Vec<Part>,
-    /// Members of the content other than the parts.
-    content: Map<String, Value>,
-    finish: Option<String>,
-    blocked: Option<String>,
-    failure: Option<Stop>,
-    whole: bool,
-    begun: bool,
-    usage: Usage,
-    notes: Vec<String>,
-    /// Search results of the provider for this answer.
-    searched: Option<Value>,
-}
-
 pub(crate) fn parse(doc: &ResponseBody) -> Option<Turn> {
-    let mut answer = Answer::default();
-    match doc {
-        ResponseBody::Whole(chunk) => {
-            answer.push(chunk);
-            answer.whole = answer.failure.is_none();
-        }
-        ResponseBody::Stream(stream) => answer.stream(stream),
+    let answer = match doc {
+        ResponseBody::Whole(chunk) => Answer::from_body(chunk),
+        ResponseBody::Stream(stream) => Answer::from_stream(stream),
         ResponseBody::Plain(_) => return None,
-    }
+    };
     answer.begun.then(|| turn(answer))
-}
-
-impl Answer {
-    fn stream(&mut self, stream: &ParsedStream) {
-        for chunk in &stream.chunks {
-            self.push(chunk);
-        }
-        let ended = self.finish.is_some() || self.blocked.is_some();
-        self.whole = ended && stream.broken.is_none() && self.failure.is_none();
-        self.notes.extend(stream.broken.clone());
-        if !self.whole && self.failure.is_none() {
-            self.notes.push("the stream ended before the answer was complete".to_owned());
-        }
-    }
-
-    fn push(&mut self, chunk: &RawValue) {
-        let value = &chunk.value;
-        usage::add(&mut self.usage, value);
-        if let Some(candidates) = value.get("candidates").and_then(Value::as_array) {
-            self.begun = true;
-            if candidates.len() > 1 {
-                self.notes.push(format!("{} candidates; the first one counts", candidates.len()));
-            }
-            let is_first = |c: &&Value| c.get("index").and_then(Value::as_u64).unwrap_or(0) == 0;
-            let at = candidates.iter().position(|candidate| is_first(&candidate));
-            if let Some((at, first)) = at.and_then(|at| Some((at, candidates.get(at)?))) {
-                let place =
-                    [PathStep::Key("candidates"), PathStep::Index(at), PathStep::Key("content")];
-                let raw = raw_json::find(&chunk.text, &place).unwrap_or_default();
-                self.content(first.get("content"), raw);
-                let grounding = field(first, &["groundingMetadata", "grounding_metadata"]);
-                if let Some(Value::Object(found)) = grounding.filter(|_| self.searched.is_none())
-                    && !found.is_empty()
-                {
-                    self.searched = Some(found.clone().into());
-                }
-                let finish = field(first, &["finishReason", "finish_reason"]);
-                if let Some(Value::String(reason)) = finish {
-                    self.finish = Some(reason.clone());
-                }
-            }
-        } else if value.get("parts").is_some_and(Value::is_array) && is_model(value) {
-            self.begun = true;
-            self.content(Some(value), &chunk.text);
-        } else if let Some(ParseError::Provider { kind, message }) = provider_error(value) {
-            self.notes.push(format!("the provider failed in the middle ({kind}): {message}"));
-            self.failure.get_or_insert(Stop::Failed(message));
-        }
-        let feedback = field(value, &["promptFeedback", "prompt_feedback"]);
-        let reason = feedback.and_then(|f| field(f, &["blockReason", "block_reason"]));
-        if let Some(Value::String(reason)) = reason {
-            self.begun = true;
-            self.notes.push(format!("the prompt was blocked: {reason}"));
-            self.blocked = Some(reason.clone());
-        }
-    }
-
-    fn content(&mut self, content: Option<&Value>, raw: &str) {
-        let Some(content) = content.and_then(Value::as_object) else { return };
-        for (key, value) in content.iter().filter(|(key, _)| *key != "parts") {
-            self.content.insert(key.clone(), value.clone());
-        }
-        let raws = raw_json::member(raw, "parts").and_then(raw_json::elements).unwrap_or_default();
-        let parts = content.get("parts").and_then(Value::as_array);
-        for (i, part) in parts.into_iter().flatten().enumerate() {
-            self.part(part, raws.get(i).copied().unwrap_or_default());
-        }
-    }
-
-    /// Joins parts of plain text; a part with other members, such as a signature, stays as it is.
-    fn part(&mut self, part: &Value, raw: &str) {
-        if let (Some(more), Some(last)) = (plain_text(part), self.parts.last_mut())
-            && plain_text(&last.value).is_some()
-            && let Some(Value::String(text)) = last.value.get_mut("text")
-        {
-            text.push_str(more);
-            return;
-        }
-        if self.parts.len() == MAX_BLOCKS {
-            self.failure = self
-                .failure
-                .take()
-                .or_else(|| over_limit(MAX_BLOCKS + 1, MAX_BLOCKS, &mut self.notes));
-            return;
-        }
-        self.parts.push(Part { value: part.clone(), raw: raw.to_owned() });
-    }
-}
-
-fn is_model(value: &Value) -> bool {
-    matches!(text_field(value, "role"), Some("model") | None)
-}
-
-fn plain_text(part: &Value) -> Option<&str> {
-    let object = part.as_object()?;
-    (object.len() == 1).then(|| object.get("text")?.as_str())?
 }
 
 fn turn(answer: Answer) -> Turn {

@@ -16,7 +16,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::mount::{OpenTreeFlags, open_tree};
 
 use super::mount_namespace::{NO_DEV, NO_SUID, READ_ONLY};
-use super::syscalls;
+use super::raw_syscalls;
 
 /// The mounted folder.
 pub(super) const FOLDER: &str = "/etc";
@@ -49,7 +49,7 @@ fn make() -> io::Result<OwnedFd> {
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
         | OpenTreeFlags::AT_RECURSIVE;
     let tree = open_tree(rustix::fs::CWD, FOLDER, flags)?;
-    syscalls::set_idmap(tree.as_fd(), READ_ONLY | NO_SUID | NO_DEV, owners()?.as_fd())?;
+    raw_syscalls::set_idmap(tree.as_fd(), READ_ONLY | NO_SUID | NO_DEV, owners()?.as_fd())?;
     Ok(tree)
 }
 
@@ -64,7 +64,7 @@ fn owners() -> io::Result<&'static OwnedFd> {
             let path = format!("/proc/{pid}/ns/user");
             Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
         };
-        syscalls::with_user_namespace(map).ok()
+        raw_syscalls::with_user_namespace(map).ok()
     });
     made.as_ref().ok_or_else(|| io::Error::other("no user namespace can be made"))
 }

@@ -13,9 +13,9 @@ use super::control_socket::{Fault, FaultSource};
 use super::landlock;
 use super::plan::{Action, Amounts, FILTERS, Net, Plan};
 use super::process_tree;
+use super::raw_syscalls;
 use super::seccomp_filter::{self, FilterOptions};
 use super::seccomp_notify;
-use super::syscalls;
 use crate::Level;
 use crate::process::tool_mark;
 
@@ -43,7 +43,7 @@ pub(super) unsafe fn prepare(
     streams: Streams,
     supervisor: Option<&OwnedFd>,
 ) -> Result<(), Fault> {
-    syscalls::reset_signals();
+    raw_syscalls::reset_signals();
     // Without a controlling terminal, so that the program cannot inject input into it.
     let _ = setsid();
     // Below `OURS`, the numbers of the bridge or of a filter could replace it.
@@ -113,10 +113,10 @@ unsafe fn install_streams(streams: Streams) -> io::Result<()> {
     rustix::stdio::dup2_stdin(&stdin)?;
     rustix::stdio::dup2_stdout(&stdout)?;
     rustix::stdio::dup2_stderr(&stderr)?;
-    syscalls::close_on_exec_from(3);
+    raw_syscalls::close_on_exec_from(3);
     if let Some(bridge) = &bridge {
         // SAFETY: the caller guarantees that the owner of number 3 is not used again.
-        unsafe { syscalls::dup_inheritable(bridge.as_fd(), 3) }?;
+        unsafe { raw_syscalls::dup_inheritable(bridge.as_fd(), 3) }?;
     }
     Ok(())
 }
@@ -193,7 +193,7 @@ unsafe fn pass_filters(kind: FilterOptions) -> io::Result<()> {
         file.write_all(&bytes)?;
         file.rewind()?;
         // SAFETY: the caller guarantees that the owner of this number is not used again.
-        unsafe { syscalls::dup_inheritable(file.as_fd(), number) }?;
+        unsafe { raw_syscalls::dup_inheritable(file.as_fd(), number) }?;
     }
     Ok(())
 }
@@ -231,7 +231,7 @@ fn run(
     let mut worst = io::Error::from_raw_os_error(libc::ENOENT);
     for candidate in candidates(program, env) {
         let Ok(path) = CString::new(candidate.into_os_string().into_vec()) else { continue };
-        let error = syscalls::execute(&path, &args, &env_texts);
+        let error = raw_syscalls::execute(&path, &args, &env_texts);
         // Like shells: a file that cannot be executed is remembered, and the search continues.
         if !matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR)) {
             worst = error;

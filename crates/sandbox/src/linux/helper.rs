@@ -13,8 +13,8 @@ use super::etc_idmap;
 use super::exec::Streams;
 use super::orphans::Supervisors;
 use super::plan::Plan;
+use super::raw_syscalls::{self, Fork, Forked};
 use super::supervisor::{self, User};
-use super::syscalls::{self, Fork, Forked};
 use crate::Level;
 
 /// The argument that selects this role.
@@ -35,10 +35,10 @@ pub(super) fn serve() -> u8 {
     if rustix::stdio::dup2_stdin(&nothing).is_err() {
         return 1;
     }
-    syscalls::close_on_exec_from(3);
+    raw_syscalls::close_on_exec_from(3);
     // Keys and signals of the person's terminal are for the process that started this one.
     let _ = rustix::process::setsid();
-    syscalls::auto_reap_children();
+    raw_syscalls::auto_reap_children();
     forget_groups();
     Supervisors::adopt_orphans();
     let mut supervisors = Supervisors::default();
@@ -109,7 +109,7 @@ pub(super) fn fork(
     let etc_mount =
         (level == Level::Namespace && plan.idmapped_etc).then(etc_idmap::mount_tree).transpose();
     let etc_mount = etc_mount.map_err(Fault::host("the ID-mapped mount of /etc"))?;
-    let forked = syscalls::fork(supervisor::fork_flags(level), None);
+    let forked = raw_syscalls::fork(supervisor::fork_flags(level), None);
     let forked = forked.map_err(Fault::host("creating the user namespace"))?;
     match forked {
         Fork::Child => {
@@ -119,7 +119,7 @@ pub(super) fn fork(
                 // owner of the descriptor.
                 #[expect(unsafe_code, reason = "the owner is in a frame of the parent")]
                 unsafe {
-                    syscalls::close(fd.as_fd());
+                    raw_syscalls::close(fd.as_fd());
                 }
             }
             supervisor::supervise((plan, level, user), (place, etc_mount), control, streams)

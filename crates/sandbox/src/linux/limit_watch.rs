@@ -12,7 +12,7 @@ use super::cgroup::Cgroup;
 use super::mount_namespace::open_no_symlinks;
 use super::plan::{Access, Amounts, PathView};
 use super::process_tree::{self, ProcessTree};
-use super::syscalls;
+use super::raw_syscalls;
 use crate::job::LimitHit;
 
 /// Interval between checks. Usage can exceed a limit for this long.
@@ -73,7 +73,7 @@ impl LimitWatch {
             scratch: scratch.and_then(|path| open_no_symlinks(path).ok()),
             own,
             page: rustix::param::page_size() as u64,
-            ticks: syscalls::ticks_per_second(),
+            ticks: raw_syscalls::ticks_per_second(),
         }
     }
 
@@ -98,7 +98,7 @@ impl LimitWatch {
         }
         let ticks: u64 = processes.iter().map(|(_, one)| one.ticks).sum();
         let cpu =
-            || Duration::from_millis(ticks * 1000 / self.ticks) + syscalls::time_of_children();
+            || Duration::from_millis(ticks * 1000 / self.ticks) + raw_syscalls::time_of_children();
         let used = |most: &Duration| group.and_then(Cgroup::cpu).unwrap_or_else(cpu) > *most;
         if self.amounts.cpu.filter(used).is_some() {
             return Some(LimitHit::Cpu);

@@ -22,7 +22,7 @@ use super::control_socket::{self, Fault, FaultSource, SupervisorEvent, Superviso
 use super::helper::{ROLE, SandboxRequest};
 use super::plan::{Action, Plan};
 use super::start_result::{StartProgress, at_level, error_of, levels, no_answer_fault};
-use super::{capability_probe, process_tree, syscalls};
+use super::{capability_probe, process_tree, raw_syscalls};
 use crate::backend::{Backend, ControlOrder, Handle, Kill, KillChildrenResult, Killer, Process};
 use crate::dropped_programs;
 use crate::egress::{Egress, Proxy, RefusedHost};
@@ -519,5 +519,5 @@ fn file_of(text: &[u8]) -> io::Result<OwnedFd> {
 
 /// The kernel's Landlock ABI version, if it has Landlock.
 pub(super) fn landlock() -> Option<i64> {
-    syscalls::landlock_interface()
+    raw_syscalls::landlock_interface()
 }

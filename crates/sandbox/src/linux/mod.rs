@@ -17,6 +17,7 @@ mod orphans;
 mod plan;
 mod process_tree;
 mod proot;
+mod raw_syscalls;
 mod rootfs_views;
 mod seccomp_attribute_changes;
 mod seccomp_filter;
@@ -24,14 +25,13 @@ mod seccomp_notify;
 mod self_test;
 mod start_result;
 mod supervisor;
-mod syscalls;
 
 pub use bubblewrap::Bubblewrap;
 pub use gvisor::Gvisor;
 pub use in_process::run_in_process;
 pub use local_backend::Local;
 pub(crate) use mount_namespace::open_no_symlinks;
-pub(crate) use syscalls::release_pages;
+pub(crate) use raw_syscalls::release_pages;
 
 use std::ffi::OsString;
 

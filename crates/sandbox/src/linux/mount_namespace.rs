@@ -20,7 +20,7 @@ use rustix::mount::{
 use super::control_socket::Fault;
 use super::etc_idmap;
 use super::plan::{Access, Amounts, PathView, Plan};
-use super::syscalls;
+use super::raw_syscalls;
 
 /// Folder of temporary files inside.
 pub(super) const SCRATCH: &str = "/tmp";
@@ -102,7 +102,7 @@ pub(super) fn enter(plan: &Plan, mut etc_mount: Option<OwnedFd>) -> Result<(), F
     // Only these mounts: mounts on top of them keep their flags.
     let closed = other.is_none_or(|other| other.view.how != Access::Write);
     for mount in late.iter().chain(closed.then_some(&root)) {
-        syscalls::set_mount(mount.as_fd(), READ_ONLY | NO_SUID | NO_DEV, false)
+        raw_syscalls::set_mount(mount.as_fd(), READ_ONLY | NO_SUID | NO_DEV, false)
             .map_err(Fault::host("making the new root read-only"))?;
     }
     rustix::process::pivot_root(".", ".")
@@ -125,7 +125,7 @@ fn open_view(view: &PathView) -> Result<OpenedView<'_>, Fault> {
             // it.
             let is_open = view.how == Access::Write || view.path() == Path::new("/");
             let read_only = if is_open { 0 } else { READ_ONLY };
-            syscalls::set_mount(tree.as_fd(), read_only | NO_SUID | NO_DEV, true)?;
+            raw_syscalls::set_mount(tree.as_fd(), read_only | NO_SUID | NO_DEV, true)?;
         }
         Ok(OpenedView { view, tree, is_folder: kind == FileType::Directory })
     };
@@ -336,7 +336,7 @@ fn processes(root: &OwnedFd, amounts: &Amounts) -> io::Result<()> {
             &(301 + u64::from(processes)).to_string(),
         );
     }
-    syscalls::set_mount(mount.as_fd(), READ_ONLY, false)?;
+    raw_syscalls::set_mount(mount.as_fd(), READ_ONLY, false)?;
     attach(&mount, root, OsStr::new("proc"))
 }
 

@@ -11,7 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 
 use super::process_tree;
-use super::syscalls::Forked;
+use super::raw_syscalls::Forked;
 
 /// Interval of killing orphans while there are any: they may fork in between.
 const KILL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, kill_process_group, wait};
 
-use super::syscalls;
+use super::raw_syscalls;
 use crate::job::Status;
 
 /// Which processes belong to a sandbox.
@@ -76,7 +76,7 @@ impl ProcessTree {
     /// Sends a signal to every process.
     pub(super) fn signal(self, signal: Signal) {
         match self {
-            Self::Namespace => syscalls::signal_all(signal),
+            Self::Namespace => raw_syscalls::signal_all(signal),
             Self::Descendants => {
                 for (pid, _) in self.processes() {
                     if let Some(pid) = Pid::from_raw(pid) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, Timespec, Timestamps, openat2};
 
 use super::plan::{Access, PathView};
-use super::syscalls::{self, SyscallNotification};
+use super::raw_syscalls::{self, SyscallNotification};
 
 /// Maximum path length of the kernel, including the terminating zero.
 const LONGEST_PATH: usize = 4096;
@@ -148,7 +148,7 @@ fn low(argument: u64) -> u32 {
 
 /// Reads a path from the memory of a process.
 fn text(pid: u32, address: u64) -> io::Result<PathBuf> {
-    let bytes = syscalls::read_memory(pid, address, LONGEST_PATH)?;
+    let bytes = raw_syscalls::read_memory(pid, address, LONGEST_PATH)?;
     let end = bytes.iter().position(|byte| *byte == 0);
     let end = end.ok_or_else(|| io::Error::from_raw_os_error(libc::ENAMETOOLONG))?;
     Ok(OsString::from_vec(bytes.into_iter().take(end).collect()).into())
@@ -161,7 +161,7 @@ fn times(pid: u32, address: u64) -> io::Result<Timestamps> {
     if address == 0 {
         return Ok(Timestamps { last_access: now, last_modification: now });
     }
-    let bytes = syscalls::read_memory(pid, address, 32)?;
+    let bytes = raw_syscalls::read_memory(pid, address, 32)?;
     let fault = || io::Error::from_raw_os_error(libc::EFAULT);
     let mut numbers = bytes.chunks_exact(8).map(|eight| eight.try_into().map(i64::from_ne_bytes));
     let mut number = || numbers.next().and_then(Result::ok).ok_or_else(fault);

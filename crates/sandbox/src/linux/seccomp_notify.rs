@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::control_socket;
 use super::plan::PathView;
+use super::raw_syscalls::{self, NotificationReply, SyscallNotification};
 use super::seccomp_attribute_changes::{self, AttributeCall};
 use super::seccomp_filter;
-use super::syscalls::{self, NotificationReply, SyscallNotification};
 
 /// The message with which the program's process passes the notification descriptor.
 #[derive(Serialize, Deserialize)]
@@ -21,7 +21,7 @@ struct Handover;
 /// In the program's process: installs the notifying filter. Must be the last restriction, because
 /// many calls need an answer from then on.
 pub(super) fn install(supervisor: &OwnedFd) -> io::Result<()> {
-    let listener = syscalls::install_notify_filter(&seccomp_filter::notify_program())?;
+    let listener = raw_syscalls::install_notify_filter(&seccomp_filter::notify_program())?;
     control_socket::send(supervisor, &Handover, &[listener.as_fd()])
 }
 
@@ -48,13 +48,15 @@ impl NotifyListener {
     /// Answers one notification.
     pub(super) fn handle_one(&self) {
         // The process of the notification may have ended.
-        let Ok(question) = syscalls::receive_notification(self.listener.as_fd()) else { return };
+        let Ok(question) = raw_syscalls::receive_notification(self.listener.as_fd()) else {
+            return;
+        };
         let reply = match AttributeCall::from_notification(&question) {
             // The filter notifies about no other calls.
             None => NotificationReply::Fail(libc::EPERM),
             Some(change) => self.change(&question, &change),
         };
-        let _ = syscalls::reply_notification(self.listener.as_fd(), question.id, reply);
+        let _ = raw_syscalls::reply_notification(self.listener.as_fd(), question.id, reply);
     }
 
     /// Applies the change from this process, to the file that was checked. In the program's process
@@ -64,7 +66,7 @@ impl NotifyListener {
             let wanted = change.resolve(question)?;
             // The memory that was read belongs to the notifying process only if that process still
             // exists.
-            syscalls::is_notification_valid(self.listener.as_fd(), question.id)?;
+            raw_syscalls::is_notification_valid(self.listener.as_fd(), question.id)?;
             wanted.apply(|path| self.may_change(path))
         };
         match made() {

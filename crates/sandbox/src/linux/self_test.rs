@@ -12,7 +12,7 @@ use std::path::Path;
 use rustix::process::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::syscalls::RefusedCall;
+use super::raw_syscalls::RefusedCall;
 
 /// Objects outside the sandbox that the attempts target.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use super::control_socket::{Fault, FaultSource, SupervisorEvent};
 use super::plan::{Action, Net, Plan};
 use super::proot;
-use super::syscalls;
+use super::raw_syscalls;
 use crate::policy::Policy;
 use crate::process::{DEFAULT_PATH, StartError, find_program};
 use crate::{Level, SandboxError};
@@ -121,7 +121,7 @@ pub(super) fn error_of(fault: Fault, at: Level, policy: &Policy) -> SandboxError
 
 /// The level to try if this one is not available.
 pub(super) fn next_weaker(level: Level) -> Level {
-    if level == Level::Namespace && syscalls::landlock_interface().is_some() {
+    if level == Level::Namespace && raw_syscalls::landlock_interface().is_some() {
         Level::Reduced
     } else {
         Level::None

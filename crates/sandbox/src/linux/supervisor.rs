@@ -24,9 +24,9 @@ use super::limit_watch::{CHECK_INTERVAL, LimitWatch};
 use super::mount_namespace::{self, SCRATCH};
 use super::plan::{Action, Net, PROXY_PORT, Plan};
 use super::process_tree::{self, ProcessTree};
+use super::raw_syscalls::{self, Fork};
 use super::seccomp_notify::NotifyListener;
 use super::self_test;
-use super::syscalls::{self, Fork};
 use crate::Level;
 use crate::job::{LimitHit, Status};
 use crate::process::GRACE;
@@ -77,7 +77,7 @@ pub(super) fn supervise(
     streams: Streams,
 ) -> ! {
     // The helper ignores `SIGCHLD`, and tests may block signals.
-    syscalls::reset_signals();
+    raw_syscalls::reset_signals();
     // Without a cgroup everything else still works.
     let group = place.and_then(|place| Cgroup::new(place, &plan.amounts).ok());
     let code = match begin((plan, level, user), (group, etc_mount), control, streams) {
@@ -95,7 +95,7 @@ pub(super) fn supervise(
         }
     };
     // The temporary folder of the reduced level has been removed; everything else is in memory.
-    syscalls::exit_now(code)
+    raw_syscalls::exit_now(code)
 }
 
 /// A sandbox with a running program.
@@ -125,7 +125,7 @@ fn begin<'a>(
             nobody.map_err(io::Error::from).map_err(Fault::host("becoming a subreaper"))?;
             // The kernel's limits here do not apply to root, and a thousand processes would leave
             // this one no time to kill them.
-            syscalls::raise_scheduling();
+            raw_syscalls::raise_scheduling();
             let wanted = plan.scratch || level != Level::None;
             let scratch = wanted.then(Scratch::new).transpose();
             let scratch =
@@ -190,10 +190,10 @@ fn enter_namespaces(
     if !exec::shares_network(plan) {
         flags |= UnshareFlags::NEWNET;
     }
-    syscalls::unshare(flags).map_err(Fault::host("creating namespaces"))?;
+    raw_syscalls::unshare(flags).map_err(Fault::host("creating namespaces"))?;
     set_user(user, plan.has_rootfs()).map_err(Fault::host("mapping the user"))?;
     if !exec::shares_network(plan) {
-        syscalls::raise_loopback().map_err(Fault::host("setting up the network"))?;
+        raw_syscalls::raise_loopback().map_err(Fault::host("setting up the network"))?;
     }
     if plan.net == Net::Proxy {
         // The listener belongs to this network namespace and is served from outside: no process
@@ -238,24 +238,24 @@ fn start(
     let fail = |error: io::Error| Fault::host("forking the program")(error);
     let (hear, tell) = io::pipe().map_err(fail)?;
     let forked = match &group {
-        Some(within) => syscalls::fork(0, Some(within.folder())).or_else(|_| {
+        Some(within) => raw_syscalls::fork(0, Some(within.folder())).or_else(|_| {
             // An older kernel, or one that requires another placement.
             group = None;
-            syscalls::fork(0, None)
+            raw_syscalls::fork(0, None)
         }),
-        None => syscalls::fork(0, None),
+        None => raw_syscalls::fork(0, None),
     };
     match forked.map_err(fail)? {
         Fork::Child => {
             drop(hear);
             // Inside, only its own cgroup and those below it are visible.
             if level == Level::Namespace
-                && let Err(error) = syscalls::unshare(UnshareFlags::NEWCGROUP)
+                && let Err(error) = raw_syscalls::unshare(UnshareFlags::NEWCGROUP)
             {
                 let text = serde_json::to_vec(&Fault::host("creating namespaces")(error));
                 let _ =
                     std::fs::File::from(OwnedFd::from(tell)).write_all(&text.unwrap_or_default());
-                syscalls::exit_now(127)
+                raw_syscalls::exit_now(127)
             }
             let mut tell = OwnedFd::from(tell);
             // Above the descriptors that the program expects.
@@ -274,12 +274,12 @@ fn start(
                 // is closed.
                 drop(tell);
                 self_test::report(outside, scratch);
-                syscalls::exit_now(0)
+                raw_syscalls::exit_now(0)
             }
             let fault = prepared.err().unwrap_or_else(|| exec::exec(plan, scratch));
             let text = serde_json::to_vec(&fault).unwrap_or_default();
             let _ = std::fs::File::from(tell).write_all(&text);
-            syscalls::exit_now(127)
+            raw_syscalls::exit_now(127)
         }
         Fork::Parent(child) => {
             // Only the program may hold the streams, so that readers see their end.
@@ -309,7 +309,7 @@ impl Supervisor<'_> {
         // Before reporting the end, because the caller may check the folder.
         drop(self.scratch);
         let status = status.unwrap_or(Status::Signalled(Signal::KILL.as_raw()));
-        let micros = syscalls::time_of_children().as_micros();
+        let micros = raw_syscalls::time_of_children().as_micros();
         let cpu_micros = u64::try_from(micros).unwrap_or(u64::MAX);
         let _ = control_socket::send(
             self.control,

@@ -10,7 +10,7 @@ use toolcrib_ops::runs::{RunSnapshot, SnapshotItem};
 use super::active_run::ActiveRun;
 use super::drive::{self, StartPoint, is_abandoned};
 use super::error::{BusyReason, RunError};
-use super::idempotency;
+use super::run_idempotency;
 use super::supervisor::RunSupervisor;
 use crate::daemon_host::RunRequest;
 
@@ -62,7 +62,7 @@ pub(crate) async fn start_run(
         start_as(supervisor, &requester, (id, start), continues).await?;
         return Ok(id);
     };
-    let claim = idempotency::claim(supervisor, &start.context.owner, &key, fingerprint).await?;
+    let claim = run_idempotency::claim(supervisor, &start.context.owner, &key, fingerprint).await?;
     let id = claim.run();
     if claim.is_started() {
         return Ok(id);

@@ -8,7 +8,7 @@
 mod load_tool_group;
 mod registry_index;
 mod render_result;
-mod rerank;
+mod rerank_by_model;
 mod tool_finder;
 
 use std::sync::{Arc, Weak};

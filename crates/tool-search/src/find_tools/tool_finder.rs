@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use toolcrib_core::{Catalog, Embedder, ToolError, View};
 
 use super::registry_index::{RegistryIndex, ToolSearchResult, is_close_to_best};
-use super::rerank::{CANDIDATES, Reranker};
+use super::rerank_by_model::{CANDIDATES, Reranker};
 use super::shutting_down;
 use crate::model::{Model, ModelError};
 

@@ -11,7 +11,7 @@ mod bm25;
 mod embeddings;
 mod name_match;
 mod profile_fields;
-mod ranking;
+mod two_pass_ranking;
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use crate::tool_profile::ToolProfile;
 use bm25::Bm25Index;
 use embeddings::EmbeddingIndex;
 use name_match::NameIndex;
-use ranking::Scratch;
+use two_pass_ranking::Scratch;
 
 /// A search result.
 #[derive(Debug, Clone, PartialEq)]

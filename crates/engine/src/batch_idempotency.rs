@@ -12,9 +12,9 @@ use toolcrib_core::{
 };
 
 use crate::active_batches::SharedAnswers;
+use crate::answer_without_call::answer_without_call;
 use crate::engine_inner::EngineInner;
 use crate::invoke;
-use crate::refused_answer::refused_answer;
 use crate::resume::environment;
 
 /// The place of a batch among those at work; it is given up when the work ends, however it ends.
@@ -299,8 +299,9 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
     if !environment::is_own(&engine, &accepted.batch) {
         let why = format!("Not run here: {}.", environment::other_environment(&accepted.batch));
-        let leave =
-            |call| refused_answer(call, ToolError::new(ErrorType::UnknownOutcome, why.clone()));
+        let leave = |call| {
+            answer_without_call(call, ToolError::new(ErrorType::UnknownOutcome, why.clone()))
+        };
         return accepted.batch.calls.into_iter().map(leave).collect();
     }
     loop {

@@ -8,7 +8,7 @@ use tokio::sync::Semaphore;
 use toolcrib_core::{CancellationToken, ToolError};
 
 use crate::captured_output::CapturedOutput;
-use crate::worker_pool::WorkerPool;
+use crate::expression_level::worker_pool::WorkerPool;
 use crate::worker_process::WorkerRun;
 
 /// Workers that run at the same time, so that a batch of many calls stays within 2 GiB.

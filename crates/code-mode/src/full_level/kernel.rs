@@ -14,9 +14,9 @@ use toolcrib_sandbox::{
 
 use crate::captured_output::CapturedOutput;
 use crate::framing;
-use crate::python_discovery::Interpreter;
+use crate::full_level::python_discovery::Interpreter;
+use crate::full_level::scratch_dir::ScratchDir;
 use crate::render_result;
-use crate::scratch_dir::ScratchDir;
 use crate::start_error::{not_ready, start_error};
 use crate::worker_process::{Death, MarkedOutput, Worker, WorkerEnd, WorkerRun, wait_end};
 use crate::worker_protocol::{CreatedFile, PROTOCOL, Run, WorkerCommand, WorkerMessage};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use toolcrib_core::{ErrorType, PathDenials, ToolError};
 
-use crate::kernel::{Kernel, KernelConfig};
-use crate::python_discovery::{Interpreter, InterpreterError};
+use crate::full_level::kernel::{Kernel, KernelConfig};
+use crate::full_level::python_discovery::{Interpreter, InterpreterError};
+use crate::full_level::virtual_env::VirtualEnvState;
 use crate::setup::Setup;
-use crate::virtual_env::VirtualEnvState;
 
 /// Starts kernels.
 pub(crate) struct KernelLauncher {

@@ -2,7 +2,7 @@
 
 use toolcrib_core::{Answer, Call, Outcome, Report, ToolError};
 
-pub(crate) fn refused_answer(call: Call, error: ToolError) -> Answer {
+pub(crate) fn answer_without_call(call: Call, error: ToolError) -> Answer {
     Answer::Done(Box::new(Outcome {
         call: call.id,
         asked: call.name,

@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 use toolcrib_core::ToolError;
 use toolcrib_sandbox::{Backend, Job, Level, Network, Output, Policy, Resources, Stdin};
 
+use crate::expression_level::worker::ROLE;
 use crate::framing;
 use crate::setup::Setup;
 use crate::start_error::{not_ready, start_error};
-use crate::worker::ROLE;
 use crate::worker_process::Worker;
 use crate::worker_protocol::{PROTOCOL, WorkerMessage};
 

@@ -1,0 +1,242 @@
+//! New processes: forks into namespaces, the start of a program, the end of a process.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
+
+use rustix::process::{Pid, PidfdFlags};
+
+/// The two sides of a fork.
+pub(in crate::linux) enum Fork {
+    /// This is the new process.
+    Child,
+    /// This is the old one; the descriptor stands for the new one.
+    Parent(Forked),
+}
+
+/// A new process.
+pub(in crate::linux) struct Forked {
+    pub(in crate::linux) pid: Pid,
+    /// Readable when it ended.
+    pub(in crate::linux) pidfd: OwnedFd,
+}
+
+/// The flags that make new namespaces. Others, such as `CLONE_VM`, share memory or descriptors with
+/// the child, so [`fork`] refuses them.
+const NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWCGROUP;
+
+/// Forks with these `CLONE_NEW*` flags; the new process starts in this cgroup, if one is given.
+///
+/// # Errors
+/// The error of the system call; and always for other flags, and in a process with several threads,
+/// whose child could not even allocate memory.
+#[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
+pub(in crate::linux) fn fork(flags: i32, group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
+    if flags & !NAMESPACES != 0 {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    if threads() != 1 {
+        return Err(io::Error::other("this process has several threads"));
+    }
+    let mut pidfd: RawFd = -1;
+    let mut args = clone_args(flags, &raw mut pidfd, group);
+    // SAFETY: without CLONE_VM this is a fork: the child has its own copy of everything. The
+    // process has one thread (checked above), so no other thread holds a lock that stays locked in
+    // the copy, and the child may run any code. `args` and `pidfd` outlive the call.
+    let result = unsafe { libc::syscall(libc::SYS_clone3, &raw mut args, size_of_val(&args)) };
+    match result {
+        0 => Ok(Fork::Child),
+        -1 => {
+            let error = io::Error::last_os_error();
+            // What old container runtimes say to calls that they do not know.
+            if group.is_none() && matches!(error.raw_os_error(), Some(libc::ENOSYS)) {
+                // SAFETY: flags and threads were checked above.
+                unsafe { clone(flags) }
+            } else {
+                Err(error)
+            }
+        }
+        pid => {
+            let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+            let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
+            // SAFETY: the kernel just made this descriptor for this call; it has no other owner.
+            let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+            Ok(Fork::Parent(Forked { pid, pidfd }))
+        }
+    }
+}
+
+/// [`fork`] by the older call.
+///
+/// # Safety
+/// `flags` are in [`NAMESPACES`], and this process has one thread.
+#[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
+unsafe fn clone(flags: i32) -> io::Result<Fork> {
+    let flags = libc::c_long::from(flags | libc::SIGCHLD);
+    // SAFETY: as in `fork`. No stack is given, so the child continues on its copy of this one. The
+    // other arguments are null, so their order, which depends on the architecture, does not matter.
+    let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
+    match i32::try_from(result) {
+        Ok(0) => Ok(Fork::Child),
+        Ok(pid) if pid > 0 => {
+            let pid = Pid::from_raw(pid).ok_or_else(io::Error::last_os_error)?;
+            let pidfd = rustix::process::pidfd_open(pid, PidfdFlags::empty())?;
+            Ok(Fork::Parent(Forked { pid, pidfd }))
+        }
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Of clone3(2): the new process is in this group.
+const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
+
+fn clone_args(flags: i32, pidfd: *mut RawFd, group: Option<BorrowedFd<'_>>) -> libc::clone_args {
+    let mut flags = u64::from(flags.unsigned_abs()) | libc::CLONE_PIDFD.unsigned_abs() as u64;
+    let group = group.and_then(|group| u64::try_from(group.as_raw_fd()).ok());
+    if group.is_some() {
+        flags |= CLONE_INTO_CGROUP;
+    }
+    libc::clone_args {
+        flags,
+        pidfd: pidfd.addr() as u64,
+        child_tid: 0,
+        parent_tid: 0,
+        exit_signal: libc::SIGCHLD.unsigned_abs() as u64,
+        stack: 0,
+        stack_size: 0,
+        tls: 0,
+        set_tid: 0,
+        set_tid_size: 0,
+        cgroup: group.unwrap_or(0),
+    }
+}
+
+/// Threads of this process; 0 = unknown.
+fn threads() -> usize {
+    // Two of the links are the folder itself and its parent; each thread adds one.
+    let links = rustix::fs::stat("/proc/self/task").map(|stat| stat.st_nlink);
+    links
+        .ok()
+        .and_then(|links| usize::try_from(links).ok())
+        .map_or(0, |links| links.saturating_sub(2))
+}
+
+/// Calls `work` with the ID of a process that waits in its own user namespace, and ends that
+/// process.
+///
+/// # Errors
+/// The error of the system call, or that of `work`.
+#[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
+pub(in crate::linux) fn with_user_namespace<T>(
+    work: impl FnOnce(i32) -> io::Result<T>,
+) -> io::Result<T> {
+    /// Runs in the process that shares this memory, so it only waits. All signals but SIGKILL are
+    /// blocked.
+    extern "C" fn wait(_: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: both calls take numbers only.
+        unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            libc::pause();
+        }
+        0
+    }
+    /// Ends the process, also when `work` panics: it must not outlive its stack.
+    struct Waiting(libc::pid_t);
+    impl Drop for Waiting {
+        fn drop(&mut self) {
+            // SAFETY: both calls take numbers and a null pointer; the child is not reaped before,
+            // so its ID is not reused.
+            unsafe {
+                libc::kill(self.0, libc::SIGKILL);
+                while libc::waitpid(self.0, std::ptr::null_mut(), libc::__WALL) < 0
+                    && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+                {
+                }
+            }
+        }
+    }
+    let mut stack = vec![0_u128; 1024];
+    let top: *mut libc::c_void = stack.as_mut_ptr_range().end.cast();
+    // SAFETY: the stack is as long as two calls of libc need and ends aligned. It outlives the
+    // process: `Waiting`, declared later, is dropped first and waits for it. The code on it changes
+    // no memory but that stack. Signals are blocked for it and restored in this thread.
+    let waiting = unsafe {
+        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let flags = libc::CLONE_VM | libc::CLONE_NEWUSER;
+        let pid = libc::clone(wait, top, flags, std::ptr::null_mut());
+        let error = io::Error::last_os_error();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        if pid < 0 {
+            return Err(error);
+        }
+        Waiting(pid)
+    };
+    work(waiting.0)
+}
+
+/// Leaves namespaces for new ones.
+///
+/// # Errors
+/// The error of the system call; and always for `CLONE_FILES`.
+#[expect(unsafe_code, reason = "the call can unshare the descriptor table too")]
+pub(in crate::linux) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
+    if flags.contains(rustix::thread::UnshareFlags::FILES) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    // SAFETY: the call is unsafe for `CLONE_FILES` alone (a thread would lose the descriptors that
+    // others open), which was refused above.
+    Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
+}
+
+/// Becomes another program. Returns only the error.
+#[expect(
+    unsafe_code,
+    reason = "the standard library starts programs only in children that it made"
+)]
+pub(in crate::linux) fn execute(program: &CString, args: &[CString], env: &[CString]) -> io::Error {
+    let pointers = |texts: &[CString]| -> Vec<*const libc::c_char> {
+        texts.iter().map(|text| text.as_ptr()).chain([std::ptr::null()]).collect()
+    };
+    let (args, env) = (pointers(args), pointers(env));
+    // SAFETY: both lists end in null, and their texts end in zeros and live until the call replaces
+    // this process or fails.
+    unsafe { libc::execve(program.as_ptr(), args.as_ptr(), env.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+/// Ends this process at once, without what a library may have registered for its end.
+#[expect(unsafe_code, reason = "`std::process::exit` would run what the copied process registered")]
+pub(in crate::linux) fn exit_now(code: i32) -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(code) }
+}
+
+/// Every signal does what it does in a fresh process, and none is held back.
+#[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
+pub(in crate::linux) fn reset_signals() {
+    for signal in 1..=64 {
+        // SAFETY: the default action needs no code of ours; numbers that cannot be set are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    // SAFETY: an empty set is made in place, and only read by the second call.
+    unsafe {
+        let mut none = std::mem::zeroed();
+        libc::sigemptyset(&raw mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
+    }
+}
+
+/// Ended children of this process vanish by themselves, so that none is left as a zombie.
+#[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
+pub(in crate::linux) fn auto_reap_children() {
+    // SAFETY: ignoring needs no code of ours.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+}
