@@ -1,14 +1,9 @@
-//! Audit records: the event format, the hash chain and the payload of signed checkpoints.
-//!
-//! A record is one line of canonical JSON. Its hash covers the previous record's hash, so that
-//! changing, removing, adding or moving a record changes every later hash. Checkpoints signed with
-//! a key outside the database also reveal a chain that was rewritten as a whole.
+//! Audit records: the events that are recorded, each one line of canonical JSON.
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use crate::approval::{ApprovalRequest, Decision, DecisionRecord};
 use crate::call::{Context, Origin};
@@ -22,13 +17,6 @@ use crate::store::{AcceptedBatch, CallDetails, CallRecord, Intent, Switch, Switc
 
 /// Version of the record format; part of every record.
 pub const AUDIT_VERSION: u32 = 1;
-/// Maximum number of records between two checkpoints.
-pub const CHECKPOINT_RECORDS: u64 = 1_000;
-/// Maximum time between two checkpoints of a growing chain.
-pub const CHECKPOINT_SECONDS: u64 = 60;
-/// The chain of a database that a single machine writes.
-pub const LOCAL_CHAIN: u64 = 1;
-
 /// Kind of an audit record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -411,68 +399,6 @@ fn scope_word(scope: GrantScope) -> &'static str {
         GrantScope::Conversation => "conversation",
         GrantScope::Always => "always",
     }
-}
-
-/// A SHA-256.
-pub type Hash = [u8; 32];
-
-/// The hash that precedes the first record of a chain.
-#[must_use]
-pub fn genesis(chain: u64) -> Hash {
-    Sha256::digest(format!("toolcrib audit {AUDIT_VERSION} chain {chain}")).into()
-}
-
-/// The hash of a record, given the previous one.
-#[must_use]
-pub fn chain_hash(previous: &Hash, text: &str) -> Hash {
-    Sha256::new().chain_update(previous).chain_update(text.as_bytes()).finalize().into()
-}
-
-/// A stored record.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditRow {
-    /// Its chain.
-    pub chain: u64,
-    /// Its number in the chain, from 1, without gaps.
-    pub seq: u64,
-    /// The record's text.
-    pub text: String,
-    /// [`chain_hash`] of the previous record's hash and this text, as 64 hexadecimal digits.
-    pub hash: String,
-}
-
-/// A signed statement of a chain's length and newest hash.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AuditCheckpoint {
-    /// The chain.
-    pub chain: u64,
-    /// Number of the newest record.
-    pub seq: u64,
-    /// Its hash, as 64 hexadecimal digits.
-    pub head: String,
-    /// Unix time in milliseconds.
-    pub at: i64,
-    /// The public key that verifies the signature, in hexadecimal.
-    pub key: String,
-    /// Signature over [`AuditCheckpoint::signing_payload`], in hexadecimal.
-    pub signature: String,
-}
-
-impl AuditCheckpoint {
-    /// The bytes that are signed.
-    #[must_use]
-    pub fn signing_payload(chain: u64, seq: u64, head: &str, at: i64) -> String {
-        format!("toolcrib audit checkpoint {AUDIT_VERSION}\n{chain}\n{seq}\n{head}\n{at}\n")
-    }
-}
-
-/// Signs checkpoints with a key that is not in the database.
-pub trait AuditSigner: Send + Sync {
-    /// The public key, in hexadecimal.
-    fn public_key(&self) -> String;
-
-    /// The signature of these bytes, in hexadecimal.
-    fn sign(&self, bytes: &[u8]) -> String;
 }
 
 #[cfg(test)]
