@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn the_roles_own_flag_counts_before_the_one_for_everybody() {
+    fn the_flag_of_a_role_counts_before_the_general_one() {
         let check = |flags: &[(&str, bool)], role: &str, expected: Option<&str>| {
             let flags = flags.iter().map(|(name, on)| ((*name).to_owned(), *on)).collect();
             assert_eq!(denied(&flags, role, &shell()).as_deref(), expected, "{flags:?} {role:?}");

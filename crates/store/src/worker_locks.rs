@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_is_not_taken_for_the_holder() {
+    fn a_client_that_asks_is_not_taken_for_the_holder() {
         let folder = tempfile::tempdir().unwrap();
         let database = folder.path().join("store.db");
         let one = WorkerLocks::for_database(&database);

@@ -508,7 +508,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_somebody_says_to_a_run_is_never_lost(lives in prop::collection::vec(life(), 0..40)) {
+    fn messages_to_a_run_are_never_lost(lives in prop::collection::vec(life(), 0..40)) {
         let mut machine = begin(3);
         let mut taken = 0;
         for event in &lives {

@@ -123,7 +123,7 @@ fn nothing_is_left_out_that_could_not_be_found() {
 }
 
 #[test]
-fn a_lazy_tool_is_named_until_somebody_asks_for_it() {
+fn a_lazy_tool_is_only_named_until_it_is_requested() {
     let mut lazy = spec("lazy", 4_000);
     lazy.lazy_schema = true;
     lazy.description = format!("Sorts things. {}", "And more. ".repeat(30));

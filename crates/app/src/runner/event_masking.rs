@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_split_over_pieces_is_told_to_nobody() {
+    fn a_secret_that_is_split_over_pieces_is_masked() {
         let secrets = Secrets::default();
         secrets.add(["s3cr3t-value"]);
         let told = Arc::new(Mutex::new(Vec::new()));

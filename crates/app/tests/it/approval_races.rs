@@ -163,12 +163,12 @@ fn on_disk(dir: &Path) -> Stores {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_decides_first_in_memory_has_decided() {
+async fn the_first_decision_in_memory_counts() {
     races(Stores::memory(), number_of(RACES)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn whoever_decides_first_in_a_database_has_decided() {
+async fn the_first_decision_in_a_database_counts() {
     let dir = tempfile::tempdir().unwrap();
     races(on_disk(dir.path()), number_of(RACES_ON_DISK)).await;
 }

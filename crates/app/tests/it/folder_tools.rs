@@ -143,7 +143,7 @@ async fn a_tool_of_a_workspace_is_asked_for_whatever_it_says_of_itself() {
 }
 
 #[tokio::test]
-async fn a_tool_of_anybody_is_asked_for_under_auto_whatever_the_owner_says_of_its_name() {
+async fn a_tool_of_unknown_origin_is_asked_for_under_auto_whatever_the_owner_says_of_its_name() {
     let folder = Folder::new();
     folder.tool("plain", &format!("{SAFE}group = \"files\"\nreach = []\n"), "echo fine");
     let source = folder.source().untrusted();
@@ -160,7 +160,7 @@ async fn a_tool_of_anybody_is_asked_for_under_auto_whatever_the_owner_says_of_it
 }
 
 #[tokio::test]
-async fn configured_values_never_reach_a_tool_of_anybody_that_takes_a_name() {
+async fn configured_values_never_reach_a_foreign_tool_that_takes_a_name() {
     let folder = Folder::new();
     folder.tool(
         "keyed",

@@ -60,7 +60,7 @@ async fn writing_keeps_the_mode_and_leaves_other_names_alone() {
 }
 
 #[tokio::test]
-async fn read_only_targets_are_refused_for_everybody() {
+async fn read_only_targets_are_refused_for_all_callers() {
     let shop = TestWorkspace::new();
     shop.write_file("ro.txt", "old");
     set_mode(&shop, "ro.txt", 0o444);
@@ -89,7 +89,7 @@ async fn read_only_targets_are_refused_for_everybody() {
 }
 
 #[tokio::test]
-async fn nothing_outside_is_touched_and_nobody_learns_what_is_there() {
+async fn nothing_outside_is_touched_or_revealed() {
     let shop = TestWorkspace::new();
     std::fs::write(shop.path_outside("out/secret"), "secret").expect("secret");
     symlink("../out", shop.path("link")).expect("link");

@@ -131,7 +131,7 @@ async fn a_program_that_closed_its_streams_is_ended_too() {
 }
 
 #[tokio::test]
-async fn a_program_ends_that_nobody_has_used_for_long() {
+async fn an_idle_program_is_ended() {
     let shop = Shop::with_idle(Bench::new(), Duration::from_millis(300));
     let mark = format!("86364.{}", std::process::id());
     let id = start(&shop, "a", &format!("touch up; exec sleep {mark}")).await;

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_decided_the_advice_names_the_place() {
+    fn advice_names_the_place_of_every_decision() {
         let check = |verdict, by, rule: Option<RuleRef>, part: &str| {
             let ruling = Ruling { verdict, by, rule, reason: "because".into() };
             let advice = ruling_advice(&ruling, "http_request", "http_request.post").unwrap();

@@ -309,7 +309,7 @@ mod tests {
 
     /// A reader that does not read: the daemon goes on, and how much was lost is said.
     #[test]
-    fn lines_that_nobody_reads_are_counted() {
+    fn unread_lines_are_counted() {
         let (sender, receiver) = sync_channel(2);
         let mut lines = LineSender { sender, lost: Arc::default() };
         for _ in 0..5 {

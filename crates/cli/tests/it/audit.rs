@@ -91,7 +91,7 @@ fn nothing_recorded_is_no_failure() {
 }
 
 #[test]
-fn what_nobody_touched_is_sound_and_signed_to_its_end() {
+fn an_untouched_history_is_sound_and_signed_to_its_end() {
     let env = with_calls();
     let proof = verify(&env, &["--calls"], 0);
     let chain = &proof["chains"][0];

@@ -214,7 +214,7 @@ fn what_is_typed_while_it_works_is_given_to_it_at_the_next_boundary() {
 }
 
 #[test]
-fn the_history_is_kept_for_nobody_else() {
+fn the_history_is_readable_by_its_owner_alone() {
     let env = TestEnv::new();
     let mut terminal = chat(&env, "\n  - say: Hello.\n", &[]);
     terminal.types("first \\\rsecond\r");

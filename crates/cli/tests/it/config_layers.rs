@@ -142,7 +142,7 @@ fn a_workspace_that_is_not_trusted_only_tightens() {
 }
 
 #[test]
-fn what_is_pinned_for_the_machine_nobody_loosens() {
+fn settings_pinned_for_the_machine_cannot_be_loosened() {
     let env = TestEnv::new();
     let managed = env.outside().join("managed.toml");
     std::fs::write(

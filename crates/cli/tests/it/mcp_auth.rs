@@ -83,7 +83,7 @@ fn is_written(folder: &Path, text: &str) -> bool {
 }
 
 #[test]
-fn a_person_logs_in_and_nobody_sees_the_token() {
+fn a_person_logs_in_and_the_token_is_never_shown() {
     let server = Protected::start(Manner::default());
     let env = added(&server);
     let target = server.target();

@@ -164,7 +164,7 @@ fn exit_codes() {
 }
 
 #[test]
-fn what_nobody_can_approve_is_denied_at_once_and_the_exit_code_tells() {
+fn a_call_without_approvers_is_denied_at_once_and_the_exit_code_tells() {
     let env = TestEnv::new();
     for more in [&[][..], &["--on-ask", "deny"]] {
         let ended = env.play(DELETES, more).code(5);
@@ -299,7 +299,7 @@ fn the_workspace_that_is_named_is_where_files_are() {
 }
 
 #[test]
-fn the_tour_is_played_by_whoever_has_the_file() {
+fn the_tour_needs_only_its_file() {
     let env = TestEnv::new();
     let tour = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tour.yaml");
     let model = format!("scripted:{tour}");

@@ -24,7 +24,7 @@ fn status(env: &TestEnv) -> Value {
 }
 
 #[test]
-fn a_tool_gets_its_secret_and_nobody_else_sees_it() {
+fn a_secret_reaches_its_tool_alone() {
     let env = TestEnv::new();
     weather(&env);
     assert_eq!(status(&env), "available");

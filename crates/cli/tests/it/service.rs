@@ -50,7 +50,7 @@ fn without_a_user_bus_nothing_is_written_and_the_way_out_is_said() {
 }
 
 #[test]
-fn where_nobody_starts_services_that_is_said() {
+fn a_machine_without_a_service_manager_is_reported() {
     let env = TestEnv::new();
     let run = |args: &[&str]| {
         let mut command = env.command(args);

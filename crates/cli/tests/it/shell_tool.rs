@@ -20,7 +20,7 @@ fn sh(env: &TestEnv, name: &str, command: &str) -> (Value, i32) {
 }
 
 #[test]
-fn it_is_off_until_somebody_switches_it_on() {
+fn it_is_off_until_it_is_switched_on() {
     let env = TestEnv::new();
     let (reply, code) = sh(&env, "execute_shell_command", "echo hello");
     assert_eq!((reply["error_type"].as_str(), code), (Some("tool_disabled"), 5), "{reply}");

@@ -210,7 +210,7 @@ async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_any_more_is_not_made() {
+async fn a_call_whose_caller_has_gone_is_not_made() {
     let place = Place::new().await;
     let echo = Arc::new(echo("echo"));
     let process = place.process(&[&echo], yeses(), None).await;

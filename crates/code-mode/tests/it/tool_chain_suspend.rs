@@ -28,7 +28,7 @@ async fn decide(process: &Process, id: ApprovalId, decision: Decision) -> Answer
 }
 
 #[tokio::test]
-async fn a_script_that_waits_goes_on_when_somebody_decides() {
+async fn a_script_that_waits_goes_on_after_the_decision() {
     let place = Place::new().await;
     let (echo, send) = (Arc::new(echo("echo")), Arc::new(risky("send")));
     let process = place.process(&[&echo, &send], Vec::new(), None).await;

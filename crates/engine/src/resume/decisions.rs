@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_decides_for_longer_gives_one_grant_and_never_for_taint() {
+    async fn a_longer_decision_gives_one_grant_and_never_for_taint() {
         let scene = Scene::default();
         let always = Decision::approve_for(GrantScope::Always);
         let id = scene.asked(|_| {}).await;

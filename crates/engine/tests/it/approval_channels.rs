@@ -269,7 +269,7 @@ async fn a_forecast_says_what_a_call_would_come_to_and_leaves_no_trace() {
 }
 
 #[tokio::test]
-async fn a_forecast_knows_grants_and_that_nobody_is_there() {
+async fn a_forecast_knows_grants_and_that_no_approver_is_present() {
     let always = Decision::approve_for(toolcrib_core::GrantScope::Always);
     let approver = Arc::new(ScriptedApprover::deciding([always]));
     let asked = engine(Engine::builder().approver(approver as _), &[&risky()]).await;

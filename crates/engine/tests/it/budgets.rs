@@ -51,7 +51,7 @@ async fn a_result_that_exceeds_the_cap_is_kept_and_the_next_call_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_is_asked_about_a_call_that_could_not_run() {
+async fn a_call_that_could_not_run_asks_no_question() {
     let tool = Arc::new(ScriptedTool::new("risky").spec(|s| s.risk = Risk::High));
     let approver = Arc::new(ScriptedApprover::approving(1));
     let engine = engine(Engine::builder().approver(Arc::clone(&approver) as _), &[&tool]).await;

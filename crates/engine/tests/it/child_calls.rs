@@ -127,7 +127,7 @@ impl Scene {
 
 /// It stayed open for ever, and whoever approved it later let the call run.
 #[tokio::test]
-async fn a_question_that_nobody_decides_in_time_is_closed_and_its_call_has_its_outcome() {
+async fn an_undecided_question_is_closed_in_time_and_its_call_has_its_outcome() {
     let scene = Scene::new(Duration::ZERO).await;
     let answer = scene.engine.invoke(Scene::batch()).await.pop().unwrap();
     let Answer::Done(outcome) = answer else { panic!("it does not wait") };

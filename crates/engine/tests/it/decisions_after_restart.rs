@@ -63,7 +63,7 @@ async fn going_on_wants_a_question_that_was_decided() {
 }
 
 #[tokio::test]
-async fn whoever_goes_on_while_the_call_runs_does_not_run_it_beside() {
+async fn resuming_while_the_call_runs_does_not_run_it_twice() {
     for effect in [Effect::Read, Effect::SideEffect] {
         let (machine, gated) = (Machine::new(), Gated::new(effect, Risk::High));
         let request = decided(&machine, &gated.tool, Decision::approve()).await;

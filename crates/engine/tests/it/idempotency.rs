@@ -74,7 +74,7 @@ async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
 /// Found by the trial of several daemons: a daemon that was paused beyond its lease told its caller
 /// what nobody else will ever read.
 #[tokio::test]
-async fn whoever_wakes_up_beyond_its_lease_tells_what_is_recorded() {
+async fn a_process_that_wakes_up_after_its_lease_reports_what_is_recorded() {
     for effect in [Effect::SideEffect, Effect::Read] {
         for is_dealt_with in [true, false] {
             let (machine, gated) = (Machine::new(), Gated::safe(effect));
@@ -179,7 +179,7 @@ async fn what_was_cut_off_and_may_not_run_again_was_not_merely_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_key_is_one_run_and_everybody_gets_its_answers() {
+async fn one_key_is_one_run_and_all_senders_get_its_answers() {
     for _ in 0..20 {
         let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
         let engine = machine.process(&[&gated.tool]).await;
@@ -206,7 +206,7 @@ async fn one_key_is_one_run_and_everybody_gets_its_answers() {
 }
 
 #[tokio::test]
-async fn the_work_goes_on_when_whoever_asked_goes_away() {
+async fn the_work_goes_on_when_the_caller_goes_away() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
     let engine = machine.process(&[&gated.tool]).await;
     {
@@ -359,7 +359,7 @@ async fn submitting_again_what_a_dead_process_left_makes_it_run() {
 /// Found by the trial of several daemons: a process that stood still beyond its lease took its own
 /// batch again, and nobody ended its calls.
 #[tokio::test]
-async fn who_was_taken_for_dead_looks_anew_at_what_nobody_else_took() {
+async fn a_process_taken_for_dead_rereads_what_no_other_took() {
     for (effect, runs, outcome) in
         [(Effect::Pure, 2, OutcomeKind::Succeeded), (Effect::SideEffect, 1, OutcomeKind::Unknown)]
     {
@@ -504,7 +504,7 @@ async fn a_batch_whose_end_was_not_written_is_not_done() {
 }
 
 #[tokio::test]
-async fn a_batch_is_not_taken_from_whoever_works_on_it() {
+async fn a_batch_is_not_taken_from_the_process_that_works_on_it() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::Read));
     let first = machine.process(&[&gated.tool]).await;
     dies_while_it_runs(&machine, &first, &work(9)).await;

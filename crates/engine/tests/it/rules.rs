@@ -258,7 +258,7 @@ async fn every_action_is_denied_with_its_tool() {
 }
 
 #[tokio::test]
-async fn a_tool_that_is_denied_to_everybody_is_in_no_view() {
+async fn a_tool_that_is_denied_to_all_callers_is_in_no_view() {
     for (rule, name) in [
         ("Bash", "shell"),
         ("bash", "shell"),
@@ -509,7 +509,7 @@ fn calls_that_are_no_command_lines() {
 }
 
 #[test]
-fn a_program_of_somebodys_that_takes_command_lines_is_denied_but_never_allowed_by_rules_for_bash() {
+fn an_own_tool_that_takes_command_lines_is_denied_but_never_allowed_by_rules_for_bash() {
     let spec = ScriptedTool::new("run_it").spec(|spec| spec.reach.exec = true);
     let spec = toolcrib_core::Handler::spec(&spec).clone();
     let says = |rule, command: &str| {

@@ -198,7 +198,7 @@ fn one_more_deny_rule_never_makes_a_line_laxer() {
 }
 
 #[test]
-fn a_workspace_that_nobody_trusts_never_loosens() {
+fn an_untrusted_workspace_never_loosens() {
     for group in groups(SUITE) {
         let nothing_allows = |rules: &[RuleSource]| {
             let strict = rules.iter().filter(|rule| rule.text.effect != Verdict::Allow);

@@ -74,7 +74,7 @@ async fn a_call_that_was_decided_about_where_it_waits_is_not_taken_up_elsewhere(
 /// with it too was told that it had failed (`store_failed`, "it was not run again"), and the
 /// outcome that was recorded then was another one: it had succeeded.
 #[tokio::test]
-async fn whoever_goes_on_with_a_call_that_goes_on_already_is_not_told_that_it_failed() {
+async fn resuming_a_call_that_runs_already_reports_no_failure() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High));
     let engine = machine.process(&[&gated.tool]).await;
     let Answer::Suspended(asked) = answer(&engine, work(1)).await else {

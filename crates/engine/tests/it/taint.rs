@@ -148,7 +148,7 @@ async fn the_result_that_raised_a_label_first_is_named() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_referred_to_is_read_by_whoever_gives_it_back() {
+async fn a_result_that_is_referred_to_is_read_by_its_receiver() {
     let artifacts = Arc::new(MemoryArtifacts::default());
     let new = NewArtifact {
         owner: String::new(),

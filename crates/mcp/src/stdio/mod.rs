@@ -416,7 +416,7 @@ mod tests {
     /// Regression: a server that writes garbage forever and never reads used up all memory, since
     /// each line became a queued error response.
     #[tokio::test]
-    async fn whoever_writes_and_never_reads_is_not_read_any_more() {
+    async fn a_client_that_never_reads_is_not_read_any_more() {
         let (_never_read, output) = tokio::io::duplex(16);
         let (input, mut theirs) = tokio::io::duplex(64);
         let mut lines: StdioTransport<RoleClient, _, _> = StdioTransport::new(input, output);

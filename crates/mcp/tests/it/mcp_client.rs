@@ -160,7 +160,7 @@ fn two_servers_of_one_name_are_no_file() {
 }
 
 #[tokio::test]
-async fn garbage_and_endless_lines_hurt_nobody() {
+async fn garbage_and_endless_lines_do_not_affect_other_clients() {
     let Some(world) = world(&[("flood", "40")], |_| {}).await else { return };
     let outcome = world.call("garbage", json!({})).await;
     assert_eq!(outcome.result.unwrap().result, json!("after garbage"));
@@ -240,7 +240,7 @@ async fn a_server_that_dies_at_its_start_has_no_tools_and_says_why() {
 }
 
 #[tokio::test]
-async fn poisoned_definitions_are_rows_that_nobody_can_call() {
+async fn poisoned_definitions_are_rows_that_cannot_be_called() {
     let tools = json!([
         {"name": "good", "description": "Works.", "inputSchema": {"type": "object"}},
         {"name": "good", "description": "Pretends.", "inputSchema": {"type": "object"}},

@@ -419,7 +419,7 @@ async fn a_task_that_is_taken_back_is_over() {
 }
 
 #[tokio::test]
-async fn whoever_takes_no_tasks_gets_none() {
+async fn a_client_without_tasks_gets_none() {
     let mut client = Client::of_today(json!({"elicitation": {}})).await;
     let asks = client.call("careful", json!({}), &Value::Null).await;
     assert_eq!(asks["resultType"], "input_required", "{asks}");

@@ -63,7 +63,7 @@ async fn gated() -> (Client, std::sync::Arc<tokio::sync::Notify>) {
 }
 
 #[tokio::test]
-async fn a_call_at_work_holds_up_nobody() {
+async fn a_running_call_does_not_delay_other_clients() {
     let (mut client, gate) = gated().await;
     client.send(&call(100)).await;
     client.ask("ping", json!({}), &Value::Null).await;

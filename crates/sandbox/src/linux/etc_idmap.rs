@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_of_root_belong_to_nobody() {
+    fn files_of_root_belong_to_the_overflow_user() {
         use std::os::unix::fs::MetadataExt as _;
         if !is_supported() {
             return eprintln!("NOT TRIED: this is not root, or the file system cannot do it");

@@ -90,7 +90,7 @@ async fn a_flood_on_both_streams_is_counted_and_bounded() {
 }
 
 #[tokio::test]
-async fn input_that_nobody_reads_is_no_error() {
+async fn input_that_the_program_does_not_read_is_no_error() {
     let much = vec![b'x'; 4 * 1024 * 1024];
     let closed = run(sh("exec <&-; echo closed").stdin(much.clone())).await;
     assert_eq!((closed.end, &*closed.stdout.text()), (End::Exited(0), "closed\n"));

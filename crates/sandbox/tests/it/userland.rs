@@ -512,7 +512,7 @@ async fn without_a_mirror_for_packages_each_is_named() {
 }
 
 #[tokio::test]
-async fn programs_in_it_reach_its_mirrors_and_nobody_else() {
+async fn programs_in_it_reach_its_mirrors_alone() {
     if !is_here(Level::Namespace).await {
         return;
     }

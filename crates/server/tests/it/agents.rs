@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::support::TestDaemon;
 
 #[tokio::test]
-async fn an_agent_is_written_only_by_whoever_has_seen_it() {
+async fn an_agent_is_written_only_by_a_client_that_has_read_it() {
     let daemon = TestDaemon::start().await;
     let client = daemon.client();
     let made = client.post("/api/v1/agents", &json!({"name": "reader"})).await;

@@ -213,7 +213,7 @@ async fn a_decision_that_comes_too_late_is_told_so() {
 }
 
 #[tokio::test]
-async fn nobody_decides_about_their_own_requests_where_four_eyes_are_wanted() {
+async fn a_person_does_not_decide_their_own_requests_under_four_eyes() {
     let tool = risky();
     let mut plan = plan(&tool, ONE);
     plan.daemon = Box::new(|settings| settings.four_eyes = true);
@@ -354,7 +354,7 @@ async fn a_decision_lets_a_single_call_go_on() {
 
 /// Four eyes are wanted of calls as of runs.
 #[tokio::test]
-async fn a_call_of_ones_own_is_decided_by_somebody_else() {
+async fn a_call_of_ones_own_is_decided_by_another_person() {
     let tool = risky();
     let mut plan = plan(&tool, ONE);
     plan.daemon = Box::new(|settings| settings.four_eyes = true);

@@ -148,7 +148,7 @@ async fn every_answer_is_closed_to_other_pages() {
 }
 
 #[tokio::test]
-async fn which_paths_there_are_is_told_to_whoever_has_a_token() {
+async fn the_list_of_routes_needs_a_token() {
     let daemon = TestDaemon::start().await;
     let (anybody, owner) = (daemon.anybody(), daemon.client());
     assert_eq!(anybody.get("/api/v1/nowhere").await.problem(), "unauthorized");
@@ -163,7 +163,7 @@ async fn which_paths_there_are_is_told_to_whoever_has_a_token() {
 }
 
 #[tokio::test]
-async fn a_body_is_json_whoever_sends_it() {
+async fn a_body_is_json_for_every_client() {
     let daemon = TestDaemon::start().await;
     let (address, token) = (daemon.address, daemon.token());
     for kind in

@@ -200,7 +200,7 @@ async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
 
 /// Whoever waits for a run goes away: it goes on.
 #[tokio::test]
-async fn a_run_goes_on_without_whoever_asked_for_it() {
+async fn a_run_goes_on_without_its_client() {
     let gate = Gate::new("gate", Effect::SideEffect);
     let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
     let client = daemon.client();

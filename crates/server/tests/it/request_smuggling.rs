@@ -31,7 +31,7 @@ fn post(daemon: &TestDaemon, headers: &str, body: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_body_ends_where_everybody_says_it_ends() {
+async fn a_body_ends_where_both_of_its_lengths_say() {
     let daemon = TestDaemon::start().await;
     let chunked = format!("0\r\n\r\n{HIDDEN}");
     let length = chunked.len();
@@ -232,7 +232,7 @@ async fn connections_that_come_and_go_leave_nothing_behind() {
 /// Keep-alive connections, those that never said anything and those in the middle of a head do not
 /// hold a stop up.
 #[tokio::test]
-async fn a_stop_waits_for_nobody_who_is_not_being_answered() {
+async fn a_stop_does_not_wait_for_idle_connections() {
     let daemon = TestDaemon::start().await;
     let address = daemon.address;
     let mut idle = TcpStream::connect(address).await.unwrap();

@@ -414,7 +414,7 @@ async fn a_run_has_no_more_tools_than_its_token() {
 /// Found in review: a token that is limited to some tools spoke to a run of the owner, and used all
 /// of its tools.
 #[tokio::test]
-async fn a_run_is_led_by_whoever_began_it_or_an_approver() {
+async fn a_run_is_steered_by_its_owner_or_an_approver() {
     let gate = Gate::new("gate", Effect::Pure);
     let daemon = TestDaemon::with(gate.plan(ONE_CALL)).await;
     let owner = daemon.client();

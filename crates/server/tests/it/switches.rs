@@ -230,7 +230,7 @@ async fn calls_at_work_may_run_to_their_end() {
 
 /// The file alone, as `touch` makes it, stops what is at work too.
 #[tokio::test]
-async fn a_file_that_somebody_puts_there_stops_everything() {
+async fn a_stop_file_that_a_program_creates_stops_everything() {
     let gate = Gate::new("gate");
     let daemon = TestDaemon::with(with_tools(&[&gate.tool])).await;
     let client = daemon.client();

@@ -186,7 +186,7 @@ async fn a_list_of_tokens_comes_in_pages() {
 /// A token that never was one, one of another daemon and one that was taken back, here or
 /// elsewhere, look alike.
 #[tokio::test]
-async fn what_does_not_hold_is_nobody() {
+async fn an_invalid_identity_is_anonymous() {
     let plan = Plan {
         daemon: Box::new(|settings| settings.failed_logins_per_minute = 1_000),
         ..Plan::default()

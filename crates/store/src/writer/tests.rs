@@ -142,7 +142,7 @@ fn dropping_the_writer_finishes_what_is_queued() {
 }
 
 #[test]
-fn a_writer_that_waits_for_the_disk_blocks_nobody() {
+fn a_writer_that_waits_for_the_disk_blocks_no_reader() {
     let (writer, go) = held();
     let (tell, told) = channel();
     let sends = std::thread::spawn(move || {

@@ -226,7 +226,7 @@ fn a_sweep_removes_what_a_crash_left_behind() {
 }
 
 #[test]
-fn a_sweep_leaves_alone_what_somebody_still_writes() {
+fn a_sweep_leaves_files_that_are_still_written() {
     let world = world();
     let mut writer = world.artifacts.create(new_artifact("ann")).unwrap();
     writer.write(b"slow").unwrap();

@@ -67,7 +67,7 @@ async fn only_what_may_change_something_is_synced() {
 }
 
 #[tokio::test]
-async fn reads_see_what_nobody_waited_for() {
+async fn reads_see_writes_without_waiters() {
     let folder = tempfile::tempdir().unwrap();
     let store = SqliteStore::open(&folder.path().join("store.db")).unwrap();
     let epoch = store.claim().await.unwrap();
@@ -117,7 +117,7 @@ async fn lock_files_go_with_their_claims() {
 }
 
 #[tokio::test]
-async fn a_claim_that_nobody_waited_for_was_alive_as_long_as_its_process() {
+async fn a_claim_without_waiters_lives_as_long_as_its_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
@@ -130,7 +130,7 @@ async fn a_claim_that_nobody_waited_for_was_alive_as_long_as_its_process() {
 }
 
 #[tokio::test]
-async fn whoever_was_taken_over_writes_nothing() {
+async fn a_process_that_was_taken_over_writes_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());

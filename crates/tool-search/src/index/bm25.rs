@@ -318,7 +318,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_that_nobody_has_are_forgotten() {
+    fn words_without_a_tool_are_forgotten() {
         let mut index = Bm25Index::default();
         let named = |name: &str| ToolProfile { name: name.to_owned(), ..ToolProfile::default() };
         index.add(0, &named("one_two"));

@@ -9,7 +9,7 @@ use super::call_fixtures::{accepted, json_of, recover_and_take, released_epoch, 
 pub(super) async fn batches(here: &Arc<dyn CallStore>, there: &Arc<dyn CallStore>) {
     one_key_is_one_batch(&**here, &**there).await;
     keys_belong_to_their_owners(&**here).await;
-    whoever_is_gone_accepts_nothing(&**here).await;
+    a_process_taken_for_dead_accepts_nothing(&**here).await;
     a_batch_is_taken_only_from_the_dead(&**here, &**there).await;
     what_is_not_there_is_not_taken(&**here).await;
     of_many_one_accepts_and_one_takes(here, there).await;
@@ -85,7 +85,7 @@ async fn keys_belong_to_their_owners(store: &dyn CallStore) {
     store.release(epoch).await.unwrap();
 }
 
-async fn whoever_is_gone_accepts_nothing(store: &dyn CallStore) {
+async fn a_process_taken_for_dead_accepts_nothing(store: &dyn CallStore) {
     let lost = released_epoch(store).await;
     let sent = [batch(lost), under_key(batch(lost), "of a dead one", "f")];
     for batch in &sent {

@@ -48,7 +48,7 @@ pub async fn calls(
     a_call_that_never_started_has_an_end_too(&*here).await;
     a_call_begins_once(&*here, &*there).await;
     a_call_ends_once_and_by_its_owner(&*here, &*there).await;
-    whoever_is_gone_writes_nothing(&*here, &*there).await;
+    a_process_taken_for_dead_writes_nothing(&*here, &*there).await;
     what_changes_nothing_has_a_next_attempt(&*here, &*there).await;
     what_was_left_open_may_be_refused(&*here, &*there).await;
     what_waits_has_begun_nothing(&*here, &*there).await;
@@ -266,7 +266,7 @@ async fn a_call_ends_once_and_by_its_owner(here: &dyn CallStore, there: &dyn Cal
     there.release(theirs).await.unwrap();
 }
 
-async fn whoever_is_gone_writes_nothing(here: &dyn CallStore, there: &dyn CallStore) {
+async fn a_process_taken_for_dead_writes_nothing(here: &dyn CallStore, there: &dyn CallStore) {
     let (lost, alive) = (here.claim().await.unwrap(), there.claim().await.unwrap());
     let begun: Vec<Intent> = EFFECTS.map(|effect| intent(effect, lost)).into();
     for intent in &begun {

@@ -23,13 +23,13 @@ pub(super) async fn recovery(
 ) {
     each_class_with_run_batch_and_neither(&**here, &**there, runs).await;
     if let Some(runs) = runs {
-        a_call_of_a_run_that_nobody_goes_on_with_ends(&**here, &**there, runs).await;
+        a_call_of_an_abandoned_run_ends(&**here, &**there, runs).await;
     }
     what_the_living_do_is_left_alone(&**here, &**there).await;
-    a_batch_that_somebody_took_over_keeps_its_calls(&**here, &**there).await;
-    batches_can_be_left_for_somebody_else(&**here, &**there).await;
+    a_batch_that_another_process_took_over_keeps_its_calls(&**here, &**there).await;
+    batches_can_be_left_for_another_process(&**here, &**there).await;
     what_is_done_is_not_found_again(&**here, &**there).await;
-    whoever_is_gone_recovers_nothing(&**here).await;
+    a_process_taken_for_dead_recovers_nothing(&**here).await;
     of_many_each_is_dealt_with_once(here, there).await;
 }
 
@@ -84,7 +84,7 @@ pub(super) async fn stored_run(
 }
 
 /// Runs that are in no table, and those that have ended, kept such calls open for ever.
-async fn a_call_of_a_run_that_nobody_goes_on_with_ends(
+async fn a_call_of_an_abandoned_run_ends(
     here: &dyn CallStore,
     there: &dyn CallStore,
     runs: &dyn ConversationAndRunStore,
@@ -216,7 +216,7 @@ async fn what_the_living_do_is_left_alone(here: &dyn CallStore, there: &dyn Call
 
 /// Somebody else recovers after the batch has a new owner, who has not come to its calls yet: they
 /// must not end under its hands.
-async fn a_batch_that_somebody_took_over_keeps_its_calls(
+async fn a_batch_that_another_process_took_over_keeps_its_calls(
     here: &dyn CallStore,
     there: &dyn CallStore,
 ) {
@@ -242,7 +242,7 @@ async fn a_batch_that_somebody_took_over_keeps_its_calls(
 }
 
 /// A short-lived process deals with the calls, and leaves the batches to one that finishes them.
-async fn batches_can_be_left_for_somebody_else(here: &dyn CallStore, there: &dyn CallStore) {
+async fn batches_can_be_left_for_another_process(here: &dyn CallStore, there: &dyn CallStore) {
     let lost = there.claim().await.unwrap();
     let left: Vec<Intent> = EFFECTS.map(|effect| intent(effect, lost)).into();
     let calls: Vec<CallId> = left.iter().map(|intent| intent.facts.call).collect();
@@ -296,7 +296,7 @@ async fn what_is_done_is_not_found_again(here: &dyn CallStore, there: &dyn CallS
     here.release(epoch).await.unwrap();
 }
 
-async fn whoever_is_gone_recovers_nothing(store: &dyn CallStore) {
+async fn a_process_taken_for_dead_recovers_nothing(store: &dyn CallStore) {
     let lost = store.claim().await.unwrap();
     let left = intent(Effect::SideEffect, lost);
     store.begin(left.clone()).await.unwrap();

@@ -18,7 +18,7 @@ pub async fn runs(store: &dyn ConversationAndRunStore) {
     a_run_is_taken_at_its_epoch(store).await;
     of_two_that_take_a_left_run_one_wins(store).await;
     lists_are_of_one_owner_and_status(store).await;
-    open_runs_are_everybodys(store).await;
+    every_process_sees_open_runs(store).await;
     a_deleted_conversation_takes_its_runs_along(store).await;
 }
 
@@ -140,7 +140,7 @@ async fn lists_are_of_one_owner_and_status(store: &dyn ConversationAndRunStore) 
     assert_eq!(paused, made[3..]);
 }
 
-async fn open_runs_are_everybodys(store: &dyn ConversationAndRunStore) {
+async fn every_process_sees_open_runs(store: &dyn ConversationAndRunStore) {
     let mut made = Vec::new();
     for owner in ["", "open ann", "open ben"] {
         let talk = talk(store, owner).await;

@@ -66,7 +66,7 @@ async fn a_checkpoint_that_failed_does_not_spoil_those_after_it() {
 }
 
 #[tokio::test]
-async fn a_run_that_somebody_has_taken_runs_no_more_calls() {
+async fn a_run_that_another_process_has_taken_runs_no_more_calls() {
     let look = echo("look");
     let mut scene = Scene::new(turns(), &[&look]).await;
     let (conversation, run) = (ConversationId::fresh(), RunId::fresh());

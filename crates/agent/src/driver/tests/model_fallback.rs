@@ -78,7 +78,7 @@ async fn the_next_model_is_asked_whatever_the_failure() {
 }
 
 #[tokio::test]
-async fn a_stopped_request_asks_nobody_else() {
+async fn a_stopped_request_asks_no_other_model() {
     let second = TestModel::named("second", [say("unheard")]);
     let models =
         vec![TestModel::named("first", [fails(FailureKind::Cancelled)]), Arc::clone(&second)];
@@ -120,7 +120,7 @@ async fn when_all_fail_each_is_named_once() {
 }
 
 #[tokio::test]
-async fn what_had_arrived_is_kept_when_nobody_answers() {
+async fn what_had_arrived_is_kept_when_no_model_answers() {
     let turn = ScriptTurn { say: Some("half a sen".into()), ..fails(FailureKind::Connection) };
     let ran = scene(vec![TestModel::named("only", [turn])], &[]).await.run().await;
     assert_eq!((ran.end(), ran.machine.answer()), ("failed", "half a sen"));

@@ -164,7 +164,7 @@ async fn a_live_run_takes_up_an_answer_from_elsewhere() {
 }
 
 #[tokio::test]
-async fn an_answer_here_is_stored_with_whoever_gave_it() {
+async fn an_answer_here_is_stored_with_the_person_who_gave_it() {
     struct Ben;
     impl HumanInput for Ben {
         fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>> {
@@ -231,7 +231,7 @@ impl ApprovalStore for Full {
 }
 
 #[tokio::test]
-async fn a_question_that_cannot_be_stored_is_shown_to_nobody() {
+async fn a_question_that_cannot_be_stored_is_not_shown() {
     let full = Arc::new(Full(MemoryApprovals::default()));
     let mut scene = Scene::keeping(full, Engine::builder(), script(), &[]).await;
     scene.person = Arc::new(Answers("a"));
@@ -243,7 +243,7 @@ async fn a_question_that_cannot_be_stored_is_shown_to_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_answers_in_time() {
+async fn a_question_is_not_answered_in_time() {
     let scene = scene(Nowhere(Some(Duration::from_secs(5)))).await;
     let ran = scene.run().await;
     assert_eq!((ran.end(), status(&ran).as_str()), ("completed", "expired"));

@@ -162,7 +162,7 @@ impl Approver for Later {
 }
 
 #[tokio::test]
-async fn a_stopped_run_leaves_no_question_for_anybody() {
+async fn a_stopped_run_leaves_no_open_question() {
     let person = Arc::new(Thinks(Notify::new()));
     let delete = Arc::new(risky("delete"));
     let turn = question().and_call("delete", json!({"n": 1}));

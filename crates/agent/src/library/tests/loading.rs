@@ -216,7 +216,7 @@ fn slash_finds_a_skill_and_keeps_the_message() {
 }
 
 #[test]
-fn a_handle_is_replaced_for_everybody_and_snapshots_stay() {
+fn a_handle_is_replaced_for_all_holders_and_snapshots_stay() {
     let handle = LibraryHandle::new(load(&Folders::default()));
     let (other, before) = (handle.clone(), handle.current());
     handle.replace(Library::default());

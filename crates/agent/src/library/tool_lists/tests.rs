@@ -77,7 +77,7 @@ fn entries_that_name_nothing_are_told_with_near_names() {
 }
 
 #[test]
-fn a_skill_keeps_what_nobody_takes_away() {
+fn a_skill_keeps_what_is_not_removed() {
     assert_eq!(skill_limit(&[]), None);
     let limited = skill_limit(&list(&["read_file", "ask_user"])).unwrap();
     assert_eq!(limited, ["read_file", "ask_user", "load_skill", "read_artifact"]);

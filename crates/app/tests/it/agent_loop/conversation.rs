@@ -34,7 +34,7 @@ async fn another_process_goes_on_with_a_conversation() {
 }
 
 #[tokio::test]
-async fn nobody_writes_into_somebody_elses_conversation() {
+async fn a_person_cannot_write_into_the_conversation_of_another() {
     let home = Home::new();
     let process = home.open().await;
     assert_eq!(ended(&process.run(&says("hello")).await), "completed");

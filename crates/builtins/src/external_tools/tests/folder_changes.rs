@@ -66,7 +66,7 @@ async fn the_example_works_at_once_and_is_never_overwritten() {
 }
 
 #[tokio::test]
-async fn tools_that_anybody_may_have_written_are_of_critical_risk() {
+async fn tools_in_a_folder_that_others_can_write_are_of_critical_risk() {
     let tools = Tools::new();
     for risk in ["safe", "high", "critical"] {
         tools.tool(risk, &format!("{PLAIN}risk = \"{risk}\"\neffect = \"pure\"\n"), "");

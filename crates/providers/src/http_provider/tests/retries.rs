@@ -109,7 +109,7 @@ async fn some_failures_are_never_asked_again() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_tried_again_and_told() {
+async fn a_dead_server_is_tried_again_and_reported() {
     let server = Server::start([good()]).await;
     let (settings, clock) = settings(&server, ProviderKind::Ollama);
     drop(server);

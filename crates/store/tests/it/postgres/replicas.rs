@@ -21,11 +21,11 @@ use super::{FAST, open, open_slow, verified};
 async fn replicas_share_a_database() {
     let server = PostgresServer::start_with(FAST);
     a_paused_holder_is_fenced(&server).await;
-    a_claim_that_ran_out_and_that_nobody_took_goes_on(&server).await;
+    an_expired_claim_that_was_not_taken_goes_on(&server).await;
     an_expired_lease_that_its_owner_renews_is_no_death(&server).await;
     the_chain_of_a_killed_daemon_is_closed_by_the_next(&server).await;
     whose_batch_was_taken_is_fenced(&server).await;
-    whoever_writes_is_not_taken_over(&server).await;
+    a_process_that_writes_is_not_taken_over(&server).await;
     a_store_that_dies_is_taken_over_after_its_lease(&server).await;
     questions_and_runs_are_decided_once(&server).await;
     each_call_runs_at_most_once(&server).await;
@@ -179,7 +179,7 @@ async fn a_paused_holder_is_fenced(server: &PostgresServer) {
     assert_eq!(verified(&slow).await, 2, "started, and its one end");
 }
 
-async fn a_claim_that_ran_out_and_that_nobody_took_goes_on(server: &PostgresServer) {
+async fn an_expired_claim_that_was_not_taken_goes_on(server: &PostgresServer) {
     let url = server.database("late");
     let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
     let held = slow.claim().await.unwrap();
@@ -210,7 +210,7 @@ async fn whose_batch_was_taken_is_fenced(server: &PostgresServer) {
 }
 
 /// A transaction that writes under a claim and one that takes it over exclude each other.
-async fn whoever_writes_is_not_taken_over(server: &PostgresServer) {
+async fn a_process_that_writes_is_not_taken_over(server: &PostgresServer) {
     let url = server.database("writes");
     let options =
         StoreOptions { full_commit_delay: Duration::from_millis(400), ..StoreOptions::default() };
