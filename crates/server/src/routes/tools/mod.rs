@@ -7,9 +7,9 @@ mod show;
 mod test_tool;
 mod why;
 
-use toolcrib_ops::tools::WhyReply;
+use toolcrib_ops::tools::{ConfigChanged, WhyReply};
 
-use self::config::{ConfigBody, ConfigChanged};
+use self::config::ConfigBody;
 use self::list::{ListQuery, ToolRow};
 use self::show::{MetricsQuery, ToolDocument, ToolNumbers};
 use self::test_tool::{TestBody, Tested};

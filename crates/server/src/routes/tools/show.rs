@@ -8,9 +8,8 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{ToolMetrics, ToolSpec};
-use toolcrib_ops::settings::SECRET_MASK;
-use toolcrib_ops::tools::find_tool;
+use toolcrib_app::core::ToolMetrics;
+use toolcrib_ops::tools::{self, ConfigRow, find_tool};
 
 use super::list::{ToolRow, row};
 use super::lookup::info;
@@ -50,23 +49,6 @@ pub(super) struct ToolDocument {
     definition_hash: String,
     /// Values that it needs.
     config: Vec<ConfigRow>,
-}
-
-/// A value that a tool needs.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(super) struct ConfigRow {
-    /// Name of the value.
-    pub(super) key: String,
-    /// What it is.
-    description: String,
-    /// Whether it is a secret: kept in the vault, masked everywhere.
-    pub(super) secret: bool,
-    /// Whether the tool does not work without it.
-    pub(super) required: bool,
-    /// Whether it has a value.
-    pub(super) set: bool,
-    /// The value; `***` for a secret, absent when there is none.
-    value: Option<String>,
 }
 
 /// Since when calls count.
@@ -124,27 +106,6 @@ impl ToolNumbers {
     }
 }
 
-/// The values that a tool needs, with those that it has.
-pub(super) fn config(daemon: &DaemonState, spec: &ToolSpec) -> Vec<ConfigRow> {
-    let settings = daemon.toolcrib().engine().settings();
-    let names = std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str));
-    let values: Vec<_> =
-        names.filter_map(|name| settings.tools.get(name)).map(|tool| &tool.config).collect();
-    let row = |key: &toolcrib_app::core::ConfigKey| {
-        let value = values.iter().find_map(|values| values.get(&key.key));
-        ConfigRow {
-            key: key.key.clone(),
-            description: key.description.clone(),
-            secret: key.secret,
-            required: key.required,
-            set: value.is_some(),
-            value: value
-                .map(|value| if key.secret { SECRET_MASK.to_owned() } else { value.clone() }),
-        }
-    };
-    spec.config.iter().map(row).collect()
-}
-
 pub(super) async fn show(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -170,7 +131,7 @@ pub(super) async fn show(
         trust: toolcrib_ops::calls::serialized_name(&spec.trust).unwrap_or_default(),
         version: spec.version.clone(),
         definition_hash: spec.definition_hash(),
-        config: config(&daemon, &spec),
+        config: tools::config(daemon.toolcrib(), &spec),
     };
     Ok(etag_response(&headers, &document))
 }

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use toolcrib_ops::calls::CallDocument;
 use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, find_tool};
 
-use super::show::config;
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
 use crate::api::{Json, Path};
@@ -105,7 +104,7 @@ pub(super) async fn test(
     Json(body): Json<TestBody>,
 ) -> Result<Json<Tested>, Problem> {
     let spec = find_tool(daemon.toolcrib(), &name)?;
-    let rows = config(&daemon, &spec);
+    let rows = tools::config(daemon.toolcrib(), &spec);
     let missing: Vec<String> =
         rows.into_iter().filter(|row| row.required && !row.set).map(|row| row.key).collect();
     let message = if missing.is_empty() {
