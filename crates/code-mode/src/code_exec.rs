@@ -13,11 +13,11 @@ use toolcrib_core::{
 use toolcrib_sandbox::Level as SandboxLevel;
 
 use crate::captured_output::CapturedOutput;
+use crate::cpython_level::kernel::Kernel;
+use crate::cpython_level::kernel_launcher::KernelLauncher;
+use crate::cpython_level::kernel_pool::KernelPool;
 use crate::expression_level::runner::{AT_ONCE, ExpressionRunner};
 use crate::expression_level::worker_pool::SharedWorkerPool;
-use crate::full_level::kernel::Kernel;
-use crate::full_level::kernel_launcher::KernelLauncher;
-use crate::full_level::kernel_pool::KernelPool;
 use crate::render_result::{self, Level, RunDetails};
 use crate::setup::Setup;
 use crate::worker_process::{WorkerEnd, WorkerRun};

@@ -25,9 +25,9 @@
 
 mod captured_output;
 mod code_exec;
+mod cpython_level;
 mod expression_level;
 mod framing;
-mod full_level;
 mod render_result;
 mod setup;
 mod source;
@@ -36,11 +36,11 @@ mod tool_chain;
 mod worker_process;
 mod worker_protocol;
 
+pub use cpython_level::kernel_pool::KernelPool;
+pub use cpython_level::python_discovery::{Interpreter, InterpreterError};
+pub use cpython_level::virtual_env::{REQUIREMENTS, VirtualEnv, VirtualEnvError, VirtualEnvState};
 pub use expression_level::worker::worker_entry;
 pub use expression_level::worker_pool::SharedWorkerPool;
-pub use full_level::kernel_pool::KernelPool;
-pub use full_level::python_discovery::{Interpreter, InterpreterError};
-pub use full_level::virtual_env::{REQUIREMENTS, VirtualEnv, VirtualEnvError, VirtualEnvState};
 pub use setup::{MaskFinder, Setup};
 pub use source::{source, source_with};
 pub use tool_chain::{

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use toolcrib_core::{BoxFuture, PathDenials, ToolError};
 use toolcrib_sandbox::{Backend, Level};
 
+use crate::cpython_level::virtual_env::VirtualEnv;
 use crate::expression_level::worker_pool::SharedWorkerPool;
-use crate::full_level::virtual_env::VirtualEnv;
 use crate::tool_chain::ToolSearch;
 
 /// Configuration of code execution.

@@ -6,7 +6,7 @@ use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{Entry, Handler, TypedHandler};
 
 use crate::code_exec::CodeExec;
-use crate::full_level::kernel_pool::KernelPool;
+use crate::cpython_level::kernel_pool::KernelPool;
 use crate::setup::Setup;
 use crate::tool_chain::ToolChain;
 

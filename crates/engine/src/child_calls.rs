@@ -22,7 +22,7 @@ use crate::answer_without_call::answer_without_call;
 use crate::artifact_references;
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
-use crate::resume::decisions::NO_APPROVER;
+use crate::resume::record_decision::NO_APPROVER;
 use parent::ParentContext;
 use stopwatch::{ApprovalWaitTimer, Stopwatch, StopwatchGuard};
 

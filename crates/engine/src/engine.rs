@@ -26,8 +26,8 @@ use crate::gate::Preset;
 use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
-use crate::resume::recovered_work::RecoveredWork;
-use crate::resume::{decide, environment, promise};
+use crate::resume::recovery_result::RecoveredWork;
+use crate::resume::{decide_and_resume, environment, promise};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
@@ -407,11 +407,11 @@ impl Invoker for Engine {
         approval: ApprovalId,
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
-        Box::pin(decide::decide(Arc::clone(&self.inner), approval, decision))
+        Box::pin(decide_and_resume::decide(Arc::clone(&self.inner), approval, decision))
     }
 
     fn resume(&self, approval: ApprovalId) -> BoxFuture<'_, Result<Option<Answer>, DecideError>> {
-        Box::pin(decide::resume(Arc::clone(&self.inner), approval, false))
+        Box::pin(decide_and_resume::resume(Arc::clone(&self.inner), approval, false))
     }
 
     fn open_run(&self, spec: RunSpec) -> Result<RunId, ToolError> {

@@ -1,5 +1,5 @@
 //! The entry for every batch: claims the store, and sends new batches to `batch` and repeated ones
-//! to `resume::replay`.
+//! to `resume::interrupted_calls`.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolcrib_core::{Answer, Batch, BatchSubscriber, ToolError};
 use crate::batch;
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
-use crate::resume::replay;
+use crate::resume::interrupted_calls;
 
 /// Runs a batch; `parent` = the running call that makes these calls.
 pub(crate) async fn run(
@@ -26,7 +26,7 @@ pub(crate) async fn run(
         return answers;
     }
     if batch.is_replay {
-        return replay::run(engine, batch, subscriber, parent).await;
+        return interrupted_calls::run(engine, batch, subscriber, parent).await;
     }
     batch::run_new(engine, batch, subscriber, parent).await
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use toolcrib_core::{Answer, CallId, ErrorType, Outcome, OutcomeKind};
 use toolcrib_providers::conversation::{CallAnswer, UserKind};
 
-use super::round_guards::Round;
+use super::stall_guard::Round;
 use super::{
     ActiveSkill, Machine, Pending, PendingKind, Phase, Question, RequestMode, RunEnd,
     model_messages,

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_core::{Answer, ApprovalId, CallId, ErrorType, OutcomeKind};
 use toolcrib_providers::conversation::{CallAnswer, UserKind, UserMessage};
 
-use super::round_guards::Round;
+use super::stall_guard::Round;
 use super::{Machine, Pending, PendingKind, Phase, Question, QuestionAnswer, model_messages};
 
 impl Machine {

@@ -9,7 +9,7 @@ mod call_results;
 mod human_answers;
 mod model_answers;
 pub(crate) mod model_messages;
-mod round_guards;
+mod stall_guard;
 mod state;
 #[cfg(test)]
 mod tests;

@@ -4,8 +4,8 @@
 //! An undeclared tool can be found with `find_tools`, and called by its name at any time: the view
 //! of the batch decides about that, as always.
 
+mod declared_tools;
 mod found_tools;
-mod request_tools;
 #[cfg(test)]
 mod tests;
 
@@ -22,9 +22,9 @@ use toolcrib_core::{
 
 use crate::context;
 
+pub use declared_tools::ActiveRequestTools;
+pub(crate) use declared_tools::RequestTools;
 pub use found_tools::FoundTools;
-pub use request_tools::ActiveRequestTools;
-pub(crate) use request_tools::RequestTools;
 
 /// Part of the window, in percent, that schemas may take before tools have to be found.
 pub const SHARE: u64 = 8;

@@ -30,7 +30,7 @@ pub struct Workspace {
 struct Shared {
     journal: Option<Journal>,
     /// What the files held before programs ran; read at the first program.
-    former_files: OnceLock<Mutex<FormerFiles>>,
+    files_before_program: OnceLock<Mutex<FormerFiles>>,
     gate: Mutex<()>,
 }
 
@@ -59,8 +59,8 @@ impl Workspace {
     }
 
     fn with(roots: Roots, journal: Option<Journal>) -> Self {
-        let (former_files, gate) = (OnceLock::new(), Mutex::new(()));
-        let shared = Arc::new(Shared { journal, former_files, gate });
+        let (files_before_program, gate) = (OnceLock::new(), Mutex::new(()));
+        let shared = Arc::new(Shared { journal, files_before_program, gate });
         Self { roots, shared, made_by: None }
     }
 
@@ -94,10 +94,10 @@ impl Workspace {
     }
 
     /// The contents of its files before programs ran; `None` without a journal.
-    pub(super) fn former_files(&self) -> Option<MutexGuard<'_, FormerFiles>> {
+    pub(super) fn files_before_program(&self) -> Option<MutexGuard<'_, FormerFiles>> {
         let journal = self.journal()?;
         let open = || Mutex::new(FormerFiles::open(journal.dir()));
-        let former = self.shared.former_files.get_or_init(open);
+        let former = self.shared.files_before_program.get_or_init(open);
         Some(former.lock().unwrap_or_else(PoisonError::into_inner))
     }
 

@@ -22,8 +22,8 @@ use super::suspended::SuspendedScript;
 use super::tool_lookup::{self, DEFAULT_LIMIT, ToolSearch};
 use super::{call_reply, python_stubs};
 use crate::captured_output::CapturedOutput;
+use crate::cpython_level::kernel::MarkScanner;
 use crate::framing;
-use crate::full_level::kernel::MarkScanner;
 use crate::worker_process::{Death, MarkedOutput, SLACK, Worker};
 use crate::worker_protocol::{
     ErrorKind, PROTOCOL, Reply, RequestedCall, ResumeScript, RunResult, Script, ToolQuery,

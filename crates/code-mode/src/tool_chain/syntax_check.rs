@@ -10,9 +10,9 @@ use toolcrib_sandbox::{Input, Output};
 use super::chain_files::ChainError;
 use super::saved_chains;
 use super::tool::ChainLevel;
+use crate::cpython_level::kernel_launcher::KernelLauncher;
 use crate::expression_level::worker_pool::SharedWorkerPool;
 use crate::framing;
-use crate::full_level::kernel_launcher::KernelLauncher;
 use crate::setup::Setup;
 use crate::worker_protocol::{
     MissingFeature, PythonException, Script, WorkerCommand, WorkerMessage,

@@ -19,8 +19,8 @@ use super::render_result;
 use super::script_limits::TOTAL_TIME;
 use super::suspended::SuspendedScripts;
 use super::tool_lookup::ToolSearch;
+use crate::cpython_level::kernel_launcher::KernelLauncher;
 use crate::expression_level::worker_pool::{SharedWorkerPool, WorkerPool};
-use crate::full_level::kernel_launcher::KernelLauncher;
 use crate::setup::Setup;
 
 /// The name of the tool.

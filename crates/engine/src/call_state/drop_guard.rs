@@ -6,7 +6,7 @@ use futures_util::FutureExt as _;
 use toolcrib_core::{ErrorType, OutcomeKind, Settlement, ToolError};
 
 use super::CallState;
-use crate::resume::decisions::denied_by;
+use crate::resume::record_decision::denied_by;
 
 impl CallState {
     /// How a dropped call ended, as far as it is known.

@@ -22,7 +22,7 @@ use crate::observers::Observers;
 use crate::open_runs::Runs;
 use crate::policy::{ActivePolicy, Policy};
 use crate::registry::Registry;
-use crate::resume::decide;
+use crate::resume::decide_and_resume;
 use crate::resume::pending_approvals::PendingApprovals;
 use crate::rules::RuleSet;
 use crate::secrets::{Sealing, Secrets};
@@ -220,7 +220,9 @@ impl EngineBuilder {
                     run: |engine, batch, subscriber, parent| {
                         Box::pin(invoke::run(engine, batch, subscriber, parent))
                     },
-                    resume: |engine, id, in_parent| Box::pin(decide::resume(engine, id, in_parent)),
+                    resume: |engine, id, in_parent| {
+                        Box::pin(decide_and_resume::resume(engine, id, in_parent))
+                    },
                 },
                 agent_presets: RwLock::default(),
             }),

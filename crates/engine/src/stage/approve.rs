@@ -21,8 +21,8 @@ use toolcrib_core::{
 use super::phase::{Approved, Budgeted, Plan, Ruled};
 use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::CallState;
-use crate::resume::decisions::{NO_APPROVER, denied_by};
 use crate::resume::expired::expired_error;
+use crate::resume::record_decision::{NO_APPROVER, denied_by};
 use crate::resume::resumed_call::ResumedCall;
 pub(crate) use inbox::{ChannelAction, channel_action};
 pub(crate) use question::masked;

@@ -4,9 +4,9 @@ mod change;
 mod journal;
 mod list;
 mod preview;
-mod take;
+mod undo_and_redo;
 
 pub use change::{Change, Direction};
 pub use list::{ListChangesRequest, list};
 pub use preview::{FileAct, FilePreview, PreviewRequest, preview};
-pub use take::{ChangeDone, ChangeRefused, TakeReply, TakeRequest, take};
+pub use undo_and_redo::{ChangeDone, ChangeRefused, TakeReply, TakeRequest, take};

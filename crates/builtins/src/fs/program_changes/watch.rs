@@ -14,7 +14,7 @@ use super::super::roots::Roots;
 use super::super::snapshot::{RootedPath, Snapshot};
 use super::super::undo_journal::{ENTRY_BYTES, Step};
 use super::super::workspace::Workspace;
-use super::former_files::{Contents, MAX_FILE, MAX_TOTAL};
+use super::files_before_program::{Contents, MAX_FILE, MAX_TOTAL};
 use super::scan::{FileMark, Mark, Scan};
 
 /// Most changed paths that one entry undoes: its record stays below 1 MB.
@@ -54,7 +54,7 @@ impl ProgramChanges {
     /// The workspace before a program that starts now; `None` if it has no journal, or more files
     /// than are scanned.
     pub(crate) fn begin(workspace: &Workspace) -> Option<Self> {
-        let (journal, mut former) = (workspace.journal()?, workspace.former_files()?);
+        let (journal, mut former) = (workspace.journal()?, workspace.files_before_program()?);
         let before = Scan::of(workspace.roots(), &CancellationToken::new())?;
         let contents = former.refresh(workspace.roots(), &before).ok()?;
         let newest = journal.list().ok()?.first().map_or(0, |entry| entry.id);
@@ -141,7 +141,8 @@ impl ProgramChanges {
         }
         if !steps.is_empty() {
             for sha256 in steps.iter().filter_map(Step::former_content) {
-                let former = workspace.former_files().and_then(|former| former.load(sha256));
+                let former =
+                    workspace.files_before_program().and_then(|former| former.load(sha256));
                 transaction.keep_former(sha256, &former.ok_or(FsErrorKind::Changed)?)?;
             }
             transaction.record_made(summary(program, &done), steps, None)?;

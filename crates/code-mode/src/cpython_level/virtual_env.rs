@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::full_level::python_discovery::{Interpreter, InterpreterError};
+use crate::cpython_level::python_discovery::{Interpreter, InterpreterError};
 
 /// The packages, with the hashes of all their files.
 pub const REQUIREMENTS: &str = include_str!("requirements.txt");

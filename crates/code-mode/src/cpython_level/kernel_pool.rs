@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex as AsyncMutex;
 use toolcrib_core::{RunId, ToolError};
 
-use crate::full_level::kernel::Kernel;
+use crate::cpython_level::kernel::Kernel;
 
 /// Limit of kernels: each may hold its variables in memory.
 const MAX_KERNELS: usize = 8;

@@ -8,7 +8,7 @@ use toolcrib_core::{
     Answer, ApprovalId, Batch, BatchSubscriber, Call, CallId, ErrorType, StoreError, ToolError,
 };
 
-use super::decide;
+use super::decide_and_resume;
 use super::recorded::{gone_elsewhere, recorded_answer};
 use crate::answer_without_call::answer_without_call;
 use crate::batch;
@@ -83,7 +83,7 @@ async fn resume_decided(
     call: Call,
     in_parent: bool,
 ) -> Answer {
-    match decide::resume(Arc::clone(engine), id, in_parent).await {
+    match decide_and_resume::resume(Arc::clone(engine), id, in_parent).await {
         Ok(Some(answer)) => answer,
         Ok(None) => answer_without_call(call, gone_elsewhere()),
         Err(DecideError::Store(error)) => {

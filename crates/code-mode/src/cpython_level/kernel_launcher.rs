@@ -5,9 +5,9 @@ use std::sync::Arc;
 use tokio::sync::Mutex;
 use toolcrib_core::{ErrorType, PathDenials, ToolError};
 
-use crate::full_level::kernel::{Kernel, KernelConfig};
-use crate::full_level::python_discovery::{Interpreter, InterpreterError};
-use crate::full_level::virtual_env::VirtualEnvState;
+use crate::cpython_level::kernel::{Kernel, KernelConfig};
+use crate::cpython_level::python_discovery::{Interpreter, InterpreterError};
+use crate::cpython_level::virtual_env::VirtualEnvState;
 use crate::setup::Setup;
 
 /// Starts kernels.

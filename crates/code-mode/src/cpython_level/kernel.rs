@@ -13,9 +13,9 @@ use toolcrib_sandbox::{
 };
 
 use crate::captured_output::CapturedOutput;
+use crate::cpython_level::python_discovery::Interpreter;
+use crate::cpython_level::scratch_dir::ScratchDir;
 use crate::framing;
-use crate::full_level::python_discovery::Interpreter;
-use crate::full_level::scratch_dir::ScratchDir;
 use crate::render_result;
 use crate::start_error::{not_ready, start_error};
 use crate::worker_process::{Death, MarkedOutput, Worker, WorkerEnd, WorkerRun, wait_end};

@@ -8,10 +8,10 @@ use toolcrib_core::{
     Answer, ApprovalId, Batch, BoxFuture, Call, Decision, DecisionRecord, RawArgs, SealError,
 };
 
-use super::decisions::{real_args, store_error};
 use super::environment;
 use super::expired::settle_expired;
 use super::pending_approvals::Handoff;
+use super::record_decision::{real_args, store_error};
 use super::recorded::recorded_answer;
 use super::resumed_call::ResumedCall;
 use crate::batch;
