@@ -69,6 +69,26 @@ fn what_other_programs_have_is_shown_first_and_taken_over_without_its_secrets() 
     env.run(&["mcp", "import", "nothing.json"]).code(3);
 }
 
+/// Of an imported server its relative script was not found in the sandbox, and `npx` not recognised.
+#[test]
+fn an_imported_server_is_prepared_like_an_added_one() {
+    let env = TestEnv::new();
+    env.write("server/server.py", "");
+    env.write("server/requirements.txt", "");
+    let theirs = json!({"mcpServers": {
+        "words": {"command": "python3", "args": ["server/server.py"]},
+        "files": {"command": "npx", "args": ["-y", "files"]},
+    }});
+    env.write("theirs.json", theirs.to_string());
+    let said = env.run(&["mcp", "import", "theirs.json", "--write"]).code(0).stdout;
+    let script = env.root().join("server/server.py").canonicalize().unwrap();
+    for expected in [script.to_str().unwrap(), "fetches the package files", "has no network"] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    let shown = env.run(&["mcp", "show", "words", "--json"]).code(0).stdout;
+    assert!(shown.contains(script.to_str().unwrap()), "{shown}");
+}
+
 #[test]
 fn this_program_is_a_server_of_its_own_tools() {
     let env = TestEnv::new();
