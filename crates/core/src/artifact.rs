@@ -35,7 +35,7 @@ impl ArtifactRef {
 pub struct ArtifactMeta {
     /// Reference.
     pub artifact: ArtifactRef,
-    /// Owner; nobody else can read the artifact.
+    /// The only person who can read the artifact.
     pub owner: String,
     /// Media type.
     pub media_type: String,

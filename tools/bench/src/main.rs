@@ -51,7 +51,7 @@ fn main() {
     let json = std::env::args().any(|word| word == "--json");
     let mut table = Results::default();
     for (name, run) in [
-        // First: the peak of memory that it looks at must not be somebody else's.
+        // First: the peak of memory that it looks at must not be that of another row.
         ("stream", result_stream::run as fn(&mut Results)),
         ("pipeline", pipeline_call::run),
         ("registry", tool_registration::run),

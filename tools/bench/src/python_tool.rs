@@ -69,7 +69,7 @@ async fn toolcrib(folder: &std::path::Path) -> Toolcrib {
     Toolcrib::builder(settings).build().await.expect("a Toolcrib")
 }
 
-/// A call in a task of the runtime, as in the daemon: whoever waits for it has a thread of its own.
+/// A call in a task of the runtime, as in the daemon: the waiting caller has a thread of its own.
 fn ms(runtime: &Runtime, tools: &Toolcrib, args: &serde_json::Value) -> f64 {
     let (tools, args) = (tools.clone(), RawArgs::from(args.clone()));
     let call = async move {

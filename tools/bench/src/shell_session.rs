@@ -72,7 +72,7 @@ async fn command(tool: &dyn Handler, command: &str, conversation: &str) -> f64 {
     begun.elapsed().as_secs_f64() * 1000.0
 }
 
-/// A bash that nobody looks after.
+/// A bare bash without our supervision.
 struct Bare(Child);
 
 impl Bare {

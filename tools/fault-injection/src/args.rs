@@ -37,7 +37,7 @@ pub(crate) struct Options {
     pub(crate) hurry: bool,
 }
 
-/// Daemons, when nobody says how many.
+/// Daemons, if the command line does not say how many.
 const DAEMONS: u32 = 4;
 
 /// How it is used.

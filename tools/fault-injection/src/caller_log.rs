@@ -12,7 +12,7 @@ use crate::worker::{races, word};
 /// A call as its callers know it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CallerRecord {
-    /// The tool; empty for a call under a key that somebody else sent first.
+    /// The tool; empty for a call under a key that another client sent first.
     pub(crate) tool: String,
     /// What a person is to decide about it.
     pub(crate) decision: String,
@@ -32,7 +32,7 @@ pub(crate) struct CallerLog {
     pub(crate) calls: HashMap<CallId, CallerRecord>,
     /// Batches that were sent under a key, for the first time.
     pub(crate) keyed: HashMap<String, SentBatch>,
-    /// Decisions that somebody was told have been taken.
+    /// Decisions that a client was told have been taken.
     pub(crate) decided: HashMap<ApprovalId, (CallId, String)>,
     /// Calls that something was said of since they were last judged.
     pub(crate) fresh: HashSet<CallId>,

@@ -23,7 +23,7 @@ pub(crate) enum DiskFault {
     Write(u32),
     /// The write of this number fails, and all after it.
     WritesFrom(u32),
-    /// There is no room after so many bytes, until somebody makes some.
+    /// The disk is full after so many bytes, until the trial frees space.
     Full(u32),
 }
 

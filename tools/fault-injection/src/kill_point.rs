@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum KillPoint {
-    /// A batch is stored, whoever sent it was not told yet.
+    /// A batch is stored, its client was not told yet.
     Accept,
     /// "Started" is stored, nothing runs yet.
     Intent,
@@ -18,7 +18,7 @@ pub(crate) enum KillPoint {
     Exit,
     /// Everything of a transaction is written, it is not committed.
     Commit,
-    /// The outcome is stored, whoever waits was not told yet.
+    /// The outcome is stored, the waiting client was not told yet.
     Answer,
     /// A decision is stored, the call has not gone on.
     Approve,

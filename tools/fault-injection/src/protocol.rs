@@ -88,7 +88,7 @@ pub(crate) enum WorkerMessage {
     Refused { error: String },
     /// A call was answered.
     Answered(CallAnswer),
-    /// A decision was taken, and whoever decided knows it.
+    /// A decision was taken, and its approver was told.
     Decided { approval: ApprovalId, call: CallId, word: String },
     /// Two decided at once, and so many of them were told that theirs was taken.
     Raced { approval: ApprovalId, taken: u32 },

@@ -48,7 +48,7 @@ pub(crate) struct Tally {
     pub(crate) stuck: u64,
     /// Calls that were judged.
     pub(crate) calls: u64,
-    /// Acceptances, answers and decisions that somebody was told of.
+    /// Acceptances, answers and decisions that a client was told of.
     pub(crate) acknowledged: u64,
     /// Batches that were asked for again.
     pub(crate) resent: u64,

@@ -192,7 +192,7 @@ fn enter(book: &mut AuditBook, text: &str) -> Result<()> {
     Ok(())
 }
 
-/// Decisions and grants that somebody was told of.
+/// Decisions and grants that a client was told of.
 async fn decisions(
     store: &SqliteStore,
     ledger: &CallerLog,
@@ -302,7 +302,7 @@ impl Case<'_> {
         }
     }
 
-    /// What somebody was told stands.
+    /// What a client was told still holds.
     fn told(&self, tally: &mut Tally) {
         let Some((kind, text)) = &self.known.told else { return };
         let is_kept = self.after == FailureKind::Kill || changes_something(&self.known.tool);

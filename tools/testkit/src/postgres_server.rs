@@ -236,7 +236,7 @@ fn is_root() -> bool {
     output("id", &["-u"]) == "0"
 }
 
-/// A program that runs as whoever may run a server.
+/// A program that runs as a user who may run a server: Postgres refuses root.
 fn as_server_user(program: impl Into<OsString>) -> Command {
     let program = program.into();
     if !is_root() {

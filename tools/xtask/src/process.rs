@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::tree;
 
-/// Settings of whoever runs this, which what is run here must not take over.
+/// Settings of the caller's shell that the programs started here must not inherit.
 pub(crate) const VARIABLES: [&str; 6] = [
     "TOOLCRIB_POLICY",
     "TOOLCRIB_ALLOW_NET",

@@ -50,7 +50,7 @@ pub(crate) enum Mcp {
         #[arg(long)]
         fetch: bool,
     },
-    /// Find servers in the registry of MCP servers. What is found there is not reviewed by anybody.
+    /// Find servers in the registry of MCP servers. Its entries are not reviewed.
     Search(McpSearch),
     /// Show what a server has changed since it was reviewed.
     Review(McpReview),

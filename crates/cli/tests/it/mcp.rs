@@ -69,7 +69,7 @@ fn what_other_programs_have_is_shown_first_and_taken_over_without_its_secrets() 
     env.run(&["mcp", "import", "nothing.json"]).code(3);
 }
 
-/// Of an imported server its relative script was not found in the sandbox, and `npx` not recognised.
+/// An imported server did not find its relative script in the sandbox, and `npx` was not fetched.
 #[test]
 fn an_imported_server_is_prepared_like_an_added_one() {
     let env = TestEnv::new();

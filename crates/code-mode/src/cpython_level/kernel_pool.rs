@@ -119,7 +119,7 @@ impl KernelPool {
                 return;
             }
             if let Ok(mut seat) = place.seat.try_lock() {
-                seat.clear("nobody used it for ten minutes");
+                seat.clear("it was idle for ten minutes");
             }
         });
         self.make_room();

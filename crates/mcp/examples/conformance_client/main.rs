@@ -116,7 +116,7 @@ async fn main() -> Result<(), Failed> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let context: Value =
         serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
-    // Its servers say of each other where they are, at ports that nobody knows before.
+    // Its servers say of each other where they are, at ports that are not known in advance.
     let places = (1024..=u16::MAX).map(|port| format!("localhost:{port}"));
     let places = places.chain(["127.0.0.0/8".to_owned(), "::1/128".to_owned()]);
     let policy = AddressPolicy::with_allowed(places)?;

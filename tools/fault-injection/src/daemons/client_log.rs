@@ -42,7 +42,7 @@ struct ClientLogState {
     questions: HashMap<String, KnownQuestion>,
 }
 
-/// Everything that anybody was told.
+/// Everything that clients were told.
 pub(super) struct ClientLog(Mutex<ClientLogState>);
 
 impl ClientLog {
@@ -69,7 +69,7 @@ impl ClientLog {
             tally.add_finding(Finding::Doubled, &words);
         }
         known.id = Some(id.to_owned());
-        // A call whose process is gone is said to be unknown before anybody has written that down.
+        // A call whose process is gone is reported as unknown before that is recorded.
         let is_over = match status {
             "running" | "waiting" => false,
             "unknown" => document.word("error_type").is_some(),

@@ -148,7 +148,7 @@ impl Cluster {
         }
     }
 
-    /// Sends one a signal, and holds nobody up; its process.
+    /// Sends a daemon a signal without waiting; returns its process.
     pub(super) async fn signal(&self, node: usize, signal: Signal) -> Result<Option<u32>> {
         let place = self.nodes.get(node).ok_or("no such daemon")?.lock().await;
         let Some(process) = place.as_ref().and_then(Child::id) else { return Ok(None) };

@@ -23,7 +23,7 @@ use crate::error::Result;
 const THREADS: usize = 2;
 /// How long its calls and runs may go on after it was told to stop.
 const DRAIN: Duration = Duration::from_secs(2);
-/// More than anybody sends.
+/// More than any client of the trial sends.
 const REQUESTS: u32 = 10_000_000;
 
 /// What a daemon is told.
@@ -92,7 +92,7 @@ async fn serve(orders: DaemonConfig) -> Result<()> {
     let daemon = Daemon::new(toolcrib.clone(), runner, Arc::new(host), settings).await?;
     let stops = daemon.clone();
     std::thread::spawn(move || {
-        // It says nothing: it ends when it is to stop, and with whoever started this.
+        // It prints nothing: it ends when it is stopped, and with the process that started it.
         let _ = std::io::stdin().read(&mut [0]);
         stops.stop();
     });

@@ -69,7 +69,7 @@ impl HttpReply {
     }
 }
 
-/// Asks a daemon; an error means that nobody knows what became of it.
+/// Asks a daemon; after an error its outcome is unknown.
 pub(super) async fn send(daemon: &DaemonAddress, ask: HttpRequest<'_>) -> io::Result<HttpReply> {
     let exchange = async {
         let mut stream = TcpStream::connect(daemon.address).await?;

@@ -24,7 +24,7 @@ const MILLIS: u32 = 20;
 /// The program around a daemon.
 pub(super) struct ScriptedHost {
     pub(super) runner: Runner,
-    /// For files that nobody writes.
+    /// For files that are never written.
     pub(super) folder: PathBuf,
 }
 

@@ -25,7 +25,7 @@ pub(super) const PURE: &str = "crash_pure";
 /// One execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Execution {
-    /// What the call was called by whoever sent it.
+    /// The id that its client gave the call.
     pub(super) note: String,
     /// The process.
     pub(super) incarnation: u32,

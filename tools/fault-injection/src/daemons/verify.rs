@@ -35,7 +35,7 @@ const LONGEST: &str = "SELECT max(c.ended_at - greatest(b.at, q.at))
     LEFT JOIN (SELECT call, max((decision::json->>'decided_at')::bigint) AS at
         FROM approvals GROUP BY 1) q ON q.call = c.id";
 
-/// Calls that succeeded though somebody said no.
+/// Calls that succeeded although a person denied them.
 const REFUSED: &str = "SELECT c.id FROM calls c JOIN approvals a ON a.call = c.id
     WHERE c.outcome = 'succeeded' AND a.decision::json->'decision'->>'decision' IN ('deny', 'skip')";
 
@@ -61,7 +61,7 @@ impl TrialContext {
         rows.collect()
     }
 
-    /// What the database has about a call, for whoever looks for the reason of a finding.
+    /// What the database has about a call, to find the reason of a finding.
     fn describe_call(&self, call: CallId) -> String {
         let tables = [
             format!(

@@ -19,7 +19,7 @@ pub(crate) const DECISION_PATHS: [&str; 5] = ["here", "elsewhere", "later", "lef
 /// What is decided.
 pub(crate) const DECISIONS: [&str; 6] = ["approve", "approve", "always", "deny", "edit", "skip"];
 
-/// Puts questions before nobody, or hands them to somebody else.
+/// Leaves questions unanswered, or to another process.
 pub(crate) struct ScriptedApprover {
     /// Somebody else, who decides through the pipeline.
     pub(crate) elsewhere: UnboundedSender<ApprovalRequest>,

@@ -86,7 +86,7 @@ async fn one(engine: &Engine, rng: &mut Rng, name: &str) {
     }
 }
 
-/// The same call as somebody sends it who does not know that it was sent.
+/// The same call, sent again by a client that did not get the answer.
 fn renewed(call: &SentCall) -> SentCall {
     SentCall { id: toolcrib_core::CallId::fresh(), ..call.clone() }
 }

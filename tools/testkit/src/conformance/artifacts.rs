@@ -3,7 +3,7 @@
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{ArtifactMeta, ArtifactRef, ArtifactStore, CallId, RunId, StoreError, Trust};
 
-/// Artifacts come back byte by byte to their owner and to nobody else; equal content is stored
+/// Artifacts come back byte by byte to their owner alone; equal content is stored
 /// once.
 ///
 /// # Panics
@@ -112,7 +112,7 @@ fn equal_content_is_stored_once(store: &dyn ArtifactStore) {
     let made = trusts.map(|trust| {
         put(store, NewArtifact { trust, ..new_artifact("equal") }, b"the same").unwrap()
     });
-    // Words from outside stay words from outside, whoever says them too.
+    // Text from outside keeps its label when a trusted tool returns it too.
     let kept = made.each_ref().map(|meta| meta.trust);
     assert_eq!(kept, [Trust::Workspace, Trust::External, Trust::External]);
     assert!(made.iter().all(|meta| meta.artifact == made[0].artifact));

@@ -14,7 +14,7 @@ use super::call_fixtures::{
 };
 use super::{batches, recovery};
 
-/// What each effect class is, and one that nobody assessed.
+/// Each effect class, and a call that was not assessed.
 pub(super) const EFFECTS: [Option<Effect>; 6] = [
     Some(Effect::Pure),
     Some(Effect::Read),
@@ -24,7 +24,7 @@ pub(super) const EFFECTS: [Option<Effect>; 6] = [
     None,
 ];
 
-/// Each call begins once and ends once, whatever happens to whoever runs it; batches are accepted
+/// Each call begins once and ends once, whatever happens to its process; batches are accepted
 /// once; what the dead leave behind is dealt with once. `there` is a second handle of the same
 /// store, as another process has it; where there is none, the same.
 ///
@@ -242,7 +242,7 @@ async fn a_call_ends_once_and_by_its_owner(here: &dyn CallStore, there: &dyn Cal
         assert_open(here, &intent, true).await;
         let end = settlement(intent.facts.clone(), Some(1_500), mine);
         let stolen = settlement(intent.facts.clone(), Some(1_500), theirs);
-        // Seen by nobody else yet where a beginning may wait, so it is asked here.
+        // A store may delay a beginning, which other handles do not see yet: this one is asked.
         let answer = here.settle(stolen.clone()).await;
         let fenced = StoreError::Fenced { current: mine, claimed: theirs };
         assert_eq!(answer, Err(fenced), "{effect:?}");
@@ -279,7 +279,7 @@ async fn a_process_taken_for_dead_writes_nothing(here: &dyn CallStore, there: &d
         assert!(matches!(answer, Err(StoreError::Fenced { .. })), "{answer:?}");
         let answer = here.settle(settlement(begun.facts.clone(), Some(1_500), lost)).await;
         assert!(matches!(answer, Err(StoreError::Fenced { .. })), "{answer:?}");
-        // Nor does anybody else end it, other than by `recover`.
+        // No other process ends it either, except by `recover`.
         let answer = there.settle(settlement(begun.facts.clone(), Some(1_500), alive)).await;
         assert_eq!(answer, Err(StoreError::Fenced { current: lost, claimed: alive }));
         assert_open(there, &begun, false).await;

@@ -253,7 +253,7 @@ impl StoreAndModel<'_> {
         }
     }
 
-    /// A batch that was accepted, or an id that nobody knows.
+    /// A batch that was accepted, or an unknown id.
     fn batch(&self, number: u8) -> BatchId {
         let at = usize::from(number) % (self.model.batches.len() + 1);
         self.model.batches.get(at).map_or_else(BatchId::fresh, |(batch, _)| batch.id)

@@ -70,7 +70,7 @@ enum ContinuedBy {
     Nobody,
 }
 
-/// A run that somebody may go on with.
+/// A run that a process may resume.
 pub(super) async fn stored_run(
     runs: Option<&dyn ConversationAndRunStore>,
     status: RunStatus,
@@ -269,7 +269,7 @@ async fn batches_can_be_left_for_another_process(here: &dyn CallStore, there: &d
     let found = of(recover_and_take(here, epoch, NOW).await.unwrap(), &calls, &[batch.id]);
     assert_eq!(ids(&found.batches), [batch.id]);
     here.finish_batch(batch.id).await.unwrap();
-    // Now nobody goes on with it.
+    // No process resumes it now.
     here.release(epoch).await.unwrap();
     let epoch = there.claim().await.unwrap();
     let found = of(there.recover(epoch, NOW).await.unwrap(), &calls, &[batch.id]);

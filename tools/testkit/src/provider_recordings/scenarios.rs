@@ -38,7 +38,7 @@ pub struct Scenario {
     pub quirks: Map<String, Value>,
     /// Names of the tools that are offered.
     pub tools: Vec<String>,
-    /// What somebody says.
+    /// The user's message.
     pub user: String,
     /// What goes over the wire, in order.
     pub exchanges: Vec<Exchange>,

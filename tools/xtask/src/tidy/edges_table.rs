@@ -62,7 +62,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
     ("cli", &["app", "ops", "server"]),
 ];
 
-/// The crate that everybody may use in tests, and nobody otherwise.
+/// The crate that every crate may use in its tests, and none outside of them.
 pub(super) const FOR_TESTS: &str = "testkit";
 
 /// What one crate may use of another in its tests alone, and why.

@@ -75,7 +75,7 @@ pub(super) async fn run(command: &McpSearch, json: bool) -> Result<u8, Failure> 
     }
     output::print_line(&text)?;
     output::eprint_line(
-        "toolcrib: anybody can publish there; look at a server before you add it, and at its tools in `mcp test`",
+        "toolcrib: entries there are not reviewed; look at a server before you add it, and at its tools in `mcp test`",
     );
     Ok(0)
 }
