@@ -126,7 +126,7 @@ async fn burst(
     let beside = std::thread::spawn({
         let (address, light, over) = (daemon.address.clone(), light.to_owned(), Arc::clone(&over));
         move || {
-            // It may have been lowered for the heavy one, and this process may be unable to raise it.
+            // The heavy client may have lowered it, and this process may be unable to raise it.
             let _ = rustix::process::setpriority_process(None, 0);
             runtime().block_on(light_client(&address, &light, Some(over)))
         }
