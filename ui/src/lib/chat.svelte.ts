@@ -153,12 +153,13 @@ class Chat {
     }
   }
 
-  /** Sends a message, or queues it while a run works. Its files are stored first. */
-  async send(text: string): Promise<void> {
+  /** Sends a message, or queues it while a run works. Its files are stored first; `bare` = what is in the
+   *  composer stays there. */
+  async send(text: string, bare = false): Promise<void> {
     let clean = text.trim();
     if (!clean) return;
     this.problem = "";
-    if (this.attachments.length) {
+    if (this.attachments.length && !bare) {
       try {
         const paths = await store(this.attachments);
         clean += `\n\n${t("attach.named", { paths: paths.map((one) => `\`${one}\``).join(", ") })}`;
@@ -169,8 +170,8 @@ class Chat {
         return;
       }
     }
-    const skill = this.skill || undefined;
-    this.skill = "";
+    const skill = (!bare && this.skill) || undefined;
+    if (!bare) this.skill = "";
     const next: Queued = { id: crypto.randomUUID(), text: clean, ...(skill ? { skill } : {}) };
     if (this.open) this.keep([...this.queue, next]);
     else await this.start(next);

@@ -9,6 +9,7 @@ use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
+use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
@@ -312,6 +313,10 @@ impl DaemonHost for CliHost {
 
     fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         self.current().config.secret_consumers()
+    }
+
+    fn userland(&self) -> Option<Userland> {
+        bootstrap::userland(&self.current().config)
     }
 
     fn rules_file(&self) -> PathBuf {
