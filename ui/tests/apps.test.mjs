@@ -12,7 +12,7 @@ let browser;
 before(async () => (browser = await launch()));
 after(async () => browser?.close());
 
-/** A server whose tools have a page, which is in a file beside it. It notes every call. */
+/** A server whose tools have a page, which is in a file beside it. It notes every call in its log. */
 const SERVER = `
 import json, os, sys
 here = os.path.dirname(os.path.abspath(__file__))
@@ -31,8 +31,7 @@ for line in sys.stdin:
         answer["result"] = {"tools": [tool("show_board", True), tool("move_card", False, visibility=["app"]), tool("for_models", True, visibility=["model"])]}
     elif method == "tools/call":
         params = message["params"]
-        with open(os.path.join(here, "calls.txt"), "a") as notes:
-            notes.write(params["name"] + " " + json.dumps(params.get("arguments")) + "\\n")
+        print("call " + params["name"] + " " + json.dumps(params.get("arguments")), file=sys.stderr, flush=True)
         answer["result"] = {"content": [{"type": "text", "text": "3 cards, moved " + str(params["arguments"].get("card"))}], "structuredContent": {"cards": ["one", "two", "three"]}}
     elif method == "resources/read":
         html = open(os.path.join(here, "page.html")).read()
@@ -105,7 +104,7 @@ async function withBoard(html, run) {
     await ask(page, "Show the board");
     const frame = page.frameLocator(".appframe iframe");
     await frame.locator("h1").waitFor();
-    const calls = () => (fs.existsSync(path.join(project, "calls.txt")) ? fs.readFileSync(path.join(project, "calls.txt"), "utf8").trim().split("\n") : []);
+    const calls = async () => (await daemon.api("GET", "/mcp/servers/board")).log.split("\n").filter((line) => line.startsWith("call ")).map((line) => line.slice(5));
     await run({ daemon, context, page, frame, calls });
   });
 }
@@ -120,11 +119,11 @@ test("a page shows its result, its calls wait for a person, its links ask", asyn
     const waiting = await eventually(async () => (await daemon.api("GET", "/approvals")).items[0], "the question");
     assert.equal(waiting.tool, "board__move_card");
     assert.match(waiting.topic, /asked for by the page of board/);
-    assert.deepEqual(calls(), ['show_board {"card": "one"}'], "nothing ran before the decision");
+    assert.deepEqual(await calls(), ['show_board {"card": "one"}'], "nothing ran before the decision");
     const details = await daemon.api("GET", `/approvals/${waiting.approval}`);
     await daemon.api("POST", `/approvals/${waiting.approval}`, { decision: "approve", nonce: details.nonce });
     await frame.getByText("moved: 3 cards, moved two").waitFor();
-    assert.equal(calls().at(-1), 'move_card {"card": "two"}');
+    assert.equal((await calls()).at(-1), 'move_card {"card": "two"}');
     // A link is opened by the person, or not at all.
     await frame.getByRole("button", { name: "Help" }).click();
     const dialog = page.locator("dialog[open]", { hasText: "board wants to open a link" });
@@ -182,8 +181,8 @@ const attempt = async (name, what) => { try { log(name + ": " + JSON.stringify(a
   tell("ui/notifications/size-changed", { height: 1e9 });
   tell("ui/notifications/size-changed", { height: "12; position: fixed" });
   log("done");
-  setTimeout(() => { location = "${out}/self?" + encodeURIComponent(document.body.innerText); }, 200);
-  setTimeout(() => { for (let at = 0; at < 20000; at++) parent.postMessage({ jsonrpc: "2.0", id: at, method: "ping" }, "*"); }, 1500);
+  setTimeout(() => { location = "${out}/self?" + encodeURIComponent(document.body.innerText); }, 6000);
+  setTimeout(() => { for (let at = 0; at < 20000; at++) parent.postMessage({ jsonrpc: "2.0", id: at, method: "ping" }, "*"); }, 3000);
 })();
 </script>`;
   try {
@@ -195,11 +194,11 @@ const attempt = async (name, what) => { try { log(name + ": " + JSON.stringify(a
       assert.deepEqual(wrong, [], "what a page without an origin reaches");
       assert.ok(lines.length >= 20, lines.join("\n"));
       assert.ok((await page.locator(".appframe iframe").evaluate((one) => one.clientHeight)) <= 810, "its height is bounded");
-      await page.waitForTimeout(2_500);
+      await page.waitForTimeout(7_000);
       assert.deepEqual(seen, [], "nothing left this machine's daemon");
       assert.equal(context.pages().length, 1);
       assert.ok(page.url().startsWith(daemon.url));
-      assert.deepEqual(calls(), ['show_board {"card": "one"}']);
+      assert.deepEqual(await calls(), ['show_board {"card": "one"}']);
       assert.deepEqual((await daemon.api("GET", "/approvals")).items, []);
       assert.equal(fs.readFileSync(path.join(daemon.workspace, "keep.txt"), "utf8"), "kept");
       // The page around it works on, under a flood of messages too.

@@ -2,7 +2,7 @@
 //! that the configuration names.
 
 use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::core::{Blob, BoxFuture, ConversationId, StoredRun};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
 use toolcrib_app::sandbox::userland::Userland;
@@ -15,6 +15,8 @@ use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
 pub struct RunRequest {
     /// The message.
     pub text: String,
+    /// Images beside it.
+    pub images: Vec<Blob>,
     /// The conversation; `None` starts one.
     pub conversation: Option<ConversationId>,
     /// Name of the agent; `None` = the configured one.

@@ -131,6 +131,7 @@ export const en = {
   "pack.find": "Find packages", "pack.noMatch": "No package has this name.", "pack.add": "Install", "pack.remove": "Remove", "pack.addOne": "Install {name}", "pack.removeOne": "Remove {name}",
   "app.of": "Shown by the server {server}", "app.title": "{tool}, shown by {server}", "app.calls": "Calls {tools}", "app.linkTitle": "{server} wants to open a link", "app.linkAsk": "It leads to {host}.", "app.linkOpen": "Open it",
   "card.values": "Values", "card.done": "Done", "card.current": "Going on", "card.open": "To come", "card.info": "Note", "card.success": "Success", "card.warning": "Warning", "card.error": "Error", "card.untrusted": "Text from outside is in it. What its buttons say goes into the composer first.",
+  "attach.noImage": "{name} is no image that can be sent.", "attach.manyImages": "A message takes {count} images at most.", "attach.look": "Look at this.", "attach.images": "Images: {count}",
   "models.title": "Models", "models.none": "No model yet.", "models.fallback": "If it cannot answer, in this order", "models.test": "Test", "models.answered": "answered in {time}", "models.silentShort": "no answer",
   "models.up": "Move {model} up", "models.down": "Move {model} down", "models.drop": "Take {model} out of the order", "models.asFallback": "Fall back to it", "models.asDefault": "Make it the default",
   "models.addTitle": "Add a model", "models.found": "Models that were found", "models.noneFound": "No key and no Ollama was found on the machine of the daemon.", "models.use": "Use it",
