@@ -4,6 +4,7 @@ import fs from "node:fs";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
+import { authorizationServer } from "./authorization-server.mjs";
 import { eventually, launch, withPage } from "./support.mjs";
 
 let browser;
@@ -109,4 +110,56 @@ test("servers of another program are imported from its JSON", async () => {
     assert.deepEqual(rows.map((row) => [row.name, row.transport, row.enabled]), [["docs", "stdio", false], ["web", "http", false]]);
     page.faults = page.faults.filter((fault) => !fault.includes("422") && !fault.includes("400"));
   });
+});
+
+test("a person logs in to a server: refused first, then let in, and the daemon's address ends it", async () => {
+  const notes = await authorizationServer();
+  try {
+    await withPage(browser, "version: 1\nturns:\n  - say: Nothing.\n", async ({ daemon, context, page }) => {
+      await page.goto(`${daemon.url}/#/servers`);
+      await page.getByRole("button", { name: "Add server" }).click();
+      const form = page.locator("dialog[open]");
+      await form.getByLabel("Name", { exact: true }).fill("notes");
+      await form.getByRole("button", { name: "Address" }).click();
+      await form.getByLabel("Address", { exact: true }).last().fill(`${notes.origin}/mcp`);
+      await form.getByRole("button", { name: "Show what is added" }).click();
+      await form.getByRole("button", { name: "Add 1" }).click();
+      const card = page.locator('[data-server="notes"]');
+      await card.getByRole("switch").click();
+      await card.locator('[data-state="needs_authorization"]').waitFor();
+      await card.getByRole("button").last().click();
+      const drawer = page.getByRole("dialog");
+      const login = async (link) => {
+        await drawer.getByRole("button", { name: "Log in" }).click();
+        await drawer.getByText(`notes sends you to ${notes.origin}`).waitFor();
+        await drawer.getByText("notes.read").waitFor();
+        const [window] = await Promise.all([context.waitForEvent("page"), drawer.getByRole("link", { name: /^Go to 127/ }).click()]);
+        await window.getByRole("link", { name: link }).click();
+        await window.waitForLoadState();
+        return window;
+      };
+      let window = await login("Refuse");
+      await window.getByText("That did not work.").waitFor();
+      assert.ok(!(await window.locator("body").innerText()).includes("today"), "nothing of the address is repeated");
+      await window.close();
+      await drawer.getByText("access_denied").waitFor();
+      assert.equal(await drawer.locator("b").count(), 0);
+      window = await login("Agree");
+      await window.getByText("Done. You can close this window").waitFor();
+      assert.deepEqual(notes.known.redirects, [`${daemon.url}/oauth/callback`]);
+      const back = window.url();
+      await drawer.getByText("You are logged in.").waitFor();
+      await drawer.getByText("notes__read_note").waitFor();
+      assert.equal((await daemon.api("GET", "/mcp/servers")).items[0].state, "connected");
+      // The code and the state count once.
+      assert.equal((await fetch(back)).status, 400);
+      assert.equal((await fetch(`${daemon.url}/oauth/callback?code=x&state=y`)).status, 400);
+      // Neither the token nor the code is in what a page can read.
+      const shown = JSON.stringify([await daemon.api("GET", "/mcp/servers/notes"), await daemon.api("GET", "/mcp/servers/notes/login")]);
+      for (const token of notes.known.tokens) assert.ok(!shown.includes(token));
+      page.faults = page.faults.filter((fault) => !/\b400\b/.test(fault));
+    });
+  } finally {
+    notes.close();
+  }
 });

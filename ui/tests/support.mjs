@@ -83,6 +83,13 @@ export class Daemon {
     return execFileSync(BINARY, ["open", "--print"], { env: this.env }).toString().trim();
   }
 
+  /** Sends a body as it is, such as a file. */
+  async send(method, at, body, token = this.token) {
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/octet-stream" };
+    const answer = await fetch(`${this.url}/api/v1${at}`, { method, headers, body });
+    return answer.json();
+  }
+
   async api(method, at, body, token = this.token) {
     const answer = await fetch(`${this.url}/api/v1${at}`, {
       method,

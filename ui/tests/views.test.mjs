@@ -24,12 +24,18 @@ before(async () => {
   await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
   await daemon.api("POST", "/tasks", { description: "Project news", prompt: "Summarize the news.", cron: "0 9 * * MON-FRI" });
   await daemon.api("PUT", "/memories/favorite_color", { content: "The favorite color is blue.", category: "PREFERENCE" });
+  await daemon.api("POST", "/lists/Groceries", { action: "add", items: ["milk", "bread"] });
+  await daemon.api("POST", "/lists/Groceries", { action: "check", items: ["milk"] });
+  const text = "# Contract\n\nThe rent is due on the third day of each month.\n";
+  const { document } = await daemon.send("POST", "/documents?name=contract.md", text);
+  await daemon.api("POST", "/goals", { goal: "Find out what the rent is." });
   context = await browser.newContext();
   page = await signIn(context, daemon);
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
     tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
-    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", automation: "#/automation", memory: "#/memory", usage: "#/usage?by=agent", settings: "#/settings",
+    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat",
+    memory: "#/memory", lists: "#/lists/Groceries", documents: `#/documents/${document}`, usage: "#/usage?by=agent", settings: "#/settings",
   };
 });
 after(async () => {
@@ -42,7 +48,7 @@ async function show(name, [width, height], scheme) {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
   await page.goto(`${daemon.url}/${views[name]}`);
   await page.waitForSelector(".main h1");
-  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", memory: "[data-memory]", settings: "form code" };
+  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", goals: "[data-goal]", heartbeat: "[data-heartbeat]", lists: "[data-item]", documents: "pre.quote", memory: "[data-memory]", settings: "form code" };
   await page.waitForSelector(ready[name] ?? ".main");
   await page.waitForTimeout(500);
 }

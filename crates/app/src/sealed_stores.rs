@@ -332,6 +332,21 @@ impl ApprovalStore for MaskedApprovalStore {
         }
     }
 
+    fn decide_ahead(
+        &self,
+        id: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>> {
+        match self.sealing.seal_decision(decision) {
+            Ok(decision) => self.inner.decide_ahead(id, decision),
+            Err(error) => Box::pin(std::future::ready(Err(to_store_error(error)))),
+        }
+    }
+
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.sync()
+    }
+
     fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>> {
         self.inner.pending()
     }

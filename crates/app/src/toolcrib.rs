@@ -100,6 +100,12 @@ impl Toolcrib {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Addresses that the owner allows although they are not public, as `HOST:PORT`.
+    #[must_use]
+    pub fn allowed_addresses(&self) -> Vec<String> {
+        self.settings().allow_net.clone()
+    }
+
     /// Blocks this local port for all tools, even if it is allowed: this program listens on it.
     pub fn deny_port(&self, port: u16) {
         self.settings().own_ports.block(port);

@@ -24,7 +24,10 @@ pub fn for_type<T: JsonSchema>() -> Value {
 fn simplify(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
-            map.remove("title");
+            // A title is a text; in `properties` it is a field of that name with its schema.
+            if map.get("title").is_some_and(Value::is_string) {
+                map.remove("title");
+            }
             if map.get("format").is_some_and(is_rust_number_format) {
                 map.remove("format");
             }
@@ -111,6 +114,8 @@ mod tests {
         /// How.
         #[serde(default)]
         mode: Option<Mode>,
+        /// Its title.
+        title: Option<String>,
     }
 
     #[test]
@@ -122,7 +127,9 @@ mod tests {
                 "properties": {
                     "path": {"description": "The path.", "type": "string"},
                     "limit": {"description": "How many.", "type": "integer", "minimum": 0},
-                    "mode": {"description": "How.", "type": "string", "enum": ["overwrite", "append"]}
+                    "mode": {"description": "How.", "type": "string", "enum": ["overwrite", "append"]},
+                    // A field of this name, not the title of a schema.
+                    "title": {"description": "Its title.", "type": "string"}
                 },
                 "required": ["path"]
             })

@@ -57,6 +57,14 @@ impl ToolMeta {
         let Some(visibility) = visibility.and_then(Value::as_array) else { return true };
         visibility.iter().any(|who| who == "model")
     }
+
+    /// Whether the page of its server may call the tool.
+    #[must_use]
+    pub fn is_for_pages(&self) -> bool {
+        let visibility = self.0.get("ui").and_then(|ui| ui.get("visibility"));
+        let Some(visibility) = visibility.and_then(Value::as_array) else { return true };
+        visibility.iter().any(|who| who == "app")
+    }
 }
 
 impl TryFrom<Map<String, Value>> for ToolMeta {

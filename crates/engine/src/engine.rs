@@ -227,8 +227,9 @@ impl Engine {
         Ok(RecoveredWork { unknown, interrupted, batches })
     }
 
-    /// Stores, before a decision, that this engine carries the call of the question out. The caller
-    /// ends the promise with [`CallStore::finish_batch`].
+    /// Stores, before a decision, that this engine carries the call of the question out. Until the
+    /// decision is stored it may survive only the death of this process. The caller ends the
+    /// promise with [`CallStore::finish_batch`].
     ///
     /// # Errors
     /// What the store says.

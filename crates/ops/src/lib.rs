@@ -49,6 +49,7 @@ pub mod tasks;
 pub mod tokens;
 pub mod tools;
 pub mod usage;
+pub mod userland;
 
 pub use context::{AcceptedCall, ActiveCalls, NoActiveCalls, OpContext, StoreContext};
 pub use error::{ErrorClass, OpError, Resource};

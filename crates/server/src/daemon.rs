@@ -81,6 +81,8 @@ impl Daemon {
             shutdown,
             started_at: Instant::now(),
             hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),
+            mcp_logins: toolcrib_ops::mcp_servers::McpLogins::default(),
+            userland_work: toolcrib_ops::userland::UserlandWork::default(),
         });
         let mcp = routes::mcp_endpoint::endpoint(&state)?;
         Ok(Self { state, admission, middleware, tls, mcp })

@@ -2,9 +2,10 @@
 //! that the configuration names.
 
 use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::core::{Blob, BoxFuture, ConversationId, StoredRun};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
+use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_ops::OpError;
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
@@ -14,6 +15,8 @@ use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
 pub struct RunRequest {
     /// The message.
     pub text: String,
+    /// Images beside it.
+    pub images: Vec<Blob>,
     /// The conversation; `None` starts one.
     pub conversation: Option<ConversationId>,
     /// Name of the agent; `None` = the configured one.
@@ -124,6 +127,11 @@ pub trait DaemonHost: Send + Sync {
         let _ = name;
         let error = HostError::Failed("this program keeps no MCP servers".to_owned());
         Box::pin(async move { Err(error) })
+    }
+
+    /// The Linux userland of the person; `None` = there is no place for one.
+    fn userland(&self) -> Option<Userland> {
+        None
     }
 
     /// The file that added rules are written to: the user's own.

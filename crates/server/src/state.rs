@@ -7,6 +7,8 @@ use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::terminal::Terminals;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_ops::mcp_servers::McpLogins;
+use toolcrib_ops::userland::UserlandWork;
 
 use crate::active_requests::{ActiveCallTable, CallRunner};
 use crate::admin_audit::AdminAudit;
@@ -36,6 +38,8 @@ pub(crate) struct StateParts {
     pub(crate) shutdown: CancellationToken,
     pub(crate) started_at: Instant,
     pub(crate) hook_limits: ClientRateLimits,
+    pub(crate) mcp_logins: McpLogins,
+    pub(crate) userland_work: UserlandWork,
 }
 
 impl DaemonState {
@@ -116,6 +120,16 @@ impl DaemonState {
     /// How often each webhook may be called.
     pub(crate) fn hook_limits(&self) -> &ClientRateLimits {
         &self.parts.hook_limits
+    }
+
+    /// Logins to MCP servers that browsers finish.
+    pub(crate) fn mcp_logins(&self) -> &McpLogins {
+        &self.parts.mcp_logins
+    }
+
+    /// What is being done to the Linux userland.
+    pub(crate) fn userland_work(&self) -> &UserlandWork {
+        &self.parts.userland_work
     }
 
     /// When the daemon was built.

@@ -23,7 +23,7 @@ type Method = "GET" | "POST" | "PUT" | "DELETE";
 interface Options {
   body?: unknown;
   /** A body that is sent as it is. */
-  raw?: string;
+  raw?: string | ArrayBuffer;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 }

@@ -2,22 +2,31 @@
 // model would make, so that rules, undo and the history hold for them too.
 import { ApiError, query, send } from "./api";
 import { t } from "./i18n.svelte";
+import type { ImagePart } from "./images";
 
 export interface Attachment {
   id: string;
   name: string;
   text: string;
   bytes: number;
+  /** An image goes beside the message in place of into the workspace. */
+  image?: ImagePart;
 }
 
+export const MOST_IMAGES = 3;
+const isImage = (file: File) => /^image\/(png|jpeg|webp|gif|bmp|avif)$/.test(file.type);
 const FOLDER = "attachments";
 /** The largest file that the daemon reads back whole. */
 const MOST_BYTES = 1_000_000;
 /** Names that are tried before a file counts as not to be stored. */
 const TRIES = 20;
 
-/** Reads a file of the person; only texts can be given to tools of files. */
+/** Reads a file of the person: a text for tools of files, or an image for the model. */
 export async function read(file: File): Promise<Attachment> {
+  if (isImage(file)) {
+    const { part, bytes } = await (await import("./images")).shrink(file);
+    return { id: crypto.randomUUID(), name: clean(file.name), text: "", bytes, image: part };
+  }
   if (file.size > MOST_BYTES) throw new Error(t("attach.large", { name: file.name }));
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());

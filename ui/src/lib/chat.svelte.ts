@@ -2,6 +2,7 @@
 import { api, ApiError, path, query, words, type Schemas } from "./api";
 import { store, type Attachment } from "./attachments";
 import { t } from "./i18n.svelte";
+import type { ImagePart } from "./images";
 import { live } from "./live.svelte";
 import { RunView, type Snapshot } from "./run.svelte";
 import { router } from "./router.svelte";
@@ -11,6 +12,7 @@ export interface Queued {
   id: string;
   text: string;
   skill?: string;
+  images?: ImagePart[];
 }
 
 /** Runs of a conversation that are shown at first; the earlier ones come on demand. */
@@ -153,15 +155,18 @@ class Chat {
     }
   }
 
-  /** Sends a message, or queues it while a run works. Its files are stored first. */
-  async send(text: string): Promise<void> {
-    let clean = text.trim();
+  /** Sends a message, or queues it while a run works. Its files are stored first; `bare` = what is in the
+   *  composer stays there. */
+  async send(text: string, bare = false): Promise<void> {
+    const images = bare ? [] : this.attachments.flatMap((one) => one.image ?? []);
+    // What a picture alone means is for the model to say.
+    let clean = text.trim() || (images.length ? t("attach.look") : "");
     if (!clean) return;
     this.problem = "";
-    if (this.attachments.length) {
+    if (this.attachments.length && !bare) {
       try {
-        const paths = await store(this.attachments);
-        clean += `\n\n${t("attach.named", { paths: paths.map((one) => `\`${one}\``).join(", ") })}`;
+        const paths = await store(this.attachments.filter((one) => !one.image));
+        if (paths.length) clean += `\n\n${t("attach.named", { paths: paths.map((one) => `\`${one}\``).join(", ") })}`;
         this.attachments = [];
       } catch (error) {
         this.problem = words(error);
@@ -169,16 +174,16 @@ class Chat {
         return;
       }
     }
-    const skill = this.skill || undefined;
-    this.skill = "";
-    const next: Queued = { id: crypto.randomUUID(), text: clean, ...(skill ? { skill } : {}) };
+    const skill = (!bare && this.skill) || undefined;
+    if (!bare) this.skill = "";
+    const next: Queued = { id: crypto.randomUUID(), text: clean, ...(skill ? { skill } : {}), ...(images.length ? { images } : {}) };
     if (this.open) this.keep([...this.queue, next]);
     else await this.start(next);
   }
 
-  private async start({ text, id: key, skill }: Queued): Promise<void> {
+  private async start({ text, id: key, skill, images }: Queued): Promise<void> {
     this.problem = "";
-    const body: Record<string, unknown> = { text, ...(skill ? { skill } : {}) };
+    const body: Record<string, unknown> = { text, ...(skill ? { skill } : {}), ...(images ? { images } : {}) };
     if (this.conversation) body.conversation = this.conversation;
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;

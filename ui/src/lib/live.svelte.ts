@@ -20,6 +20,7 @@ class Live {
   status = $state<Schemas["Status"] | null>(null);
   kill = $state<Schemas["KillSwitchDocument"] | null>(null);
   tools = $state<Tool[]>([]);
+  private wanted = new Set<string>();
   /** Groups whose switch is off. */
   groupsOff = $state<string[]>([]);
   conversations = $state<Schemas["ConversationRow"][]>([]);
@@ -43,6 +44,15 @@ class Live {
 
   tool(name: string): Tool | undefined {
     return this.tools.find((tool) => tool.name === name);
+  }
+
+  /** Reads the tools again, once, for one that came after they were read, and for one of a server,
+   *  which may have been connected or reviewed elsewhere meanwhile. */
+  wantTool(name: string): void {
+    const known = this.tool(name);
+    if (this.wanted.has(name) || !this.tools.length || (known && (known.page || !name.includes("__")))) return;
+    this.wanted.add(name);
+    void this.readSwitches().catch(() => this.wanted.delete(name));
   }
 
   start(): void {

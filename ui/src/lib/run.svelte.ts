@@ -211,6 +211,7 @@ export class RunView {
         call.outcome = (fields.outcome as string | undefined) ?? "succeeded";
         call.error_type = (fields.error_type ?? null) as string | null;
         call.output = fields.output;
+        if (Array.isArray(fields.cards)) call.cards = fields.cards;
         call.elapsed_ms = fields.elapsed_ms as number;
     }
   }

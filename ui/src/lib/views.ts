@@ -24,6 +24,8 @@ export const views: View[] = [
   { name: "sandbox", word: "nav.sandbox", icon: "terminal", key: "b", daily: false, load: () => import("../views/Sandbox.svelte") },
   { name: "automation", word: "nav.automation", icon: "clock", key: "o", daily: false, load: () => import("../views/Automation.svelte") },
   { name: "memory", word: "nav.memory", icon: "memory", key: "m", daily: false, load: () => import("../views/Memory.svelte") },
+  { name: "lists", word: "nav.lists", icon: "list", key: "l", daily: false, load: () => import("../views/Lists.svelte") },
+  { name: "documents", word: "nav.documents", icon: "file", key: "d", daily: false, load: () => import("../views/Documents.svelte") },
   { name: "usage", word: "nav.usage", icon: "usage", key: "u", daily: false, load: () => import("../views/Usage.svelte") },
   { name: "settings", word: "nav.settings", icon: "settings", key: "s", daily: false, load: () => import("../views/Settings.svelte") },
 ];

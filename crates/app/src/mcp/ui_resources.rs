@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use toolcrib_core::{Entry, ToolMeta, View};
+use toolcrib_core::{Entry, ToolError, ToolMeta, ToolSpec, View, remote_name};
 use toolcrib_mcp::client::Connection;
 use toolcrib_mcp::server::{Contents, PAGE_TYPE, Refusal, Resource};
 
@@ -15,15 +15,49 @@ fn declared_pages<'a>(
     servers: &'a McpServers,
     view: &'a View,
 ) -> impl Iterator<Item = (Arc<Connection>, &'a str)> {
-    view.tools.iter().map(Entry::spec).filter_map(move |spec| {
-        let page = spec.meta.as_ref()?.page()?;
-        let connection = servers.connection(spec.group.as_deref()?)?;
-        let is_its = {
-            let name = connection.config().name.as_str();
-            spec.name.as_str().strip_prefix(name)?.starts_with("__")
-        };
-        is_its.then_some((connection, page))
-    })
+    view.tools.iter().map(Entry::spec).filter_map(move |spec| page_of(servers, spec))
+}
+
+/// The page that a tool declares, with the server of the tool.
+fn page_of<'a>(servers: &McpServers, spec: &'a ToolSpec) -> Option<(Arc<Connection>, &'a str)> {
+    let page = spec.meta.as_ref()?.page()?;
+    let connection = servers.connection(spec.group.as_deref()?)?;
+    let is_its = {
+        let name = connection.config().name.as_str();
+        spec.name.as_str().strip_prefix(name)?.starts_with("__")
+    };
+    is_its.then_some((connection, page))
+}
+
+impl McpServers {
+    /// The page that shows results of this tool, read from the server of the tool and no other.
+    /// `None` = it declares none, or the server has none.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words for a model.
+    pub async fn tool_page(&self, spec: &ToolSpec) -> Result<Option<Contents>, ToolError> {
+        match page_of(self, spec) {
+            Some((server, page)) => server.read(page).await,
+            None => Ok(None),
+        }
+    }
+
+    /// The tool that a page of this tool's server means by a name of its server. `None` = the tool
+    /// has no page, or that name is no tool for pages.
+    #[must_use]
+    pub fn page_tool(
+        &self,
+        spec: &ToolSpec,
+        own_name: &str,
+        find: impl Fn(&str) -> Option<Arc<ToolSpec>>,
+    ) -> Option<Arc<ToolSpec>> {
+        let (server, _) = page_of(self, spec)?;
+        let name = remote_name(server.config().name.as_str(), own_name);
+        let called = find(name.as_str()).filter(|called| called.name == name)?;
+        let is_its = called.group == spec.group;
+        let is_for_pages = called.meta.as_ref().is_none_or(ToolMeta::is_for_pages);
+        (is_its && is_for_pages).then_some(called)
+    }
 }
 
 /// Lists these pages.

@@ -1,7 +1,6 @@
 //! `toolcrib sandbox install|uninstall|packages`: the Linux userland.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde_json::{Value, json};
 use toolcrib_app::net::{AddressPolicy, HttpClient, SystemResolver};
@@ -10,6 +9,7 @@ use toolcrib_app::sandbox::userland::{
     Release, State, Status, Userland, UserlandError,
 };
 use toolcrib_app::sandbox::{Egress, Local};
+use toolcrib_ops::userland::ProgressText;
 
 use super::sandbox;
 use crate::clap_args::{
@@ -18,9 +18,6 @@ use crate::clap_args::{
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
-
-/// Bytes after which the growth of a download is said again.
-const PROGRESS_STEP_BYTES: u64 = 8 << 20;
 
 const MEBIBYTE: u64 = 1 << 20;
 
@@ -184,24 +181,11 @@ fn backend(addresses: AddressPolicy) -> Local {
 
 /// Says what is being done.
 fn progress_printer(json: bool) -> impl Fn(Progress) + Send + Sync {
-    let said = AtomicU64::new(0);
+    let text = ProgressText::default();
     move |progress| {
-        let text = match progress {
-            Progress::Asking(mirror) => format!("asking {mirror}"),
-            Progress::Useless(mirror, reason) => format!("{mirror} was of no use: {reason}"),
-            Progress::Verifying => "comparing the archive with what is known of it".to_owned(),
-            Progress::Unpacking => "unpacking".to_owned(),
-            Progress::Downloaded(there, whole) => {
-                if there < said.load(Ordering::Relaxed).saturating_add(PROGRESS_STEP_BYTES) {
-                    return;
-                }
-                said.store(there, Ordering::Relaxed);
-                let of = whole.map(|whole| format!(" of {}", whole / MEBIBYTE)).unwrap_or_default();
-                format!("{}{of} MiB are there", there / MEBIBYTE)
-            }
-            _ => return,
-        };
-        output::warn(&terminal::escape_to_line(&text), json);
+        if let Some(line) = text.line(progress) {
+            output::warn(&terminal::escape_to_line(&line), json);
+        }
     }
 }
 

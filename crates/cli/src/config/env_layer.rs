@@ -101,10 +101,25 @@ pub(crate) fn parse_value(key: &KeyPath, text: &str) -> Result<Value, String> {
     }
 }
 
+/// Keys that are compared with another one, with its widest value: 23 is an hour to begin at in a
+/// file that ends at 24, though not with the default end. The whole file is checked when it is
+/// written.
+const PAIRS: [(&str, &str, i64); 2] =
+    [("heartbeat.active_start", "active_end", 24), ("heartbeat.active_end", "active_start", 0)];
+
 /// Whether a file could hold this value at this key.
 pub(super) fn check(key: &KeyPath, value: &Value) -> Result<(), String> {
     let mut whole = value.clone();
-    for part in key.0.iter().rev() {
+    let (last, sections) = key.0.split_last().ok_or("a key has a name")?;
+    if let Some((_, other, widest)) =
+        PAIRS.iter().find(|(own, ..)| own.split('.').eq(key.0.iter().map(String::as_str)))
+    {
+        let pair = [(last.clone(), whole), ((*other).to_owned(), Value::Integer(*widest))];
+        whole = Value::Table(pair.into_iter().collect());
+    } else {
+        whole = Value::Table([(last.clone(), whole)].into_iter().collect());
+    }
+    for part in sections.iter().rev() {
         whole = Value::Table([(part.clone(), whole)].into_iter().collect());
     }
     let read = serde_path_to_error::deserialize::<_, Config>(whole).map(|_| ());

@@ -5,10 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use toolcrib_app::Toolcrib;
 use toolcrib_app::agent::library::{Agent, parse_slash_command};
-use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_app::core::{Blob, BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
+use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
@@ -86,14 +87,14 @@ impl CliHost {
         }
         let mut setup = self.setup.with_model_args(brain);
         setup.agent.clone_from(&agent.name);
-        let RunParams { text, conversation, skill, owner, channel } = said;
+        let RunParams { text, images, conversation, skill, owner, channel } = said;
         let skill = skill.or_else(|| {
             parse_slash_command(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone())
         });
         let workspace = self.setup.workspace().map(|path| path.display().to_string());
         let workspace = workspace.unwrap_or_default();
         Ok(StartRequest {
-            message: UserMessage { text, ..UserMessage::default() },
+            message: UserMessage { text, images, ..UserMessage::default() },
             agent,
             models,
             conversation: conversation.unwrap_or_else(ConversationId::fresh),
@@ -179,6 +180,7 @@ fn restart_sections(before: &Config, now: &Config) -> impl Iterator<Item = &'sta
 /// What is said for one run, besides who answers.
 struct RunParams {
     text: String,
+    images: Vec<Blob>,
     conversation: Option<ConversationId>,
     skill: Option<String>,
     owner: String,
@@ -189,9 +191,9 @@ impl DaemonHost for CliHost {
     fn prepare_run(&self, wish: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
         Box::pin(async move {
             let brain = self.model_args(&wish)?;
-            let RunRequest { text, conversation, skill, owner, channel, .. } = wish;
+            let RunRequest { text, images, conversation, skill, owner, channel, .. } = wish;
             Ok(self
-                .build_start(&brain, RunParams { text, conversation, skill, owner, channel })
+                .build_start(&brain, RunParams { text, images, conversation, skill, owner, channel })
                 .await?)
         })
     }
@@ -210,6 +212,7 @@ impl DaemonHost for CliHost {
             }
             let said = RunParams {
                 text: String::new(),
+                images: Vec::new(),
                 conversation: Some(run.conversation),
                 skill: None,
                 owner: run.context.owner.clone(),
@@ -312,6 +315,10 @@ impl DaemonHost for CliHost {
 
     fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         self.current().config.secret_consumers()
+    }
+
+    fn userland(&self) -> Option<Userland> {
+        bootstrap::userland(&self.current().config)
     }
 
     fn rules_file(&self) -> PathBuf {

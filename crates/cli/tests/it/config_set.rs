@@ -115,3 +115,17 @@ fn the_file_of_a_workspace_is_changed_with_project() {
     let (_, code) = env.call("delete_file", &json!({"path": "notes.md"}), &["--policy", "auto"]);
     assert_eq!(code, 5);
 }
+
+#[test]
+fn late_hours_of_the_heartbeat_can_be_set_one_after_the_other() {
+    let env = TestEnv::new();
+    let set = |key: &str, value: &str| env.run(&["config", "set", key, value]);
+    // With the default end of 22 it would begin after it has ended.
+    set("heartbeat.active_start", "23").code(3).says(&["a later one up to 24"]);
+    set("heartbeat.active_end", "24").code(0);
+    set("heartbeat.active_start", "23").code(0);
+    set("heartbeat.active_end", "22").code(3);
+    set("heartbeat.active_end", "25").code(2);
+    let hours = env.run(&["config", "get", "heartbeat.active_start"]).code(0);
+    assert_eq!(hours.stdout.trim(), "23");
+}

@@ -68,6 +68,8 @@ mod run;
 mod sandbox;
 #[cfg(target_os = "linux")]
 mod sandbox_backends;
+#[cfg(target_os = "linux")]
+mod sandbox_shell;
 mod sanitize;
 mod saved_chains;
 mod secret_leaks;

@@ -2,13 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::time::{Duration, Instant};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use serde_json::json;
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::support::{self, Ended, TestEnv};
+use crate::support::{self, DaemonProcess, Ended, TestEnv};
 
 #[expect(dead_code, reason = "not every way of a mirror is tried here")]
 #[path = "../../../sandbox/tests/it/fake_mirror.rs"]
@@ -179,4 +180,73 @@ fn file_tools_do_not_touch_the_system_of_the_userland() {
     let path = format!("{root}/etc/passwd");
     let (said, code) = scene.env.call("read_file", &json!({ "path": path }), &["--root", &outside]);
     assert_ne!(code, 0, "{said}");
+}
+
+/// One request to a daemon: the status and the body.
+fn ask(daemon: &DaemonProcess, token: &str, method: &str, path: &str, body: &str) -> (u16, Value) {
+    let answer = daemon.raw(&format!(
+        "{method} /api/v1{path} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    ));
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+    (status, serde_json::from_str(body).unwrap_or_default())
+}
+
+#[test]
+fn a_daemon_changes_packages_in_the_background_with_a_log() {
+    let Some(scene) = Scene::new() else { return };
+    scene.install().code(0);
+    let daemon = DaemonProcess::start(&scene.env, &["--allow-net", &scene.mirror.entry()]);
+    let token = scene.env.run(&["token", "show"]).code(0).stdout.trim().to_owned();
+    let ask = |method: &str, path: &str, body: &str| ask(&daemon, &token, method, path, body);
+    let finished = || {
+        let end = Instant::now() + Duration::from_secs(60);
+        loop {
+            let (_, work) = ask("GET", "/userland/work", "");
+            if work["running"] == json!(false) {
+                return work;
+            }
+            assert!(Instant::now() < end, "{work}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    assert_eq!(ask("GET", "/userland/work", "").1, json!({"running": false, "log": [], "dropped": 0}));
+    let (status, shown) = ask("GET", "/userland", "");
+    assert_eq!((status, &shown["state"], &shown["level"]), (200, &json!("ready"), &json!("namespace")));
+    assert!(shown["root_bytes"].as_u64().unwrap() > 0, "{shown}");
+
+    let (_, found) = ask("GET", "/userland/packages?find=hello", "");
+    assert_eq!(found["items"][0]["description"], "Says hello");
+    let install = r#"{"change": "install", "names": ["hello"]}"#;
+    let (status, begun) = ask("POST", "/userland/packages", install);
+    assert_eq!((status, &begun["what"]), (202, &json!("install hello")));
+    let work = finished();
+    assert_eq!(work["failed"], json!(null), "{work}");
+    // The line is that of the package manager.
+    let log = work["log"].as_array().unwrap();
+    assert!(log.contains(&json!("(1/1) Installing hello (1.2-r3)")), "{work}");
+    let (_, listed) = ask("GET", "/userland/packages", "");
+    assert_eq!(listed["items"], json!([{"name": "hello", "version": "1.2-r3"}]));
+
+    ask("POST", "/userland/packages", r#"{"change": "install", "names": ["nosuch"]}"#);
+    assert!(finished()["failed"].as_str().unwrap().contains("no such package"));
+    for names in [r#"["--root=/x"]"#, r#"["a;b"]"#, "[]"] {
+        let body = format!(r#"{{"change": "install", "names": {names}}}"#);
+        assert_eq!(ask("POST", "/userland/packages", &body).0, 422, "{names}");
+    }
+    ask("POST", "/userland/packages", r#"{"change": "remove", "names": ["hello"]}"#);
+    assert_eq!(finished()["failed"], json!(null));
+    // An archive that is not the one that this build knows replaces nothing.
+    let reset = json!({"reset": true, "mirrors": [scene.mirror.url()]}).to_string();
+    assert_eq!(ask("POST", "/userland", &reset).0, 202);
+    assert!(finished()["failed"].as_str().unwrap().contains("SHA-256"));
+    assert_eq!(ask("GET", "/userland", "").1["state"], "ready");
+    assert_eq!(ask("DELETE", "/userland?home=true", "").0, 204);
+    assert_eq!(ask("GET", "/userland", "").1["state"], "absent");
+    assert_eq!(ask("GET", "/userland/packages", "").0, 409);
+    let tail = scene.env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout;
+    for act in ["package.install", "package.remove", "userland.reset", "userland.uninstall"] {
+        assert!(tail.contains(act), "{act}");
+    }
 }

@@ -54,6 +54,23 @@ pub trait ApprovalStore: Send + Sync {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>>;
 
+    /// [`decide`](Self::decide) for a caller that makes a write of the same store that survives a
+    /// power loss before it answers anybody, or waits for [`sync`](Self::sync): until then the
+    /// decision may survive only the death of this process. Writes become durable in their order,
+    /// so nothing that follows from the decision is kept without it.
+    fn decide_ahead(
+        &self,
+        id: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>> {
+        self.decide(id, decision)
+    }
+
+    /// Waits until everything that was committed before survives a power loss.
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
     /// Undecided questions, oldest first.
     fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>>;
 

@@ -334,6 +334,15 @@ pub trait CallStore: Send + Sync {
     /// [`StoreError::Conflict`].
     fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>>;
 
+    /// [`accept`](Self::accept) for a caller that makes a write that survives a power loss before
+    /// it answers anybody: until then the batch may survive only the death of this process.
+    fn accept_ahead(
+        &self,
+        batch: AcceptedBatch,
+    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        self.accept(batch)
+    }
+
     /// Takes over an accepted batch from a dead process; `false` if its owner is alive or another
     /// process was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;

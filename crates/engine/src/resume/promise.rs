@@ -7,7 +7,8 @@ use toolcrib_core::{AcceptedBatch, Batch, BatchId, Call, StoreError};
 
 use crate::engine_inner::EngineInner;
 
-/// Stores the promise for the call of a question.
+/// Stores the promise for the call of a question. The decision follows it, and is what must survive
+/// a power loss; the promise is before it in the same log.
 pub(crate) async fn store(
     engine: &EngineInner,
     waiting: &PendingApproval,
@@ -22,7 +23,7 @@ pub(crate) async fn store(
     let accept = |epoch| {
         let accepted = AcceptedBatch { id, key: None, batch: batch.clone(), accepted_at, epoch };
         async move {
-            engine.calls.accept(accepted.clone()).await?;
+            engine.calls.accept_ahead(accepted.clone()).await?;
             Ok(accepted)
         }
     };

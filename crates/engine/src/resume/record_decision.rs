@@ -51,6 +51,28 @@ impl Decisions<'_> {
         id: ApprovalId,
         record: DecisionRecord,
     ) -> Result<DecisionRecord, DecideError> {
+        self.store(id, record, false).await
+    }
+
+    /// [`record`](Self::record) for a caller that makes a write that survives a power loss before
+    /// it answers, or calls [`ApprovalStore::sync`]: see [`ApprovalStore::decide_ahead`].
+    ///
+    /// # Errors
+    /// As for [`record`](Self::record).
+    pub async fn record_ahead(
+        &self,
+        id: ApprovalId,
+        record: DecisionRecord,
+    ) -> Result<DecisionRecord, DecideError> {
+        self.store(id, record, true).await
+    }
+
+    async fn store(
+        &self,
+        id: ApprovalId,
+        record: DecisionRecord,
+        ahead: bool,
+    ) -> Result<DecisionRecord, DecideError> {
         let (waiting, decided) =
             self.approvals.get(id).await.map_err(store_error)?.ok_or(DecideError::NotFound)?;
         if let Some(first) = decided {
@@ -66,7 +88,11 @@ impl Decisions<'_> {
         let record = DecisionRecord { decided_at: self.clock.now_ms(), ..record };
         let is_late = request.is_expired(record.decided_at);
         let record = if is_late { DecisionRecord::expiry(record.decided_at) } else { record };
-        let stored = self.approvals.decide(id, record.clone()).await.map_err(store_error)?;
+        let stored = match ahead {
+            true => self.approvals.decide_ahead(id, record.clone()),
+            false => self.approvals.decide(id, record.clone()),
+        };
+        let stored = stored.await.map_err(store_error)?;
         crate::failpoint::hit("approve");
         match stored {
             Err(first) => Err(DecideError::AlreadyDecided(Box::new(first))),

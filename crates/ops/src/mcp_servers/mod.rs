@@ -3,6 +3,7 @@
 mod add;
 mod file;
 mod list;
+mod login;
 mod remove;
 mod server;
 mod set_enabled;
@@ -10,6 +11,7 @@ mod set_enabled;
 pub use add::{AddMcpServersRequest, AddedMcpServers, add};
 pub use file::McpServersFile;
 pub use list::{ListMcpServersRequest, list, show};
+pub use login::{FinishedLogin, McpLogin, McpLoginState, McpLogins};
 pub use remove::{RemoveMcpServerRequest, RemovedMcpServer, remove};
 pub use server::{
     Authorization, McpHeldChange, McpHeldTool, McpServerReply, McpServerState, McpTransport,

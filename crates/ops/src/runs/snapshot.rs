@@ -62,6 +62,10 @@ pub enum RunState {
     Ended,
 }
 
+fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
 /// One message, answer, call, question or notice.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "item", rename_all = "kebab-case")]
@@ -72,6 +76,9 @@ pub enum SnapshotItem {
         kind: String,
         /// The text.
         text: String,
+        /// Number of its images.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        images: usize,
     },
     /// An answer of the model.
     Answer(ModelAnswer),
@@ -221,7 +228,7 @@ impl RunSnapshot {
             }
             Event::Message { kind, text } => {
                 let kind = serialized_name(kind).unwrap_or_default();
-                self.items.push(SnapshotItem::Message { kind, text: text.clone() });
+                self.items.push(SnapshotItem::Message { kind, text: text.clone(), images: 0 });
             }
             Event::Compaction { covers } => {
                 self.notice(format!("{covers} older messages are replaced by a summary"));

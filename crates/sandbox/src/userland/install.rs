@@ -30,6 +30,8 @@ pub enum Progress {
     Verifying,
     /// The archive is being unpacked.
     Unpacking,
+    /// The package manager wrote this line.
+    Said(String),
 }
 
 /// Result of an installation.

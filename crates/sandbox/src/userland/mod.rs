@@ -20,6 +20,7 @@ mod atomic_folder;
 mod download;
 mod error;
 mod install;
+mod live_lines;
 mod packages;
 mod release;
 mod remove;

@@ -2,20 +2,22 @@
 //! with the keys of the system, and can reach only the mirror.
 #![deny(clippy::indexing_slicing)]
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
+use tokio::sync::mpsc;
 use toolcrib_net::{AddressPolicy, check_url};
 
 use super::Userland;
 use super::error::UserlandError;
 use super::install::Progress;
+use super::live_lines::LiveLines;
 use super::state::{Ready, State};
-use crate::backend::{Backend, run};
+use crate::backend::{Backend, drive_to_end, run};
 use crate::host_rules::HostRules;
-use crate::job::{Job, LimitHit};
+use crate::job::{Job, JobResult, LimitHit};
 use crate::policy::{Network, Policy, Resources};
-use crate::process::{End, Limits};
+use crate::process::{End, Limits, Report};
 
 /// The basic tools that users expect of a Linux system.
 pub const BASIC_PACKAGES: [&str; 17] = [
@@ -205,7 +207,7 @@ impl Packages<'_> {
         let lines = ["main", "community"].map(|part| format!("{base}/{branch}/{part}"));
         let args = ["-c", script, "sh"].into_iter().chain(lines.iter().map(String::as_str));
         let args: Vec<&str> = args.collect();
-        let said = self.run("sh", &args, "apk update", network).await;
+        let said = self.run("sh", &args, "apk update", network, false).await;
         said.map(drop).map_err(|error| error.to_string())
     }
 
@@ -238,7 +240,9 @@ impl Packages<'_> {
 
     async fn apk(&self, args: &[&str], network: Network) -> Result<String, UserlandError> {
         let words: Vec<&str> = args.iter().copied().filter(|word| *word != "--").collect();
-        self.run("apk", args, &format!("apk {}", words.join(" ")), network).await
+        // What changes packages takes long enough to be watched.
+        let tells = matches!(words.first(), Some(&"add" | &"del"));
+        self.run("apk", args, &format!("apk {}", words.join(" ")), network, tells).await
     }
 
     /// Runs a program in the userland and captures its output.
@@ -248,14 +252,17 @@ impl Packages<'_> {
         args: &[&str],
         name: &str,
         network: Network,
+        tells: bool,
     ) -> Result<String, UserlandError> {
         let resources = Resources { wall: Some(TIME), ..Resources::default() };
         let policy = Policy { network, resources, ..Policy::default() };
         let root = self.userland.root()?;
         let job = Job::new(program, policy).args(args).root(root).folder("/");
         let limits = Limits { time: TIME, stdout: OUTPUT, stderr: OUTPUT };
-        let never = std::future::pending();
-        let (report, ended) = run(self.backend, &job, b"", limits, never).await?;
+        let (report, ended) = match tells {
+            true => self.run_aloud(&job, limits).await?,
+            false => run(self.backend, &job, b"", limits, std::future::pending()).await?,
+        };
         if report.end == End::Exited(0) {
             return Ok(report.stdout.text().into_owned());
         }
@@ -271,6 +278,27 @@ impl Packages<'_> {
         let reason = if reason.trim().is_empty() { report.stdout.last(ERROR) } else { reason };
         let reason = reason.trim().to_owned();
         Err(UserlandError::Packages { command: name.to_owned(), reason })
+    }
+
+    /// Runs a job, and tells each line while it is written.
+    async fn run_aloud(
+        &self,
+        job: &Job,
+        limits: Limits,
+    ) -> Result<(Report, JobResult), UserlandError> {
+        let begun = Instant::now();
+        let mut process = self.backend.start(job).await?;
+        let (heard, mut lines) = mpsc::unbounded_channel();
+        process.stdout = LiveLines::tap(process.stdout, heard.clone());
+        process.stderr = LiveLines::tap(process.stderr, heard);
+        let ending = drive_to_end(process, begun, b"", limits, std::future::pending());
+        let telling = async {
+            while let Some(line) = lines.recv().await {
+                (self.told)(Progress::Said(line));
+            }
+        };
+        let (ended, ()) = tokio::join!(ending, telling);
+        Ok(ended?)
     }
 }
 

@@ -18,7 +18,7 @@ pub use tool_limits::ToolLimit;
 
 pub(crate) use blocking::{run_blocking, run_cpu_bound};
 pub(crate) use extract::{Bytes, Json, Path, Query, parse_run_id};
-pub(crate) use operation::MCP_PATH;
+pub(crate) use operation::{CALLBACK_PATH, MCP_PATH};
 pub(crate) use pagination::{
     Page, PageQuery, cursor, etag, etag_matches, etag_response, parse_cursor,
 };

@@ -10,6 +10,8 @@ use crate::role::Role;
 pub const BASE: &str = "/api/v1";
 /// Path of the MCP endpoint, at the root.
 pub(crate) const MCP_PATH: &str = "/mcp";
+/// Where browsers come back to after a login to an MCP server, at the root.
+pub(crate) const CALLBACK_PATH: &str = "/oauth/callback";
 
 /// Who may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

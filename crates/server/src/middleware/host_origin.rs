@@ -9,13 +9,15 @@ use axum::extract::Request;
 use axum::http::{HeaderMap, HeaderName, Method, Uri, header};
 
 use super::forwarded_headers::{self, Sender};
-use crate::api::MCP_PATH;
+use crate::api::{CALLBACK_PATH, MCP_PATH};
 use crate::peer::Peer;
 use crate::problem::{Code, Problem};
 use crate::settings::Listen;
 
 /// The relation of the requesting page, as the browser reports it (Fetch Metadata).
 pub(super) const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+const FETCH_MODE: HeaderName = HeaderName::from_static("sec-fetch-mode");
+const FETCH_DEST: HeaderName = HeaderName::from_static("sec-fetch-dest");
 /// Headers by which some servers replace the method of the request.
 const OVERRIDES: [&str; 3] = ["x-http-method-override", "x-http-method", "x-method-override"];
 /// Allowed media types of a body. Any page can send forms and plain text across origins without a
@@ -36,6 +38,7 @@ pub(crate) struct RequestOrigin {
 
 /// The parts of a request that are checked.
 struct TcpRequest<'a> {
+    method: &'a Method,
     local: SocketAddr,
     remote: SocketAddr,
     uri: &'a Uri,
@@ -51,7 +54,8 @@ pub(super) fn check(listen: &Listen, request: &Request) -> Result<RequestOrigin,
         Some(Peer::Unix { .. }) => check_socket(request.headers()),
         Some(Peer::Tcp { local, remote }) => {
             let (uri, headers) = (request.uri(), request.headers());
-            check_tcp(listen, &TcpRequest { local: *local, remote: *remote, uri, headers })
+            let (method, local, remote) = (request.method(), *local, *remote);
+            check_tcp(listen, &TcpRequest { method, local, remote, uri, headers })
         }
         None => Err(misdirected("the peer of the connection is unknown")),
     }
@@ -140,8 +144,20 @@ fn require_allowed_origin(
     match single_header(headers, &FETCH_SITE)? {
         // `same-site` is another port of this machine: a foreign page.
         None | Some("same-origin" | "none") => Ok(()),
+        // An authorization server sends the browser back. Only whole windows: a foreign page gets
+        // no answer of it.
+        Some(_) if is_return_of_login(request)? => Ok(()),
         Some(_) => Err(wrong()),
     }
+}
+
+/// Whether a browser navigates to where logins to MCP servers end.
+fn is_return_of_login(request: &TcpRequest<'_>) -> Result<bool, Problem> {
+    let says = |name: &HeaderName, expected: &str| {
+        single_header(request.headers, name).map(|value| value == Some(expected))
+    };
+    let is_window = says(&FETCH_MODE, "navigate")? && says(&FETCH_DEST, "document")?;
+    Ok(is_window && request.method == Method::GET && request.uri.path() == CALLBACK_PATH)
 }
 
 /// Refuses headers that override the method, and media types that forms can send.
@@ -206,7 +222,8 @@ mod tests {
     ) -> Result<RequestOrigin, u16> {
         let headers = headers(pairs);
         let (local, remote) = (local.parse().unwrap(), "127.0.0.1:5555".parse().unwrap());
-        let request = TcpRequest { local, remote, uri: &uri.parse().unwrap(), headers: &headers };
+        let (method, uri) = (&Method::GET, &uri.parse().unwrap());
+        let request = TcpRequest { method, local, remote, uri, headers: &headers };
         check_tcp(listen, &request).map_err(|problem| problem.status)
     }
 
@@ -284,6 +301,29 @@ mod tests {
         let twice = [("host", "localhost:7000"), ("host", "localhost:7000")];
         assert_eq!(check_request(&Listen::default(), local, "/", &twice).map(|_| ()), BAD);
         assert_eq!(check_request(&Listen::default(), local, "/", &[]).map(|_| ()), ELSEWHERE);
+    }
+
+    #[test]
+    fn a_browser_comes_back_from_a_login_as_a_whole_window_only() {
+        let check = |path: &str, site: &str, mode: &str, dest: &str, expected| {
+            let pairs = [
+                ("host", "localhost:7000"),
+                ("sec-fetch-site", site),
+                ("sec-fetch-mode", mode),
+                ("sec-fetch-dest", dest),
+            ];
+            let found = check_request(&Listen::default(), "127.0.0.1:7000", path, &pairs);
+            assert_eq!(found.map(|_| ()), expected, "{path} {site} {mode} {dest}");
+        };
+        let back = "/oauth/callback?code=c&state=s";
+        for site in ["cross-site", "same-site"] {
+            check(back, site, "navigate", "document", Ok(()));
+            check(back, site, "navigate", "iframe", ELSEWHERE);
+            check(back, site, "no-cors", "image", ELSEWHERE);
+            check(back, site, "cors", "empty", ELSEWHERE);
+            check("/", site, "navigate", "document", ELSEWHERE);
+            check("/api/v1/status", site, "navigate", "document", ELSEWHERE);
+        }
     }
 
     fn check_page(pairs: &[(&str, &str)], expected: Result<(), u16>) {

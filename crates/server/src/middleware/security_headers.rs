@@ -6,17 +6,19 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 const DENY_ALL: &str = "default-src 'none'; frame-ancestors 'none'";
 
 /// Headers that replace those of the route.
-const ALWAYS: [(HeaderName, &str); 5] = [
+const ALWAYS: [(HeaderName, &str); 4] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::X_FRAME_OPTIONS, "DENY"),
     (header::REFERRER_POLICY, "no-referrer"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
 /// Headers that a route may override.
-const DEFAULTS: [(HeaderName, &str); 2] =
-    [(header::CONTENT_SECURITY_POLICY, DENY_ALL), (header::CACHE_CONTROL, "no-store")];
+const DEFAULTS: [(HeaderName, &str); 3] = [
+    (header::CONTENT_SECURITY_POLICY, DENY_ALL),
+    (header::CACHE_CONTROL, "no-store"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+];
 
 /// Sets the headers.
 pub(super) fn set_security_headers(headers: &mut HeaderMap) {

@@ -41,6 +41,7 @@ mod terminals;
 mod tokens;
 mod tools;
 mod usage;
+mod userland;
 
 use crate::api::{Api, Operation};
 
@@ -88,6 +89,7 @@ pub(crate) fn all() -> Api {
     tokens::routes(&mut api);
     tools::routes(&mut api);
     usage::routes(&mut api);
+    userland::routes(&mut api);
     api
 }
 

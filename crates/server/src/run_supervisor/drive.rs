@@ -101,6 +101,15 @@ pub(crate) async fn resume_run(
     run: StoredRun,
     options: ResumeOptions,
 ) -> Result<Arc<ActiveRun>, RunError> {
+    take_run(supervisor, run, options).await.map(|(active, _)| active)
+}
+
+/// [`resume_run`], and whether the run was taken for it just now.
+pub(super) async fn take_run(
+    supervisor: &RunSupervisor,
+    run: StoredRun,
+    options: ResumeOptions,
+) -> Result<(Arc<ActiveRun>, bool), RunError> {
     let permit = match supervisor.acquire_permit(run.id, run.conversation, None) {
         Ok(permit) => permit,
         Err(RunRefused::AlreadyActive) => {
@@ -111,7 +120,7 @@ pub(crate) async fn resume_run(
             if options.stop {
                 active.stop();
             }
-            return Ok(active);
+            return Ok((active, false));
         }
         Err(other) => return Err(other.into()),
     };
@@ -134,7 +143,7 @@ pub(crate) async fn resume_run(
     let from = StartPoint::Resume(Box::new(run), Box::new(start));
     drive_with(supervisor, permit, Arc::clone(&active), from, options).await?;
     tracing::debug!(run = %id, "a run was resumed");
-    Ok(active)
+    Ok((active, true))
 }
 
 /// Drives a run on a task of its own; returns when it is stored and driven, or cannot be.

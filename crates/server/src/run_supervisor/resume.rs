@@ -11,7 +11,7 @@ use toolcrib_app::core::{
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_ops::approvals::ContinuedBy;
 
-use super::drive::{ResumeOptions, is_abandoned, resume_run};
+use super::drive::{ResumeOptions, is_abandoned, take_run};
 use super::supervisor::RunSupervisor;
 
 /// Time after which a run that is open in the engine is tried again without a notification.
@@ -107,20 +107,26 @@ pub(crate) async fn store_promise(
     Ok(StoredPromise { batch, child })
 }
 
-/// Resumes what was decided, on a task of its own.
+/// Resumes what was decided, on a task of its own. Returns whether a run was taken for it: that write
+/// survives a power loss, and so does every write before it.
 pub(crate) async fn resume(
     supervisor: &RunSupervisor,
     target: ResumeTarget,
     promise: Option<StoredPromise>,
-) {
+) -> bool {
+    let mut is_taken = false;
     match target {
         // The run may be about to pause, having looked for a decision before it was stored.
         ResumeTarget::LocalRun => supervisor.wake(),
         ResumeTarget::Run(run) => {
-            if let Err(error) = resume_run(supervisor, *run, ResumeOptions::default()).await {
-                // The decision is stored: the recovery loop tries again.
-                tracing::warn!(%error, "a run could not be resumed at once after a decision");
-                supervisor.wake();
+            match take_run(supervisor, *run, ResumeOptions::default()).await {
+                // One that is driven already was taken before the decision.
+                Ok((_, is_new)) => is_taken = is_new,
+                Err(error) => {
+                    // The decision is stored: the recovery loop tries again.
+                    tracing::warn!(%error, "a run could not be resumed at once after a decision");
+                    supervisor.wake();
+                }
             }
         }
         ResumeTarget::Call
@@ -139,6 +145,7 @@ pub(crate) async fn resume(
             }
         });
     }
+    is_taken
 }
 
 /// Resumes a child call, and then its parent.

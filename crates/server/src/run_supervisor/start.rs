@@ -145,7 +145,11 @@ async fn start_as(
         run: id.to_string(),
         conversation: start.conversation.to_string(),
         agent: start.agent.name.clone(),
-        items: vec![SnapshotItem::Message { kind: "typed".to_owned(), text }],
+        items: vec![SnapshotItem::Message {
+            kind: "typed".to_owned(),
+            text,
+            images: start.message.images.len(),
+        }],
         ..RunSnapshot::default()
     };
     let owner = start.context.owner.clone();

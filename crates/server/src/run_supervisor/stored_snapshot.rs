@@ -55,6 +55,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
                 view.items.push(SnapshotItem::Message {
                     kind: serialized_name(&said.kind).unwrap_or_default(),
                     text: said.text,
+                    images: said.images.len(),
                 });
             }
             Ok(Message::Model(said)) => {

@@ -57,6 +57,13 @@ impl CallStore for InstrumentedCallStore {
         self.inner.accept(batch)
     }
 
+    fn accept_ahead(
+        &self,
+        batch: AcceptedBatch,
+    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        self.inner.accept_ahead(batch)
+    }
+
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         self.inner.take_batch(id, epoch)
     }

@@ -85,6 +85,19 @@ impl ApprovalStore for SqliteStore {
         self.write(Durability::PowerLoss, move |conn| decide(conn, id, &decision))
     }
 
+    fn decide_ahead(
+        &self,
+        id: ApprovalId,
+        decision: DecisionRecord,
+    ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>> {
+        // The log is one file: whatever is synced later takes the decision with it.
+        self.write(Durability::ProcessCrash, move |conn| decide(conn, id, &decision))
+    }
+
+    fn sync(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Durability::ProcessCrash, sync_log)
+    }
+
     fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>> {
         self.read(|conn| {
             let mut statement = conn.prepare_cached(PENDING)?;
@@ -129,6 +142,14 @@ fn decide(
     // The audit records both attempts to decide.
     audit::append(conn, &AuditEvent::decided(&request, decision, is_first))?;
     Ok(if is_first { Ok(()) } else { Err(json::read(&first)?) })
+}
+
+/// Syncs the write-ahead log, where everything is that was committed and is not in the database
+/// file yet. A commit without changes would sync nothing.
+fn sync_log(conn: &Connection) -> Result<(), Failure> {
+    let Some(database) = conn.path().filter(|path| !path.is_empty()) else { return Ok(()) };
+    let log = std::fs::File::open(format!("{database}-wal")).and_then(|log| log.sync_data());
+    Ok(log.map_err(|error| StoreError::Failed(error.to_string()))?)
 }
 
 fn question(row: &Row<'_>) -> Result<ApprovalWithDecision, Failure> {

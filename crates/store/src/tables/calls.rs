@@ -111,6 +111,14 @@ impl CallStore for SqliteStore {
         self.write(Durability::PowerLoss, move |conn| batches::accept(conn, &at_work, &batch))
     }
 
+    fn accept_ahead(
+        &self,
+        batch: AcceptedBatch,
+    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+        let at_work = Arc::clone(self.worker_locks());
+        self.write(Durability::ProcessCrash, move |conn| batches::accept(conn, &at_work, &batch))
+    }
+
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>> {
         let at_work = Arc::clone(self.worker_locks());
         self.write(Durability::PowerLoss, move |conn| batches::take(conn, &at_work, id, epoch))

@@ -13,6 +13,7 @@ use super::fixtures::{decided, question};
 pub async fn approvals(store: &dyn ApprovalStore) {
     every_decision_comes_back(store).await;
     the_first_decision_wins(store).await;
+    a_decision_made_ahead_counts_like_any_other(store).await;
     a_question_is_asked_once(store).await;
     pending_are_those_without_a_decision(store).await;
     the_newest_question_of_a_call_is_found(store).await;
@@ -44,6 +45,20 @@ async fn every_decision_comes_back(store: &dyn ApprovalStore) {
         assert_eq!(store.decide(asked.request.id, record.clone()).await, Ok(Ok(())));
         assert_question(store, &asked, Some(&record)).await;
     }
+}
+
+async fn a_decision_made_ahead_counts_like_any_other(store: &dyn ApprovalStore) {
+    let asked = question();
+    store.ask(asked.clone()).await.unwrap();
+    let first = decided(Decision::approve(), "ann");
+    assert_eq!(store.decide_ahead(asked.request.id, first.clone()).await, Ok(Ok(())));
+    assert_question(store, &asked, Some(&first)).await;
+    assert_eq!(store.sync().await, Ok(()));
+    let second = decided(Decision::Skip, "bob");
+    assert_eq!(store.decide(asked.request.id, second.clone()).await, Ok(Err(first.clone())));
+    assert_eq!(store.decide_ahead(asked.request.id, second).await, Ok(Err(first)));
+    let missing = store.decide_ahead(ApprovalId::fresh(), decided(Decision::Skip, "ann")).await;
+    assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
 }
 
 async fn assert_question(

@@ -213,6 +213,15 @@ impl Login {
         &self.scopes
     }
 
+    /// Whether this redirect belongs to this login: its state, and where the browser was to return.
+    #[must_use]
+    pub fn is_answered_by(&self, redirected: &str) -> bool {
+        let Ok(url) = Url::parse(redirected.trim()) else { return false };
+        let mut states = url.query_pairs().filter(|(name, _)| name == "state");
+        let is_own = states.next().is_some_and(|(_, state)| state == self.state.as_str());
+        is_own && states.next().is_none() && redirected.trim().starts_with(&self.redirect)
+    }
+
     /// Parses the redirect URL, and requests the token.
     pub(super) async fn finish(&self, redirected: &str) -> Result<StoredCredentials, AuthError> {
         let code = self.code(redirected)?;
@@ -322,6 +331,20 @@ mod tests {
             again: false,
             kept: StoredCredentials::default(),
         }
+    }
+
+    #[test]
+    fn a_redirect_belongs_to_the_login_with_its_state() {
+        let check = |redirected: &str, expected: bool| {
+            assert_eq!(login(false).is_answered_by(redirected), expected, "{redirected}");
+        };
+        check("http://127.0.0.1:1/callback?code=c&state=s", true);
+        check("http://127.0.0.1:1/callback?error=access_denied&state=s", true);
+        check("http://127.0.0.1:1/callback?code=c&state=other", false);
+        check("http://127.0.0.1:1/callback?code=c&state=s&state=s", false);
+        check("http://127.0.0.1:1/callback?code=c", false);
+        check("http://127.0.0.2:1/callback?code=c&state=s", false);
+        check("no address", false);
     }
 
     #[test]

@@ -53,7 +53,12 @@ pub(super) async fn decide(
         decided_by: principal.name.clone(),
         decided_at: 0,
     };
-    let decided = decisions(&daemon, &principal).record(request.id, record).await;
+    let decisions = decisions(&daemon, &principal);
+    let decided = match &next {
+        // Taking the run is a write that survives a power loss, and the decision with it.
+        ResumeTarget::Run(_) => decisions.record_ahead(request.id, record).await,
+        _ => decisions.record(request.id, record).await,
+    };
     let (is_second, is_refused) = match &decided {
         Err(DecideError::AlreadyDecided(_)) => (true, false),
         Err(DecideError::KeepsMask) => (false, true),
@@ -64,9 +69,12 @@ pub(super) async fn decide(
         let _ = daemon.stores().calls.finish_batch(promised.batch.id).await;
     } else if !is_refused {
         let goes_on = next.continued_by();
-        run_supervisor::resume(daemon.run_supervisor(), next, promised).await;
+        let is_taken = run_supervisor::resume(daemon.run_supervisor(), next, promised).await;
         daemon.run_supervisor().wake();
         if let Ok(record) = &decided {
+            if !is_taken {
+                daemon.stores().approvals.sync().await?;
+            }
             return Ok(Json(DecisionReply {
                 approval: request.id.to_string(),
                 decision: decision(record, principal.sees_payloads()),

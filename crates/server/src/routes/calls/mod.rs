@@ -4,6 +4,7 @@ mod cancel;
 pub(crate) mod document;
 mod explain;
 mod list;
+mod page;
 mod show;
 pub(crate) mod start;
 
@@ -55,6 +56,7 @@ pub(super) fn routes(api: &mut Api) {
         explain.returns_ok::<Explained>("Stages, policy, decisions, records."),
         explain::explain,
     );
+    page::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or takes it back while it waits for a person.")
         .description("What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.")
         .returns::<CallDocument>(202, "It is told to stop; ask for it by its id.")

@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use toolcrib_ops::mcp_servers::{self, ListMcpServersRequest, McpServerReply};
 
-use super::{details, edit, import};
+use super::{details, edit, import, login};
 use crate::api::{Api, Operation, Page, etag_response};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
@@ -22,6 +22,7 @@ pub(in crate::routes) fn routes(api: &mut Api) {
     details::routes(api);
     edit::routes(api);
     import::routes(api);
+    login::routes(api);
 }
 
 async fn list_servers(

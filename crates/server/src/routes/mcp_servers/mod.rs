@@ -5,5 +5,6 @@ mod details;
 mod edit;
 mod import;
 mod list;
+mod login;
 
 pub(super) use list::routes;

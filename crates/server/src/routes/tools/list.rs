@@ -83,6 +83,9 @@ pub(super) struct ToolRow {
     kind: String,
     /// About how many tokens its declaration costs in every request that carries it.
     tokens: u64,
+    /// Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    page: bool,
     /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
     /// fit and is not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -115,6 +118,7 @@ pub(super) fn row(daemon: &DaemonState, info: ToolInfo, view: &View) -> ToolRow 
             .map(|entry| daemon.toolcrib().declaration_tokens(entry))
             .unwrap_or_default(),
         kind: entry.as_ref().map(Entry::kind).unwrap_or_default().to_owned(),
+        page: spec.and_then(|spec| spec.meta.as_ref()).is_some_and(|meta| meta.page().is_some()),
         name: info.id.to_string(),
         title: info.title,
         description: info.description,

@@ -1,0 +1,58 @@
+//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size of
+//! the window, and what the person enters is in the audit.
+
+use crate::support::{self, Terminal, TestEnv};
+
+/// A shell of this environment; nothing where this host gives programs no sandbox.
+#[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
+fn shell(env: &TestEnv) -> Option<Terminal> {
+    let status = support::json(&env.run(&["sandbox", "status", "--json"]).stdout);
+    if status[0]["strongest"] != "namespace" {
+        eprintln!("NOT TRIED: this host gives no namespaces");
+        return None;
+    }
+    let mut terminal = Terminal::start(env.command(&["sandbox", "shell"]));
+    terminal.sees("a shell in the sandbox of programs (level ");
+    Some(terminal)
+}
+
+#[test]
+fn a_person_works_in_the_shell_and_the_audit_knows_it() {
+    let env = TestEnv::new();
+    env.write("notes.md", "buy oats\n");
+    let Some(mut terminal) = shell(&env) else { return };
+    // The sum is computed there: an echo of the keys alone would not show it.
+    terminal.types("cat notes.md; echo sum-$((40 + 2)); stty size\r");
+    terminal.sees("buy oats");
+    terminal.sees("sum-42");
+    terminal.sees("24 80");
+    terminal.types("echo made > made.txt; ls / | head -n 1\r");
+    terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
+    terminal.sees("looked-2");
+    // Ctrl C ends the program, not the shell.
+    terminal.types("sleep 600\r");
+    terminal.types("\u{3}");
+    terminal.types("echo alive-$((2 + 2))\r");
+    terminal.sees("alive-4");
+    terminal.types("exit 7\r");
+    assert_eq!(terminal.ends(), 7);
+    assert_eq!(env.read("made.txt").as_deref(), Some("made\n"));
+    let records = support::lines(
+        &env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout,
+    );
+    let text = records.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    assert!(text.contains("terminal.command"), "{text}");
+    for command in ["cat notes.md; echo sum-$((40 + 2)); stty size", "sleep 600", "exit 7"] {
+        assert!(text.contains(command), "{command}: {text}");
+    }
+}
+
+#[test]
+fn a_shell_needs_a_terminal_and_tools_that_are_on() {
+    let env = TestEnv::new();
+    env.run(&["sandbox", "shell"]).code(2).says(&["a shell needs a terminal", "sandbox exec"]);
+    env.run(&["stop-tools"]).code(0);
+    let mut terminal = Terminal::start(env.command(&["sandbox", "shell"]));
+    terminal.sees("all tools are off");
+    assert_eq!(terminal.ends(), 5);
+}
