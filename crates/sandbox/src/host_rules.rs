@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use toolcrib_net::Host;
+use toolcrib_net::{AllowEntry, Host};
 
 /// Ports of an entry without a port: http and https.
 const USUAL_PORTS: [u16; 2] = [80, 443];
@@ -19,6 +19,8 @@ pub struct HostRules(Vec<HostRule>);
 pub struct HostRule {
     name: Name,
     port: Option<u16>,
+    /// Whether the host may be at an address of this machine or of a private network.
+    private: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,6 +65,24 @@ impl HostRules {
     pub fn and(mut self, others: Self) -> Self {
         self.0.extend(others.0);
         self
+    }
+
+    /// The same hosts, also where a single one of them has an address of this machine or of a
+    /// private network: for hosts that the owner named, such as the package registry of a company.
+    #[must_use]
+    pub fn with_private_addresses(mut self) -> Self {
+        self.0.iter_mut().for_each(|rule| rule.private = true);
+        self
+    }
+
+    /// The targets whose private addresses may be connected to.
+    pub(crate) fn private_targets(&self) -> impl Iterator<Item = AllowEntry> {
+        let of = |rule: &HostRule| {
+            let Name::Exact(name) = &rule.name else { return Vec::new() };
+            let ports = rule.port.as_ref().map_or(&USUAL_PORTS[..], std::slice::from_ref);
+            ports.iter().filter_map(|port| format!("{name}:{port}").parse().ok()).collect()
+        };
+        self.0.iter().filter(|rule| rule.private).flat_map(of)
     }
 
     /// Whether this host is allowed at this port. Its addresses are checked separately.
@@ -128,7 +148,11 @@ fn read(entry: &str) -> Result<HostRule, &'static str> {
         let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
         let address =
             address.and_then(|text| text.parse::<std::net::Ipv6Addr>().ok()).ok_or(FORM)?;
-        return Ok(HostRule { name: Name::Exact(Host::Addr(address.into()).to_string()), port });
+        return Ok(HostRule {
+            name: Name::Exact(Host::Addr(address.into()).to_string()),
+            port,
+            private: false,
+        });
     }
     let (under, name) = match host.strip_prefix("*.") {
         Some(rest) => (true, rest),
@@ -142,7 +166,7 @@ fn read(entry: &str) -> Result<HostRule, &'static str> {
         return Err(FORM);
     }
     let name = if under { Name::Under(format!(".{name}")) } else { Name::Exact(name.to_owned()) };
-    Ok(HostRule { name, port })
+    Ok(HostRule { name, port, private: false })
 }
 
 /// Splits off the port. An IPv6 address without brackets has none.

@@ -147,11 +147,17 @@ impl McpClientHost {
         let asked = refused.first().map_or_else(String::new, |refused| {
             let (host, rule) = (&refused.host, &refused.rule);
             if rule == "host.not_listed" {
-                return format!("; it asked for {host}, which is not the registry of its entry");
+                let name = host.strip_suffix(":443").unwrap_or(host);
+                return format!(
+                    "; it asked for {host}, which is not the registry of its entry: `toolcrib mcp set {server} --allow-host {name}` opens it"
+                );
             }
-            format!("; {host} is refused by {rule} (`toolcrib net check {host}`)")
+            format!("; {host} is refused by {rule} (`toolcrib net check https://{host}/`)")
         });
-        Err(format!("the package {package} could not be fetched: {first}{asked}"))
+        let explained = failed_start::explain(server, program, &errors)
+            .filter(|_| refused.is_empty())
+            .map_or_else(String::new, |text| format!(". {text}"));
+        Err(format!("the package {package} could not be fetched: {first}{asked}{explained}"))
     }
 }
 
@@ -178,16 +184,18 @@ impl ClientHost for McpClientHost {
         program: &'a Stdio,
     ) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let Some(own) = &program.launcher else { return Ok(()) };
+            if program.launcher.is_none() {
+                return Ok(());
+            }
             let bench = self.workbench()?;
             let policy = bench.program_policy();
             let home = server_program::home(&policy, server)
                 .ok_or("its launcher needs a home folder for programs, and there is none")?;
-            if launcher::is_fetched(&home, own) {
+            if launcher::is_fetched(&home, program) {
                 return Ok(());
             }
             self.fetch(bench, &policy, server, program).await?;
-            launcher::set_fetched(&home, own);
+            launcher::set_fetched(&home, program);
             Ok(())
         })
     }

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolcrib_mcp::client::Stdio;
+use toolcrib_mcp::client::{Stdio, WorkspaceAccess};
 
 /// What stood in the way.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,6 +12,10 @@ enum Obstacle {
     Write(PathBuf),
     Host(String),
     Memory,
+    /// The workspace is not writable for it.
+    Workspace,
+    /// `uv` found no Python for the package.
+    Python,
 }
 
 /// The explanation for a person; `None` if the sandbox does not seem to be the reason.
@@ -32,6 +36,12 @@ pub(super) fn explain(server: &str, stdio: &Stdio, wrote: &str) -> Option<String
         }
         Obstacle::Host(host) => format!(
             "The sandbox gives it no network to {host}: `toolcrib mcp set {server} --allow-host {host}` does"
+        ),
+        Obstacle::Workspace => format!(
+            "The sandbox does not let it change the workspace: `toolcrib mcp set {server} --workspace write` does"
+        ),
+        Obstacle::Python => format!(
+            "uv finds no Python that fits, and downloads none: install one with `uv python install`, then `toolcrib mcp restart {server} --fetch`"
         ),
         Obstacle::Memory => {
             let now = stdio.memory_mb.unwrap_or(4096);
@@ -64,6 +74,16 @@ fn obstacle(line: &str, stdio: &Stdio) -> Option<Obstacle> {
     ]) && let Some(host) = host(line)
     {
         return Some(Obstacle::Host(host));
+    }
+    if has(&["No interpreter found", "no interpreter found", "does not satisfy Python"]) {
+        return Some(Obstacle::Python);
+    }
+    let writes_workspace = stdio.workspace == WorkspaceAccess::Write;
+    // What SQLite says names no file.
+    if has(&["unable to open database file", "attempt to write a readonly database"])
+        && !writes_workspace
+    {
+        return Some(Obstacle::Workspace);
     }
     let missing = has(&[
         "ENOENT",
@@ -178,6 +198,14 @@ mod tests {
         );
         check("Error: ENOENT: no such file or directory, open '/not/there/at/all'", None);
         check("ModuleNotFoundError: No module named 'mcp'", None);
+        check(
+            "sqlite3.OperationalError: unable to open database file",
+            Some("mcp set fx --workspace write`"),
+        );
+        check(
+            "  × No interpreter found for Python >=3.13 in virtual environments or search path",
+            Some("`uv python install`"),
+        );
         check("Usage: server DIR", None);
     }
 }

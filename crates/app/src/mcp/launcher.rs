@@ -7,6 +7,8 @@ use std::path::Path;
 
 use toolcrib_mcp::client::{Launcher, LauncherKind, Stdio};
 
+use super::launcher_words::{self, LauncherWords};
+
 /// What a launcher is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
@@ -18,14 +20,14 @@ pub(super) enum Phase {
 const FETCHED: &str = ".fetched";
 
 /// Whether this package was fetched into this home.
-pub(super) fn is_fetched(home: &Path, launcher: &Launcher) -> bool {
-    std::fs::read_to_string(home.join(FETCHED)).is_ok_and(|text| text == fetched_text(launcher))
+pub(super) fn is_fetched(home: &Path, stdio: &Stdio) -> bool {
+    std::fs::read_to_string(home.join(FETCHED)).is_ok_and(|text| text == fetched_text(stdio))
 }
 
 /// Remembers that it was.
-pub(super) fn set_fetched(home: &Path, launcher: &Launcher) {
+pub(super) fn set_fetched(home: &Path, stdio: &Stdio) {
     // Without it, it is fetched again.
-    let _ = std::fs::write(home.join(FETCHED), fetched_text(launcher));
+    let _ = std::fs::write(home.join(FETCHED), fetched_text(stdio));
 }
 
 /// Has the package of a server fetched again at its next start. `programs_home` is the home folder
@@ -41,9 +43,10 @@ pub fn fetch_again(programs_home: &Path, server: &str) -> std::io::Result<()> {
     }
 }
 
-fn fetched_text(launcher: &Launcher) -> String {
-    let Launcher { kind, package, registry } = launcher;
-    format!("{kind:?} {package} {registry}\n")
+fn fetched_text(stdio: &Stdio) -> String {
+    let registry = stdio.launcher.as_ref().map(|own| own.registry.as_str()).unwrap_or_default();
+    let (command, args) = command_line(stdio, Phase::Fetch);
+    format!("{command} {} {registry}\n", args.join(" "))
 }
 
 /// The hosts that it may reach in this phase.
@@ -56,6 +59,8 @@ pub(super) fn hosts(stdio: &Stdio, phase: Phase) -> Vec<String> {
         // The index of PyPI names files on another host.
         hosts.push("files.pythonhosted.org".to_owned());
     }
+    // Registries that keep their files elsewhere: the owner gives the host to the server.
+    hosts.extend(stdio.allow_hosts.iter().cloned());
     hosts
 }
 
@@ -72,17 +77,24 @@ pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>)
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     match stdio.launcher.as_ref().filter(|_| phase == Phase::Fetch) {
         None => (command, stdio.args.clone()),
-        Some(Launcher { kind: LauncherKind::Npx, package, .. }) => {
-            (command, words(&["--yes", "--package", package, "--", "node", "--version"]))
-        }
-        Some(Launcher { kind: LauncherKind::Uvx, package, .. }) => {
-            let run = stdio.args.iter().take_while(|arg| matches!(arg.as_str(), "tool" | "run"));
-            let mut args: Vec<String> = run.cloned().collect();
-            args.extend(words(&["--from", package, "python", "--version"]));
-            (command, args)
-        }
         Some(Launcher { kind: LauncherKind::Docker, package, .. }) => {
             (command, words(&["pull", "--quiet", package]))
+        }
+        Some(Launcher { kind, package, .. }) => {
+            // With all options of the launcher: they may name more packages, or another Python.
+            let LauncherWords { command: own, options, .. } =
+                launcher_words::split(*kind, &stdio.args);
+            let (names, rest): (&[&str], &[&str]) = match kind {
+                LauncherKind::Uvx => (&["--from"], &["python", "--version"]),
+                _ => (&["--package", "-p"], &["--", "node", "--version"]),
+            };
+            let mut args: Vec<String> = own.to_vec();
+            args.extend(words(&options));
+            if launcher_words::option(&options, names).is_none() {
+                args.extend(words(&[names.first().copied().unwrap_or_default(), package]));
+            }
+            args.extend(words(rest));
+            (command, args)
         }
     }
 }
@@ -91,7 +103,7 @@ pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>)
 pub(super) fn variables(stdio: &Stdio, phase: Phase) -> Vec<(String, String)> {
     let Some(Launcher { kind, registry, .. }) = &stdio.launcher else { return Vec::new() };
     let offline = phase == Phase::Run;
-    let all: Vec<(&str, &str)> = match kind {
+    let mut all: Vec<(&str, &str)> = match kind {
         LauncherKind::Npx => vec![
             ("npm_config_registry", registry),
             ("npm_config_yes", "true"),
@@ -110,6 +122,10 @@ pub(super) fn variables(stdio: &Stdio, phase: Phase) -> Vec<(String, String)> {
         ],
         LauncherKind::Docker => Vec::new(),
     };
+    if phase == Phase::Fetch {
+        // A registry on this machine is outside of the sandbox, and reached through its proxy.
+        all.extend([("NO_PROXY", ""), ("no_proxy", "")]);
+    }
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
@@ -132,6 +148,7 @@ mod tests {
     #[test]
     fn the_registry_is_reached_to_fetch_alone() {
         let check = |kind, registry, expected: &[&str]| {
+            let expected = [expected, &["api.example"]].concat();
             assert_eq!(hosts(&stdio(kind, registry), Phase::Fetch), expected);
             assert_eq!(hosts(&stdio(kind, registry), Phase::Run), ["api.example"]);
         };
@@ -141,16 +158,44 @@ mod tests {
         check(LauncherKind::Uvx, "https://pypi.org/simple", &pypi);
     }
 
+    /// `uvx --with` names a package more, which was not there when the server ran offline.
+    #[test]
+    fn all_packages_of_the_command_line_are_fetched() {
+        let check = |kind, line: &str, expected: &str| {
+            let args = line.split(' ').map(str::to_owned).collect();
+            let stdio = Stdio { args, ..stdio(kind, "https://a.example") };
+            assert_eq!(command_line(&stdio, Phase::Fetch).1.join(" "), expected);
+            assert_eq!(command_line(&stdio, Phase::Run).1.join(" "), line);
+        };
+        check(LauncherKind::Npx, "-y pkg@1 --flag", "-y --package pkg@1 -- node --version");
+        check(LauncherKind::Npx, "-y -p pkg@1 -p b -- run", "-y -p pkg@1 -p b -- node --version");
+        check(
+            LauncherKind::Uvx,
+            "--with mcp<2 --python 3.12 pkg@1 --port 1",
+            "--with mcp<2 --python 3.12 --from pkg@1 python --version",
+        );
+        check(
+            LauncherKind::Uvx,
+            "tool run --from=pkg@1 x",
+            "tool run --from=pkg@1 python --version",
+        );
+    }
+
     #[test]
     fn a_fetched_package_is_known_until_it_changes() {
         let folder = tempfile::tempdir().unwrap();
         let home = super::super::server_program::home_beside(&folder.path().join("home"), "fx");
         std::fs::create_dir_all(&home).unwrap();
-        let own = stdio(LauncherKind::Npx, "https://a.example").launcher.unwrap();
+        let own = stdio(LauncherKind::Npx, "https://a.example");
         assert!(!is_fetched(&home, &own));
         set_fetched(&home, &own);
         assert!(is_fetched(&home, &own));
-        assert!(!is_fetched(&home, &Launcher { package: "pkg@2".to_owned(), ..own.clone() }));
+        let more = ["-p", "other"].map(str::to_owned).to_vec();
+        assert!(!is_fetched(
+            &home,
+            &Stdio { args: [more, own.args.clone()].concat(), ..own.clone() }
+        ));
+        assert!(!is_fetched(&home, &stdio(LauncherKind::Npx, "https://b.example")));
         fetch_again(&folder.path().join("home"), "fx").unwrap();
         assert!(!is_fetched(&home, &own));
     }

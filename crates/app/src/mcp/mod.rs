@@ -4,6 +4,7 @@ mod backend;
 mod client_host;
 mod failed_start;
 mod launcher;
+pub mod launcher_words;
 mod program_digest;
 mod resources_and_prompts;
 mod server_program;

@@ -1,6 +1,7 @@
 //! The program of a server as the sandbox runs it: what its entry gives it, and nothing else.
 
-use std::path::{Path, PathBuf};
+use std::borrow::Cow;
+use std::path::{Component, Path, PathBuf};
 
 use toolcrib_builtins::program_runner::{Needs, Program, ProgramPolicy, WorkspaceAccess as Access};
 use toolcrib_mcp::client::{Stdio, WorkspaceAccess};
@@ -12,6 +13,8 @@ use super::launcher::{self, Phase};
 /// Home folders of servers, beside that of other programs: what one server keeps, such as the
 /// packages that it was fetched from, no other program changes.
 const HOMES: &str = "mcp-homes";
+/// Folder in the home of a server that stands in for the workspace before the first review.
+const SCRATCH: &str = "before-review";
 
 /// The home folder of a server; `None` if programs have no home here.
 pub(super) fn home(policy: &ProgramPolicy, server: &str) -> Option<PathBuf> {
@@ -35,6 +38,7 @@ pub(super) fn program(
     let home = home(policy, server);
     let mut needs = Needs { network: stdio.network, ..Needs::default() };
     needs.workspace = match stdio.workspace {
+        // What stands in for it is below.
         _ if first_sight => Access::Hidden,
         WorkspaceAccess::None => Access::Hidden,
         WorkspaceAccess::Read => Access::Read,
@@ -55,12 +59,18 @@ pub(super) fn program(
         let rules = HostRules::parse(&hosts).map_err(|error| {
             format!("a host of allow_hosts cannot be used: {error}; write NAME or NAME:PORT")
         })?;
-        needs.own_hosts = Some(rules);
+        // The registry is the one that the person's own configuration names, wherever it is.
+        let is_named = phase == Phase::Fetch;
+        needs.own_hosts = Some(if is_named { rules.with_private_addresses() } else { rules });
     }
+    let mut stdio = Cow::Borrowed(stdio);
+    let scratch = home.as_ref().map(|home| home.join(SCRATCH));
     if phase == Phase::Fetch {
         (needs.network, needs.workspace) = (false, Access::Hidden);
+    } else if let Some(scratch) = scratch.filter(|_| first_sight && writes(&stdio)) {
+        stdio = Cow::Owned(in_scratch(policy, &stdio, scratch)?);
     } else if first_sight {
-        let empty = empty_folders(policy, stdio);
+        let empty = empty_folders(policy, &stdio);
         needs.readable.extend(empty.iter().cloned());
         needs.masked = empty;
     }
@@ -68,20 +78,58 @@ pub(super) fn program(
         let memory = Some(megabytes.saturating_mul(1 << 20));
         needs.resources = Some(Resources { memory, ..policy.resources });
     }
-    let folder = folder(&needs, stdio, home.as_deref());
-    let (command, args) = launcher::command_line(stdio, phase);
+    let folder = folder(&needs, &stdio, home.as_deref());
+    let (command, args) = launcher::command_line(&stdio, phase);
     let mut program = Program::new(command).args(args).needs(needs);
-    program = program.env("PATH", search_path(policy, stdio));
+    program = program.env("PATH", search_path(policy, &stdio));
     if let Some(home) = &home {
         program = program.env("HOME", home);
     }
-    for (name, value) in launcher::variables(stdio, phase).into_iter().chain(stdio.env.clone()) {
+    for (name, value) in launcher::variables(&stdio, phase).into_iter().chain(stdio.env.clone()) {
         program = program.env(name, value);
     }
     Ok(match folder {
         Some(folder) => program.folder(folder),
         None => program,
     })
+}
+
+fn writes(stdio: &Stdio) -> bool {
+    stdio.workspace == WorkspaceAccess::Write
+}
+
+/// The program before the first review of a server that changes the workspace: with an empty folder
+/// of its own in place of the workspace, which it may change. One that creates its database at its
+/// start would not start otherwise, and so could not be reviewed.
+fn in_scratch(policy: &ProgramPolicy, stdio: &Stdio, scratch: PathBuf) -> Result<Stdio, String> {
+    let failed = |error: std::io::Error| format!("{} cannot be made: {error}", scratch.display());
+    match std::fs::remove_dir_all(&scratch) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error)),
+        _ => {}
+    }
+    std::fs::create_dir_all(&scratch).map_err(failed)?;
+    let real = policy.roots.iter().filter_map(|root| root.canonicalize().ok());
+    let roots: Vec<PathBuf> = policy.roots.iter().cloned().chain(real).collect();
+    let mut own = stdio.clone();
+    for arg in &mut own.args {
+        let (option, value) = match arg.split_once('=') {
+            Some((option, value)) if option.starts_with('-') => (Some(option), value),
+            _ => (None, arg.as_str()),
+        };
+        let path = Path::new(value);
+        let is_plain = !path.components().any(|part| part == Component::ParentDir);
+        let mut roots = roots.iter().filter(|_| is_plain);
+        let Some(inside) = roots.find_map(|root| path.strip_prefix(root).ok()) else { continue };
+        let moved = scratch.join(inside);
+        let folder = if path.is_dir() { Some(moved.as_path()) } else { moved.parent() };
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder).map_err(failed)?;
+        }
+        let moved = moved.display();
+        *arg = option.map_or_else(|| moved.to_string(), |option| format!("{option}={moved}"));
+    }
+    own.folder = Some(scratch);
+    Ok(own)
 }
 
 /// Where it starts: its configured folder, or the workspace as far as it sees it.

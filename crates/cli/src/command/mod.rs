@@ -39,6 +39,7 @@ mod policy_advice;
 mod prompt;
 mod prove;
 mod python;
+mod result_media;
 mod resume;
 mod rules;
 pub(crate) mod run;

@@ -12,7 +12,7 @@ use toolcrib_ops::calls::{self, CallerContextRequest, ResultLimit};
 use toolcrib_ops::tools;
 
 use super::library_snapshot::LibrarySnapshot;
-use super::{dry_run, kill_switch, policy_advice, tool_call_in_daemon};
+use super::{dry_run, kill_switch, policy_advice, result_media, tool_call_in_daemon};
 use crate::clap_args::{LibraryArgs, ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
 use crate::{bootstrap, jsonl, op_context, stage_trace, terminal};
@@ -393,6 +393,7 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
                 Value::String(text) => output::print_line(text)?,
                 data => output::print_json(data, false)?,
             }
+            result_media::print(&result.media)?;
             let columns = terminal::terminal_size().0.saturating_sub(1);
             for block in &result.for_people {
                 let Block::Card { card } = block else { continue };
@@ -435,6 +436,11 @@ fn answer_json(answer: &Answer) -> Map<String, Value> {
             }
             if let Some(data) = &result.structured {
                 reply.insert("structured".to_owned(), data.clone());
+            }
+            // As REST shows them.
+            let blocks: Vec<&Block> = result.media.iter().chain(&result.for_people).collect();
+            if !blocks.is_empty() {
+                reply.insert("blocks".to_owned(), json!(blocks));
             }
             if result.is_error {
                 reply.insert("is_error".to_owned(), json!(true));

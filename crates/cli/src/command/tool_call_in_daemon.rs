@@ -2,12 +2,13 @@
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use toolcrib_app::core::ErrorType;
+use toolcrib_app::core::{Block, ErrorType};
 use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 
 use crate::bootstrap;
 use crate::clap_args::ToolCall;
 use crate::command::policy_advice::RefusedCall;
+use crate::command::result_media;
 use crate::daemon::client::{ApiRequest, Client, reject_workspace_args};
 use crate::output::{self, Failure};
 
@@ -57,6 +58,9 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
         CallState::Succeeded => {
             if !json {
                 print_text(call.result.as_ref())?;
+                // A block of a kind that only a newer daemon has is left out.
+                let blocks = call.blocks.iter().filter_map(|block| Block::deserialize(block).ok());
+                result_media::print(&blocks.collect::<Vec<_>>())?;
                 output::eprint_sanitized(call.flagged, &call.neutralised);
             }
             Ok(0)

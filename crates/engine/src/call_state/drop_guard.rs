@@ -31,9 +31,12 @@ impl Drop for CallState {
         if self.is_answered {
             return;
         }
-        if let (Some(reservation), Some(begun)) = (self.reservation.take(), self.attempts.started) {
-            // It ran until it was dropped, so it is paid for.
-            reservation.settle(self.attempts.run_time + begun.elapsed(), 0);
+        // It ran until it was dropped: that is its time, and it is paid for.
+        if let Some(begun) = self.attempts.started.take() {
+            self.attempts.run_time += begun.elapsed();
+            if let Some(reservation) = self.reservation.take() {
+                reservation.settle(self.attempts.run_time, 0);
+            }
         }
         let (kind, error) = self.abandoned();
         let record = self.call_record(kind, Some(&error));

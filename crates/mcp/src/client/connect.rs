@@ -23,11 +23,13 @@ use super::http_transport::HttpTransport;
 use super::inbound::{GatedTransport, InboundGate, raw_lists};
 use super::reviewed_tools::{self, ReviewedTools};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
-use super::start_output;
+use super::{start_output, visible_text};
 use crate::stdio::StdioTransport;
 
 /// How long to read the output of a program that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Characters that are kept of the name that a server reports.
+const SERVER_CHARS: usize = 100;
 /// Most pages of a tool list.
 const PAGES: usize = 200;
 /// Most tools of one server.
@@ -74,7 +76,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, C
     let server =
         own.as_ref().map(|own| format!("{} {}", own.name, own.version)).unwrap_or_default();
     let (own_name, version) = own.map(|own| (own.name, own.version)).unwrap_or_default();
-    let server: String = server.chars().filter(|c| !c.is_control()).take(100).collect();
+    let server: String =
+        visible_text(&server).chars().filter(|c| !c.is_control()).take(SERVER_CHARS).collect();
     let protocol = info.as_ref().map(|info| info.protocol_version.to_string()).unwrap_or_default();
     let offers = info.as_ref().is_none_or(|info| info.capabilities.tools.is_some());
     let listed = if offers {
@@ -118,7 +121,7 @@ async fn compare(connection: &Connection, now: &ReviewedTools) {
     if let Some(change) = reviewed.program_change(now) {
         connection.log().push_line(&change);
     }
-    if !reviewed.pending_reviews(now, connection.config().pin).is_empty() {
+    if reviewed.differs(now, connection.config().pin) {
         connection.log().push_line("its tools differ from what was reviewed; they are held");
         connection.host().tools_changed(name);
     }

@@ -109,33 +109,56 @@ impl ReviewedTools {
         (!changes.is_empty()).then(|| changes.join("; "))
     }
 
-    /// What a reviewer should see of each tool.
+    /// What a reviewer should see of each tool, by its own name; of most there is nothing.
     #[must_use]
-    pub fn findings(&self, tool: &str) -> Vec<Finding> {
-        let own: BTreeSet<&str> = self.tools.keys().map(String::as_str).collect();
-        self.tools.get(tool).map(|definition| judge(definition, &own)).unwrap_or_default()
+    pub fn findings(&self) -> BTreeMap<&str, Vec<Finding>> {
+        let own = self.names();
+        let of = |(tool, definition)| (String::as_str(tool), judge(definition, &own));
+        self.tools.iter().map(of).filter(|(_, found)| !found.is_empty()).collect()
+    }
+
+    fn names(&self) -> BTreeSet<&str> {
+        self.tools.keys().map(String::as_str).collect()
+    }
+
+    /// How a tool of `now` differs from this state.
+    fn change(&self, now: &Self, tool: &str, definition: &Value, pin: Pin) -> Option<ToolChange> {
+        match self.tools.get(tool) {
+            None => Some(ToolChange::New),
+            Some(old)
+                if self.is_other_server(now, pin)
+                    || old != definition
+                        && canonical_json::sha256(old) != canonical_json::sha256(definition) =>
+            {
+                Some(ToolChange::Changed)
+            }
+            Some(_) => None,
+        }
+    }
+
+    fn is_other_server(&self, now: &Self, pin: Pin) -> bool {
+        self.identity != now.identity || pin == Pin::Program && self.program_change(now).is_some()
+    }
+
+    /// Whether anything of `now` differs from this state.
+    #[must_use]
+    pub fn differs(&self, now: &Self, pin: Pin) -> bool {
+        let mut all = now.tools.iter();
+        all.any(|(tool, definition)| self.change(now, tool, definition, pin).is_some())
+            || self.tools.keys().any(|tool| !now.tools.contains_key(tool))
     }
 
     /// The differences of `now` from this state, including removed tools.
     #[must_use]
     pub fn pending_reviews(&self, now: &Self, pin: Pin) -> Vec<PendingReview> {
-        let other_server = self.identity != now.identity
-            || pin == Pin::Program && self.program_change(now).is_some();
+        // Once for all: a server may have thousands of tools.
+        let own = now.names();
         let mut held = Vec::new();
         for (tool, definition) in &now.tools {
-            let change = match self.tools.get(tool) {
-                None => ToolChange::New,
-                Some(old)
-                    if other_server
-                        || canonical_json::sha256(old) != canonical_json::sha256(definition) =>
-                {
-                    ToolChange::Changed
-                }
-                Some(_) => continue,
-            };
+            let Some(change) = self.change(now, tool, definition, pin) else { continue };
             let old = self.tools.get(tool);
             let diff = diff((old, &self.identity), (Some(definition), &now.identity));
-            let findings = now.findings(tool);
+            let findings = judge(definition, &own);
             held.push(PendingReview { tool: tool.clone(), change, diff, findings });
         }
         for (tool, definition) in &self.tools {

@@ -24,10 +24,13 @@ const NAME_CHARS: usize = 30;
 #[serde(try_from = "String", into = "String")]
 pub struct ServerName(String);
 
+/// No name of a server.
+const RESERVED: &str = "mcp";
+
 /// Why a text is not a server name.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[error(
-    "\"{0}\" is not a server name: use 1 to 30 of a-z, 0-9, - and single _, starting with a letter"
+    "\"{0}\" is not a server name: use 1 to 30 of a-z, 0-9, - and single _, starting with a letter, and another one than mcp"
 )]
 pub struct ServerNameError(String);
 
@@ -40,8 +43,14 @@ impl ServerName {
         let allowed =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
-        // Two underscores in a row separate server and tool.
-        if first && text.len() <= NAME_CHARS && text.bytes().all(allowed) && !text.contains("__") {
+        // Two underscores in a row separate server and tool. `mcp__SERVER__TOOL` is an alias of each
+        // tool, which a tool of a server called mcp would have as its name.
+        if first
+            && text != RESERVED
+            && text.len() <= NAME_CHARS
+            && text.bytes().all(allowed)
+            && !text.contains("__")
+        {
             return Ok(Self(text.to_owned()));
         }
         Err(ServerNameError(text.chars().take(2 * NAME_CHARS).collect()))
@@ -65,6 +74,7 @@ impl ServerName {
             Some(first) if first.is_ascii_digit() => format!("s{}", cut(NAME_CHARS - 1)),
             Some(_) => cut(NAME_CHARS),
         };
+        let name = if name == RESERVED { format!("{name}-server") } else { name };
         Self::new(&name).unwrap_or_else(|_| Self("server".to_owned()))
     }
 

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "a test may end and say why")]
 
+mod definition_corpus;
+mod hostile_corpus;
 mod hostile_servers;
 mod mcp_client;
 mod mcp_server;

@@ -76,7 +76,9 @@ pub(crate) struct EgressFilter {
 }
 
 impl EgressFilter {
-    pub(crate) fn new(hosts: HostRules, egress: Egress) -> Arc<Self> {
+    pub(crate) fn new(hosts: HostRules, mut egress: Egress) -> Arc<Self> {
+        egress.addresses =
+            hosts.private_targets().fold(egress.addresses, AddressPolicy::with_entry);
         Arc::new(Self { hosts, egress, refused: Mutex::default() })
     }
 

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
 use toolcrib_app::mcp::client::{
-    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, import_config,
+    Http, Oauth, Remote, ServerConfig, ServerName, Stdio, WorkspaceAccess, import_config,
 };
 use toolcrib_app::store::vault::{Secret, SecretName};
 
@@ -72,8 +72,11 @@ pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         trusted: command.trusted,
         ..ServerConfig::new(name.clone(), remote)
     };
-    prepare_program::prepare(&mut config, None);
+    prepare_program::prepare_launcher(&mut config, None);
     access::apply(&mut config, &command.access)?;
+    if command.access.workspace_access.is_none() {
+        prepare_program::prepare_databases(&mut config, None);
+    }
     if !agrees(&config, command.yes, json)? {
         output::eprint_line("toolcrib: nothing was added");
         return Ok(1);
@@ -132,8 +135,10 @@ fn agrees(config: &ServerConfig, yes: bool, json: bool) -> Result<bool, Failure>
     for line in needs_text(config) {
         output::eprint_line(&format!("  {line}"));
     }
-    let is_more =
-        program.launcher.is_some() || !program.read.is_empty() || !program.write.is_empty();
+    let is_more = program.launcher.is_some()
+        || program.workspace == WorkspaceAccess::Write
+        || !program.read.is_empty()
+        || !program.write.is_empty();
     if yes || !is_more || !io::stdin().is_terminal() {
         return Ok(true);
     }

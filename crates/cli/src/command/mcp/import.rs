@@ -3,9 +3,10 @@
 
 use serde_json::json;
 use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use toolcrib_app::store::vault::{Secret, SecretName};
-use toolcrib_ops::mcp_servers::{self, AddMcpServersRequest, endpoint_text};
+use toolcrib_ops::mcp_servers::{
+    self, AddMcpServersRequest, ImportMcpServersRequest, ImportPlan, ImportedMcpServer,
+};
 
 use super::{edit_servers, prepare_program};
 use crate::clap_args::McpImport;
@@ -13,37 +14,32 @@ use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
 pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
-    let mut found: Vec<ImportedServer> = Vec::new();
-    let taken: Vec<String> =
-        bootstrap::mcp_servers()?.into_iter().map(|server| server.name.to_string()).collect();
+    let mut texts = Vec::new();
     for path in &command.files {
-        let wrong = |words: String| Failure::configuration(format!("{}: {words}", path.display()));
-        let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
-        found.extend(import_config::parse(&text).map_err(wrong)?);
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Failure::configuration(format!("{file}: {error}")))?;
+        texts.push((Some(file), text));
     }
-    for one in &mut found {
-        prepare_program::prepare(&mut one.config, None);
-        one.notes.extend(prepare_program::needs_text(&one.config));
-        if taken.iter().any(|name| name == one.config.name.as_str()) {
-            one.notes
-                .push("there is a server of this name already; it is left as it is".to_owned());
-            one.skip = true;
-        }
-    }
-    show(&found, command.write, json)?;
+    let request = ImportMcpServersRequest { texts, existing: bootstrap::mcp_servers()? };
+    let plan = mcp_servers::import(request, |config| {
+        prepare_program::prepare(config, None);
+        prepare_program::needs_text(config)
+    });
+    let plan = plan.map_err(|error| Failure::configuration(error.to_string()))?;
+    show(&plan.rows(), command.write, json)?;
     if command.write {
-        add_servers(&found)?;
+        add_servers(&plan)?;
     }
     Ok(0)
 }
 
-fn show(found: &[ImportedServer], write: bool, json: bool) -> Result<(), Failure> {
+fn show(found: &[ImportedMcpServer], write: bool, json: bool) -> Result<(), Failure> {
     if json {
-        let row = |one: &ImportedServer| {
-            let secrets: Vec<&str> = one.secrets.iter().map(|(name, _)| name.as_str()).collect();
+        let row = |one: &ImportedMcpServer| {
             json!({
-                "name": one.config.name, "place": endpoint_text(&one.config), "secrets": secrets,
-                "notes": one.notes, "taken": write && !one.skip,
+                "name": one.name, "place": one.place, "secrets": one.secrets,
+                "notes": one.notes, "taken": write && one.taken,
             })
         };
         output::print_json(&found.iter().map(row).collect(), true)?;
@@ -51,9 +47,8 @@ fn show(found: &[ImportedServer], write: bool, json: bool) -> Result<(), Failure
     }
     let mut text = String::new();
     for one in found {
-        let name = one.config.name.as_str();
-        text += &format!("{name:<20} {}\n", terminal::escape_to_line(&endpoint_text(&one.config)));
-        for (secret, _) in &one.secrets {
+        text += &format!("{:<20} {}\n", one.name, terminal::escape_to_line(&one.place));
+        for secret in &one.secrets {
             text += &format!("{:<20} a value goes into the vault as {secret}\n", "");
         }
         for note in &one.notes {
@@ -63,7 +58,7 @@ fn show(found: &[ImportedServer], write: bool, json: bool) -> Result<(), Failure
     if !text.is_empty() {
         output::print_line(&text)?;
     }
-    let count = found.iter().filter(|one| !one.skip).count();
+    let count = found.iter().filter(|one| one.taken).count();
     let servers = if count == 1 { "server" } else { "servers" };
     output::eprint_line(&if write {
         format!(
@@ -77,18 +72,15 @@ fn show(found: &[ImportedServer], write: bool, json: bool) -> Result<(), Failure
     Ok(())
 }
 
-fn add_servers(found: &[ImportedServer]) -> Result<(), Failure> {
+fn add_servers(plan: &ImportPlan) -> Result<(), Failure> {
     let vault = bootstrap::open_vault()?;
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
     // Secrets first: no server is written that names one which is not there.
-    for one in found.iter().filter(|one| !one.skip) {
-        for (name, value) in &one.secrets {
-            let name: SecretName = name.parse().map_err(|error| failed(&error))?;
-            let value = Secret::new(value.as_str()).map_err(|error| failed(&error))?;
-            vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
-        }
+    for (name, value) in plan.secrets() {
+        let name: SecretName = name.parse().map_err(|error| failed(&error))?;
+        let value = Secret::new(value).map_err(|error| failed(&error))?;
+        vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
     }
-    let servers = found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect();
-    mcp_servers::add(&edit_servers::file()?, AddMcpServersRequest { servers })?;
+    mcp_servers::add(&edit_servers::file()?, AddMcpServersRequest { servers: plan.servers() })?;
     Ok(())
 }

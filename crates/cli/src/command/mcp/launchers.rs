@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use toolcrib_app::mcp::client::{Launcher, LauncherKind};
+use toolcrib_app::mcp::launcher_words;
+
+use super::docker_launcher;
 
 const NPM: &str = "https://registry.npmjs.org/";
 const PYPI: &str = "https://pypi.org/simple";
@@ -13,86 +16,25 @@ const PYPI: &str = "https://pypi.org/simple";
 pub(super) fn recognise(command: &str, args: &[String], settings: &Registries) -> Option<Launcher> {
     let name = Path::new(command).file_name()?.to_str()?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let named = |kind, options: &[&str]| {
+        let own = launcher_words::split(kind, args);
+        let package = launcher_words::option(&own.options, options).or(own.program)?;
+        Some((kind, package.to_owned()))
+    };
     let (kind, package) = match (name, words.as_slice()) {
-        ("npx", rest) | ("npm", ["exec" | "x", rest @ ..]) => {
-            let with_value = ["--package", "-p", "--call", "-c", "--registry", "--cache"];
-            let package =
-                option(rest, &["--package", "-p"]).or_else(|| positional(rest, &with_value));
-            (LauncherKind::Npx, package?)
-        }
-        ("uvx", rest) | ("uv", ["tool", "run", rest @ ..]) => {
-            let with_value = ["--from", "--with", "--python", "-p", "--index", "--default-index"];
-            (
-                LauncherKind::Uvx,
-                option(rest, &["--from"]).or_else(|| positional(rest, &with_value))?,
-            )
-        }
-        ("docker" | "podman", ["run", rest @ ..]) => {
-            let plain = [
-                "-i",
-                "-t",
-                "-it",
-                "-d",
-                "--rm",
-                "--init",
-                "--interactive",
-                "--tty",
-                "--read-only",
-            ];
-            (LauncherKind::Docker, docker_image(rest, &plain)?)
+        ("npx", _) | ("npm", ["exec" | "x", ..]) => named(LauncherKind::Npx, &["--package", "-p"])?,
+        ("uvx", _) | ("uv", ["tool", "run", ..]) => named(LauncherKind::Uvx, &["--from"])?,
+        ("docker" | "podman", ["run", rest @ ..] | ["container", "run", rest @ ..]) => {
+            (LauncherKind::Docker, docker_launcher::image(rest)?.to_owned())
         }
         _ => return None,
     };
     let registry = match kind {
-        LauncherKind::Npx => settings.npm(package),
+        LauncherKind::Npx => settings.npm(&package),
         LauncherKind::Uvx => settings.python(),
         LauncherKind::Docker => String::new(),
     };
-    Some(Launcher { kind, package: package.to_owned(), registry })
-}
-
-/// The value of an option: `--from X` or `--from=X`.
-fn option<'a>(words: &[&'a str], names: &[&str]) -> Option<&'a str> {
-    let own = words.iter().take_while(|word| **word != "--");
-    let mut own = own.peekable();
-    while let Some(word) = own.next() {
-        if names.contains(word) {
-            return own.peek().map(|value| **value);
-        }
-        if let Some((name, value)) = word.split_once('=')
-            && names.contains(&name)
-        {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// The first word that is no option and no value of one.
-fn positional<'a>(words: &[&'a str], with_value: &[&str]) -> Option<&'a str> {
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if with_value.contains(word) {
-            words.next();
-        } else if *word != "--" && !word.starts_with('-') {
-            return Some(word);
-        }
-    }
-    None
-}
-
-/// The image of `docker run`: options that are not `plain` and have no `=` take a value.
-fn docker_image<'a>(words: &[&'a str], plain: &[&str]) -> Option<&'a str> {
-    let mut words = words.iter();
-    while let Some(word) = words.next() {
-        if !word.starts_with('-') {
-            return Some(word);
-        }
-        if !plain.contains(word) && !word.contains('=') {
-            words.next();
-        }
-    }
-    None
+    Some(Launcher { kind, package, registry })
 }
 
 /// Where the person's configuration of package managers is.
@@ -133,7 +75,7 @@ impl Registries {
         }
     }
 
-    fn variable(&self, names: &[&str]) -> Option<String> {
+    pub(super) fn variable(&self, names: &[&str]) -> Option<String> {
         let own = |name: &&str| self.env.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         let found = names.iter().find_map(own).map(|(_, value)| value.clone());
         found.filter(|value| !value.trim().is_empty())

@@ -3,6 +3,8 @@
 mod access;
 mod add_server;
 mod client_config;
+mod database_files;
+mod docker_launcher;
 pub(crate) mod edit_servers;
 mod import;
 mod launchers;
@@ -10,6 +12,7 @@ mod oauth_callback;
 mod oauth_login;
 pub(crate) mod prepare_program;
 mod program_paths;
+mod registry_entry;
 mod review_server;
 mod search_registry;
 mod serve;
@@ -106,12 +109,9 @@ async fn list(args: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
 
 fn logs(name: &str) -> Result<u8, Failure> {
     let name = own_name(name)?;
-    let path = bootstrap::state_folder()?.join("mcp").join(format!("{name}.log"));
-    match std::fs::read(&path) {
-        Ok(bytes) => {
-            output::print_line(&terminal::escape_controls(&String::from_utf8_lossy(&bytes)))?;
-        }
-        Err(_) => output::eprint_line(&format!("toolcrib: {name} has written nothing")),
+    match mcp_servers::logs(&bootstrap::state_folder()?, &name, None)? {
+        Some(text) => output::print_line(&terminal::escape_controls(&text))?,
+        None => output::eprint_line(&format!("toolcrib: {name} has written nothing")),
     }
     Ok(0)
 }

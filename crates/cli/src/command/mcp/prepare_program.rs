@@ -7,16 +7,32 @@ use toolcrib_app::mcp::client::{LauncherKind, Remote, ServerConfig, Stdio, Works
 
 use super::launchers::{self, Registries};
 use super::program_paths::{self, PersonPaths};
+use super::{database_files, docker_launcher};
 use crate::terminal;
 
 /// Prepares a new entry, if it is of a program. Relative paths are those of `folder`.
 pub(crate) fn prepare(config: &mut ServerConfig, folder: Option<&Path>) {
+    prepare_launcher(config, folder);
+    prepare_databases(config, folder);
+}
+
+/// The program alone; [`prepare_databases`] comes when the person's options are in the entry.
+pub(super) fn prepare_launcher(config: &mut ServerConfig, folder: Option<&Path>) {
     let Remote::Stdio(stdio) = &mut config.remote else { return };
-    let mut person = PersonPaths::from_env();
-    if let Some(folder) = folder {
-        person.folder = folder.to_owned();
+    prepare_program(stdio, &person(folder), &Registries::from_env());
+}
+
+/// Gives access to the databases of the command line.
+pub(super) fn prepare_databases(config: &mut ServerConfig, folder: Option<&Path>) {
+    database_files::give_access(config, &person(folder));
+}
+
+fn person(folder: Option<&Path>) -> PersonPaths {
+    let person = PersonPaths::from_env();
+    match folder {
+        Some(folder) => PersonPaths { folder: folder.to_owned(), ..person },
+        None => person,
     }
-    prepare_program(stdio, &person, &Registries::from_env());
 }
 
 fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registries) {
@@ -31,17 +47,23 @@ fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registr
     let program = person.find(&stdio.command);
     let mut read = program_paths::needed(program.as_deref(), &stdio.args, person);
     let of_program = program_paths::needed(program.as_deref(), &[], person);
-    if let Some(launcher) = &stdio.launcher {
-        let kind = launcher.kind;
-        if kind == LauncherKind::Uvx
-            && let Some(python) = person.find("python3")
-        {
-            read.extend(program_paths::needed(Some(&python), &[], person));
+    if let Some(kind) = stdio.launcher.as_ref().map(|own| own.kind) {
+        if kind == LauncherKind::Uvx {
+            read.extend(program_paths::needed_by_uvx(program.as_deref(), person));
+            if let Some(folder) = &person.uv_pythons {
+                // Its home is another, where uv would look for none.
+                set_variable(stdio, "UV_PYTHON_INSTALL_DIR", &folder.display().to_string());
+            }
+        }
+        if kind == LauncherKind::Docker {
+            let told = registries.variable(&["DOCKER_HOST"]);
+            if let Some(socket) = docker_launcher::socket(told.as_deref(), person.home.as_deref()) {
+                set_variable(stdio, "DOCKER_HOST", &format!("unix://{}", socket.display()));
+                read.push(socket);
+            }
         }
         for (variable, value) in registries.certificates(kind) {
-            if !stdio.env.iter().any(|(own, _)| *own == variable) {
-                stdio.env.push((variable, value));
-            }
+            set_variable(stdio, &variable, &value);
         }
     }
     if let Some(program) = program.filter(|_| !of_program.is_empty()) {
@@ -55,6 +77,13 @@ fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registr
     }
 }
 
+/// Gives the program a variable, unless the person gave it one of this name.
+fn set_variable(stdio: &mut Stdio, name: &str, value: &str) {
+    if !stdio.env.iter().any(|(own, _)| own == name) {
+        stdio.env.push((name.to_owned(), value.to_owned()));
+    }
+}
+
 /// What the program gets, one line each.
 pub(crate) fn needs_text(config: &ServerConfig) -> Vec<String> {
     let Remote::Stdio(program) = &config.remote else { return Vec::new() };
@@ -63,13 +92,17 @@ pub(crate) fn needs_text(config: &ServerConfig) -> Vec<String> {
         let package = &launcher.package;
         lines.push(match launcher.kind {
             LauncherKind::Docker => format!(
-                "runs the image {package} with docker: what the container may do is up to docker, not to our sandbox"
+                "runs the image {package} with docker, outside of this sandbox: whoever may use docker may change everything on this machine"
             ),
             _ => format!(
                 "fetches the package {package} from {} once, then runs it without that network",
                 launcher.registry
             ),
         });
+    }
+    if program.launcher.as_ref().is_some_and(|own| own.kind == LauncherKind::Docker) {
+        let given = docker_launcher::given_to_container(&program.args);
+        lines.extend(given.iter().map(|option| format!("gives the container {option}")));
     }
     let workspace = match program.workspace {
         WorkspaceAccess::None => "does not see the workspace",

@@ -21,6 +21,8 @@ pub(super) struct PersonPaths {
     pub(super) path: Vec<PathBuf>,
     pub(super) home: Option<PathBuf>,
     pub(super) pyenv_version: Option<String>,
+    /// The folder of the Pythons that uv has installed for the person.
+    pub(super) uv_pythons: Option<PathBuf>,
     /// Where relative paths are looked for; a script in it is not a project of its own.
     pub(super) folder: PathBuf,
 }
@@ -28,12 +30,27 @@ pub(super) struct PersonPaths {
 impl PersonPaths {
     pub(super) fn from_env() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
+        let folder = |name: &str| {
+            std::env::var_os(name).map(PathBuf::from).filter(|folder| folder.is_absolute())
+        };
+        let data =
+            folder("XDG_DATA_HOME").or_else(|| Some(std::env::home_dir()?.join(".local/share")));
         Self {
             path: std::env::split_paths(&path).filter(|folder| folder.is_absolute()).collect(),
             home: std::env::home_dir(),
             pyenv_version: std::env::var("PYENV_VERSION").ok(),
+            uv_pythons: folder("UV_PYTHON_INSTALL_DIR").or_else(|| Some(data?.join("uv/python"))),
             folder: std::env::current_dir().unwrap_or_default(),
         }
+    }
+
+    /// Whether a folder holds more of the person's than one installation: the home folder,
+    /// `~/.local` with its data, or the root.
+    pub(super) fn is_wide(&self, folder: &Path) -> bool {
+        let home = self.home.as_deref();
+        folder.parent().is_none()
+            || home.is_some_and(|home| folder == home || folder == home.join(".local"))
+            || ["/tmp", "/home", "/root", "/srv", "/var"].map(Path::new).contains(&folder)
     }
 
     /// The file of a program, behind the shim of a version manager.
@@ -76,11 +93,36 @@ pub(super) fn needed(
             all.insert(of_script(path, person));
         }
     }
+    without_parts(all)
+}
+
+/// Without what every program sees, and without what is in a folder of the others.
+fn without_parts(mut all: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     all.retain(|path| !is_system(path));
-    // A folder stands for all that is in it.
     let kept: Vec<PathBuf> = all.iter().cloned().collect();
     all.retain(|path| !kept.iter().any(|other| other != path && path.starts_with(other)));
     all.into_iter().collect()
+}
+
+/// What `uvx` needs beside itself: `uv`, which it executes from its own folder, and the Pythons that
+/// uv may choose from. It chooses among all versions, as packages require some of them.
+pub(super) fn needed_by_uvx(uvx: Option<&Path>, person: &PersonPaths) -> Vec<PathBuf> {
+    let mut all = BTreeSet::new();
+    let mut file = uvx.map(Path::to_owned);
+    for _ in 0..MOST_LINKS {
+        let Some(own) = file else { break };
+        let uv = own.with_file_name("uv");
+        if uv.is_file() {
+            add_program(&uv, person, &mut all);
+        }
+        file = link_target(&own);
+    }
+    if let Some(python) = person.find("python3") {
+        add_program(&python, person, &mut all);
+    }
+    // Also before there is one: what `uv python install` adds later is found without a change here.
+    all.extend(person.uv_pythons.clone());
+    without_parts(all)
 }
 
 fn add_program(program: &Path, person: &PersonPaths, all: &mut BTreeSet<PathBuf>) {
@@ -120,7 +162,7 @@ fn normal(path: &Path) -> PathBuf {
 /// The folder that a program was installed in: that of `bin`, if it looks like one.
 fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
     for folder in file.ancestors().skip(1) {
-        if is_wide(folder, person) {
+        if person.is_wide(folder) {
             break;
         }
         let looks = folder.join("pyvenv.cfg").is_file()
@@ -131,15 +173,6 @@ fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
         }
     }
     file.to_owned()
-}
-
-/// Whether a folder holds more of the person's than one installation: the home folder, `~/.local`
-/// with its data, or the root.
-fn is_wide(folder: &Path, person: &PersonPaths) -> bool {
-    let home = person.home.as_deref();
-    folder.parent().is_none()
-        || home.is_some_and(|home| folder == home || folder == home.join(".local"))
-        || ["/tmp", "/home", "/root", "/srv", "/var"].iter().any(|wide| folder == Path::new(wide))
 }
 
 /// The interpreter of a script.
@@ -164,7 +197,7 @@ fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
     let current = person.folder.canonicalize().ok();
     for folder in file.ancestors().skip(1).take(6) {
         let is_workspace = current.as_deref().is_some_and(|current| current.starts_with(folder));
-        if is_workspace || is_wide(folder, person) {
+        if is_workspace || person.is_wide(folder) {
             break;
         }
         if PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) {
@@ -245,6 +278,33 @@ mod tests {
         let person = person(home, &[".local/bin"]);
         let server = person.find("server").unwrap();
         assert_eq!(needed(Some(&server), &[], &person), [home.join(".local/bin/server")]);
+    }
+
+    /// `uvx` executes the `uv` beside it, which was not in the sandbox.
+    #[test]
+    fn uvx_finds_uv_and_the_pythons_of_the_person() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path();
+        for name in ["uv", "uvx"] {
+            file(&home.join(".local/bin").join(name), "");
+        }
+        let pythons = home.join(".local/share/uv/python");
+        let person =
+            PersonPaths { uv_pythons: Some(pythons.clone()), ..person(home, &[".local/bin"]) };
+        let uvx = person.find("uvx").unwrap();
+        assert_eq!(
+            needed_by_uvx(Some(&uvx), &person),
+            [home.join(".local/bin/uv"), pythons.clone()]
+        );
+        // Behind a link, as tools that keep several versions make it.
+        let kept = home.join(".cache/uv-0.9");
+        for name in ["uv", "uvx"] {
+            file(&kept.join(name), "");
+        }
+        fs::create_dir(home.join("bin")).unwrap();
+        symlink(kept.join("uvx"), home.join("bin/uvx")).unwrap();
+        let needed = needed_by_uvx(Some(&home.join("bin/uvx")), &person);
+        assert_eq!(needed, [kept.join("uv"), pythons]);
     }
 
     #[test]

@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::remote_name;
-use toolcrib_app::mcp::client::{
-    Connection, Finding, PendingReview, ReviewedTools, ServerConfig, ToolChange,
-};
+use toolcrib_app::mcp::client::{Connection, Finding, PendingReview, ServerConfig, ToolChange};
+use toolcrib_ops::mcp_servers::{self, McpServerReview, OfferedMcpTool};
 
 use super::{edit_servers, find_server, unknown_server};
 use crate::clap_args::{McpReview, McpTestArgs, WorkspaceArgs};
@@ -37,28 +35,22 @@ pub(super) fn unreachable(name: &str, error: &toolcrib_app::core::ToolError) -> 
 
 pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failure> {
     let (_toolcrib, connection) = open_connection(&command.name, &command.workspace_args).await?;
-    let name = connection.config().name.as_str();
-    let failed = |error: toolcrib_app::core::ToolError| unreachable(name, &error);
-    let offered = connection.offered().await.map_err(failed)?;
-    let state = connection.state();
-    let cut = connection.cut().await;
-    let is_first = !connection.is_reviewed().await;
+    let tested = mcp_servers::test(&connection).await?;
+    let name = tested.name.as_str();
     if !json {
         output::eprint_line(&format!(
-            "toolcrib: {name} is {state}; it has {} tools",
-            offered.tools.len()
+            "toolcrib: {name} is {}; it has {} tools",
+            tested.state,
+            tested.tools.len()
         ));
-        output::print_line(&offer_text(name, &offered))?;
+        output::print_line(&offer_text(&tested.tools))?;
     }
-    let accepted = is_first && (command.accept || !json && is_agreed(name)?);
+    let accepted = !tested.reviewed && (command.accept || !json && is_agreed(name)?);
     if accepted {
-        connection.accept_reviews().await.map_err(failed)?;
+        mcp_servers::accept(&connection).await?;
     }
-    let held = match is_first {
-        true if accepted => Vec::new(),
-        _ => connection.pending_reviews().await.map_err(failed)?,
-    };
-    let enables = !command.no_enable && (!is_first || accepted);
+    let reviewed = tested.reviewed || accepted;
+    let enables = !command.no_enable && reviewed;
     // Also wakes a running daemon, which looks at the reviewed tools again.
     edit_servers::update_servers(|servers| {
         for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
@@ -66,23 +58,28 @@ pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failur
         }
     })?;
     if json {
+        let held = match reviewed {
+            true => tested.held.clone(),
+            // Of what was never reviewed, everything is.
+            false => connection.known_pending_reviews().await,
+        };
         let document = json!({
-            "name": name, "state": state, "tools": offer_json(name, &offered), "held": held,
-            "reviewed": !is_first || accepted, "cut": cut,
+            "name": name, "state": tested.state, "tools": tested.tools, "held": held,
+            "reviewed": reviewed, "cut": tested.cut,
             "enabled": enables || find_server(name)?.enabled,
         });
         output::print_json(&document, true)?;
-    } else if let Some(cut) = cut {
+    } else if let Some(cut) = &tested.cut {
         output::eprint_line(&format!("toolcrib: {cut}"));
     }
     connection.disconnect().await;
-    if is_first && !accepted {
+    if !reviewed {
         output::eprint_line(&format!(
             "toolcrib: {name} stays off: nothing of it was reviewed; `toolcrib mcp test {name} --accept` takes it as it is"
         ));
         return Ok(EXIT_TOOLS_HELD);
     }
-    Ok(report_held_tools(name, &held))
+    Ok(report_held_tools(name, &tested.held))
 }
 
 /// Asks the person at the terminal; without one, nothing is agreed to.
@@ -96,46 +93,27 @@ fn is_agreed(name: &str) -> Result<bool, Failure> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-fn offer_json(server: &str, offered: &ReviewedTools) -> Value {
-    let tool = |(own, definition): (&String, &Value)| {
-        json!({
-            "id": remote_name(server, own), "own_name": own,
-            "description": definition.get("description"),
-            "parameters": definition.pointer("/inputSchema/properties"),
-            "findings": offered.findings(own),
-        })
-    };
-    Value::Array(offered.tools.iter().map(tool).collect())
-}
-
 /// The tools with their parameters, and what a reviewer should see of each.
-fn offer_text(server: &str, offered: &ReviewedTools) -> String {
+fn offer_text(tools: &[OfferedMcpTool]) -> String {
     let mut text = String::new();
-    for (own, definition) in &offered.tools {
-        let about = definition.get("description").and_then(Value::as_str).unwrap_or_default();
-        let about = terminal::escape_to_line(about);
+    for tool in tools {
+        let about = terminal::escape_to_line(tool.description.as_deref().unwrap_or_default());
         let about: String = about.chars().take(160).collect();
-        text += &format!("{}  {about}\n", remote_name(server, own).as_str());
-        text += &parameters_text(definition);
-        text += &findings_text(&offered.findings(own));
+        text += &format!("{}  {about}\n", tool.id);
+        text += &parameters_text(tool);
+        text += &findings_text(&tool.findings);
     }
     text
 }
 
-fn parameters_text(definition: &Value) -> String {
-    let schema = definition.get("inputSchema");
-    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-    let required: Vec<&str> = schema
-        .and_then(|schema| schema.get("required"))
-        .and_then(Value::as_array)
-        .map(|names| names.iter().filter_map(Value::as_str).collect())
-        .unwrap_or_default();
+fn parameters_text(tool: &OfferedMcpTool) -> String {
+    let parameters = tool.parameters.as_ref().and_then(Value::as_object);
     let one = |(name, schema): (&String, &Value)| {
         let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
-        let star = if required.contains(&name.as_str()) { "*" } else { "" };
+        let star = if tool.required.contains(name) { "*" } else { "" };
         terminal::escape_to_line(&format!("{name}{star}: {kind}"))
     };
-    let all: Vec<String> = properties.into_iter().flatten().map(one).collect();
+    let all: Vec<String> = parameters.into_iter().flatten().map(one).collect();
     if all.is_empty() { String::new() } else { format!("    {}\n", all.join(", ")) }
 }
 
@@ -161,17 +139,15 @@ fn report_held_tools(name: &str, held: &[PendingReview]) -> u8 {
 
 pub(super) async fn review(command: &McpReview, json: bool) -> Result<u8, Failure> {
     let (_toolcrib, connection) = open_connection(&command.name, &command.workspace_args).await?;
-    let name = connection.config().name.as_str();
-    let failed = |error: toolcrib_app::core::ToolError| unreachable(name, &error);
-    let held = connection.pending_reviews().await.map_err(failed)?;
-    let program = connection.program_change().await.map_err(failed)?;
+    let McpServerReview { name, held, program_change } = mcp_servers::review(&connection).await?;
     if json {
         let document = json!({
-            "name": name, "held": held, "accepted": command.accept, "program_change": program,
+            "name": name, "held": held, "accepted": command.accept,
+            "program_change": program_change,
         });
         output::print_json(&document, true)?;
     } else {
-        if let Some(change) = &program {
+        if let Some(change) = &program_change {
             output::eprint_line(&format!("toolcrib: {name}: {change}"));
         }
         for held in &held {
@@ -179,7 +155,7 @@ pub(super) async fn review(command: &McpReview, json: bool) -> Result<u8, Failur
         }
     }
     if command.accept {
-        let count = connection.accept_reviews().await.map_err(failed)?;
+        let count = mcp_servers::accept(&connection).await?.tools;
         // A running daemon looks at the reviewed tools again when the file is written.
         edit_servers::update_servers(|_| ())?;
         output::eprint_line(&format!("toolcrib: {count} tools of {name} count as reviewed now"));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use toolcrib_app::core::canonical_json;
 use toolcrib_app::net::{AddressPolicy, HttpClient, Limits, Request};
 
+use super::registry_entry::{self, RegistryEntry};
 use crate::clap_args::McpSearch;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
@@ -20,64 +21,77 @@ const MOST: usize = 30;
 /// Most bytes of an answer.
 const BYTES: usize = 4 << 20;
 
-/// A server of the registry.
-struct Found {
-    name: String,
-    description: String,
-    version: String,
-    /// The words after `toolcrib mcp add NAME`.
-    add: Vec<String>,
-}
-
 pub(super) async fn run(command: &McpSearch, json: bool) -> Result<u8, Failure> {
     let url = address(&command.registry, &command.words)?;
-    let answer = match cached(&url) {
-        Some(answer) => answer,
-        None => fetch(&url).await?,
-    };
+    let answer = answer(&url).await?;
     let rows = answer.get("servers").and_then(Value::as_array).ok_or_else(|| {
         Failure::run(format!("{} does not answer like a registry of MCP servers", command.registry))
     })?;
-    let mut found: Vec<Found> = Vec::new();
-    for one in rows.iter().filter_map(server) {
-        // The newest version of each stands last or alone.
+    let mut found: Vec<RegistryEntry> = Vec::new();
+    for one in rows.iter().filter_map(registry_entry::parse) {
+        // Of registries that know no newest version, the last one of each is it.
         found.retain(|known| known.name != one.name);
         found.push(one);
     }
     if json {
-        let row = |one: &Found| {
+        let row = |one: &RegistryEntry| {
             json!({
                 "name": one.name, "description": one.description, "version": one.version,
-                "add": one.add,
+                "deprecated": one.deprecated, "add": one.add, "required": one.required,
             })
         };
         output::print_json(&Value::Array(found.iter().map(row).collect()), true)?;
         return Ok(0);
     }
     if found.is_empty() {
-        output::eprint_line("toolcrib: the registry has no such server");
+        output::eprint_line(
+            "toolcrib: the registry has no server with this in its name; it looks for one part of a name",
+        );
         return Ok(0);
     }
-    let mut text = String::new();
-    for one in &found {
-        let line = |text: &str| terminal::escape_to_line(text);
-        text += &format!(
-            "{} {}\n    {}\n",
-            line(&one.name),
-            line(&one.version),
-            line(&one.description)
-        );
-        if !one.add.is_empty() {
-            let words: Vec<String> =
-                one.add.iter().map(|word| terminal::quote_for_shell(&line(word))).collect();
-            text += &format!("    toolcrib mcp add {}\n", words.join(" "));
-        }
+    output::print_line(&found.iter().map(entry_text).collect::<String>())?;
+    let is_more = answer.pointer("/metadata/nextCursor").and_then(Value::as_str);
+    if is_more.is_some_and(|cursor| !cursor.is_empty()) {
+        output::eprint_line(&format!("toolcrib: the first {MOST}; say more of the name"));
     }
-    output::print_line(&text)?;
     output::eprint_line(
         "toolcrib: entries there are not reviewed; look at a server before you add it, and at its tools in `mcp test`",
     );
     Ok(0)
+}
+
+fn entry_text(one: &RegistryEntry) -> String {
+    let line = |text: &str| terminal::escape_to_line(text);
+    let deprecated = if one.deprecated { " (deprecated)" } else { "" };
+    let mut text = format!("{} {}{deprecated}\n", line(&one.name), line(&one.version));
+    text += &format!("    {}\n", line(&one.description));
+    if !one.add.is_empty() {
+        let words: Vec<String> =
+            one.add.iter().map(|word| terminal::quote_for_shell(&line(word))).collect();
+        text += &format!("    toolcrib mcp add {}\n", words.join(" "));
+    }
+    text
+}
+
+/// The answer to a search: a fresh one that is kept, or that of the registry. While the registry
+/// does not answer, an older one is better than none.
+async fn answer(url: &str) -> Result<Value, Failure> {
+    let kept = cached(url);
+    if let Some((answer, age)) = &kept
+        && *age < FRESH
+    {
+        return Ok(answer.clone());
+    }
+    match (fetch(url).await, kept) {
+        (Ok(answer), _) => Ok(answer),
+        (Err(failure), Some((answer, age))) => {
+            let hours = age.as_secs() / 3600;
+            let why = failure.message;
+            output::eprint_line(&format!("toolcrib: {why}; this is its answer of {hours} h ago"));
+            Ok(answer)
+        }
+        (Err(failure), None) => Err(failure),
+    }
 }
 
 fn address(registry: &str, words: &str) -> Result<String, Failure> {
@@ -92,7 +106,7 @@ fn address(registry: &str, words: &str) -> Result<String, Failure> {
             byte => query += &format!("%{byte:02X}"),
         }
     }
-    Ok(format!("{base}/v0/servers?search={query}&limit={MOST}&version=latest"))
+    Ok(format!("{base}/v0.1/servers?search={query}&limit={MOST}&version=latest"))
 }
 
 /// The file of an answer.
@@ -101,10 +115,11 @@ fn file(url: &str) -> Option<PathBuf> {
     Some(bootstrap::state_folder().ok()?.join("mcp").join("registry").join(format!("{name}.json")))
 }
 
-fn cached(url: &str) -> Option<Value> {
+/// A kept answer with its age.
+fn cached(url: &str) -> Option<(Value, Duration)> {
     let path = file(url)?;
     let age = SystemTime::now().duration_since(fs::metadata(&path).ok()?.modified().ok()?).ok()?;
-    (age < FRESH).then(|| serde_json::from_slice(&fs::read(path).ok()?).ok()).flatten()
+    Some((serde_json::from_slice(&fs::read(path).ok()?).ok()?, age))
 }
 
 async fn fetch(url: &str) -> Result<Value, Failure> {
@@ -138,86 +153,14 @@ async fn fetch(url: &str) -> Result<Value, Failure> {
     Ok(value)
 }
 
-fn server(row: &Value) -> Option<Found> {
-    // Newer answers wrap the server.
-    let own = row.get("server").unwrap_or(row);
-    let text = |key: &str| own.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
-    let name = text("name");
-    if name.is_empty() {
-        return None;
-    }
-    let mut add = vec![short_name(&name)];
-    match way(own) {
-        Some(words) => add.extend(words),
-        None => add.clear(),
-    }
-    let about = text("description").chars().take(200).collect();
-    Some(Found { name, description: about, version: text("version"), add })
-}
-
-/// The last part of the name, as a name of ours.
-fn short_name(name: &str) -> String {
-    let last = name.rsplit('/').next().unwrap_or(name);
-    toolcrib_app::mcp::client::ServerName::from_lossy(last).as_str().to_owned()
-}
-
-/// How it is added: its package, or else its address.
-fn way(own: &Value) -> Option<Vec<String>> {
-    let list = |key: &str| own.get(key).and_then(Value::as_array).into_iter().flatten();
-    let text = |value: &Value, keys: &[&str]| {
-        keys.iter().find_map(|key| value.get(key)?.as_str()).map(str::to_owned)
-    };
-    let package = list("packages").find_map(|package| {
-        let kind = text(package, &["registryType", "registry_type", "registry_name"])?;
-        let id = text(package, &["identifier", "name"])?;
-        let version = text(package, &["version"]).filter(|version| version != "latest");
-        let words: Vec<String> = match kind.as_str() {
-            "npm" => {
-                let spec = version.map_or(id.clone(), |version| format!("{id}@{version}"));
-                vec!["npx".to_owned(), "-y".to_owned(), spec]
-            }
-            "pypi" => {
-                let spec = version.map_or(id.clone(), |version| format!("{id}=={version}"));
-                vec!["uvx".to_owned(), "--from".to_owned(), spec, id]
-            }
-            "oci" => {
-                ["docker", "run", "-i", "--rm"].map(str::to_owned).into_iter().chain([id]).collect()
-            }
-            _ => return None,
-        };
-        Some(["--".to_owned()].into_iter().chain(words).collect())
-    });
-    let remote = || {
-        let own = list("remotes").next()?;
-        Some(vec!["--url".to_owned(), text(own, &["url"])?])
-    };
-    package.or_else(remote)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn servers_of_the_registry_are_shown_with_the_command_that_adds_them() {
-        let check = |row: Value, expected: &str| {
-            assert_eq!(server(&row).unwrap().add.join(" "), expected);
-        };
-        check(
-            json!({"server": {"name": "io.github.a/files", "version": "1.2.0", "packages": [{"registryType": "npm", "identifier": "@a/files", "version": "1.2.0"}]}}),
-            "files -- npx -y @a/files@1.2.0",
-        );
-        check(
-            json!({"name": "b/Time Server", "packages": [{"registry_type": "pypi", "identifier": "srv", "version": "2"}]}),
-            "time_server -- uvx --from srv==2 srv",
-        );
-        check(
-            json!({"name": "c/web", "remotes": [{"type": "streamable-http", "url": "https://c.example/mcp"}]}),
-            "web --url https://c.example/mcp",
-        );
-        check(json!({"name": "d"}), "");
-        assert!(server(&json!({})).is_none());
+    fn words_are_encoded_in_the_address() {
         let url = address("https://r.example/", "a b").unwrap();
-        assert_eq!(url, "https://r.example/v0/servers?search=a%20b&limit=30&version=latest");
+        assert_eq!(url, "https://r.example/v0.1/servers?search=a%20b&limit=30&version=latest");
+        assert!(address("ftp://r.example", "a").is_err());
     }
 }

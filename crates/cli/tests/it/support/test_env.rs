@@ -182,12 +182,18 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Sends one line and waits for its answer, while the input stays open.
+    /// Sends one line that is not waited for.
     #[track_caller]
-    pub(crate) fn ask(&mut self, line: &str) -> Value {
+    pub(crate) fn tell(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(format!("{line}\n").as_bytes()).unwrap();
         stdin.flush().unwrap();
+    }
+
+    /// Sends one line and waits for its answer, while the input stays open.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, line: &str) -> Value {
+        self.tell(line);
         super::json(&self.lines.recv_timeout(PATIENCE).expect("an answer before the next line"))
     }
 

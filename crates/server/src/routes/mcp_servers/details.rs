@@ -5,14 +5,17 @@ use std::sync::Arc;
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::ToolError;
 use toolcrib_app::mcp::client::{Connection, PendingReview, Remote, ServerConfig};
+use toolcrib_ops::OpError;
 use toolcrib_ops::mcp_servers::{self, McpHeldChange, McpServerReply, endpoint_text};
 
 use crate::api::{Api, Json, Operation, Path};
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
+
+/// Bytes at the end of a log that are shown.
+const LOG_BYTES: usize = 64 * 1024;
 
 /// A server, whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -110,6 +113,10 @@ pub(super) async fn details(
         Remote::Stdio(program) => (names(&program.env), program.network),
         Remote::Http(http) => (names(&http.headers), true),
     };
+    let state = daemon.toolcrib().state_folder();
+    // A program that keeps no state has what the connection remembers.
+    let log = mcp_servers::logs(&state, &config.name, Some(LOG_BYTES)).unwrap_or_default();
+    let log = log.or_else(|| connection.map(|connection| connection.errors()));
     McpServerDetails {
         row: mcp_servers::show(&daemon.op_context(principal, None), config).await,
         place: secrets.mask(endpoint_text(config)),
@@ -117,7 +124,7 @@ pub(super) async fn details(
         network,
         tool_names: own.map(|info| info.id.as_str().to_owned()).collect(),
         reviews: reviews.into_iter().map(review).collect(),
-        log: secrets.mask(connection.map(|connection| connection.errors()).unwrap_or_default()),
+        log: secrets.mask(log.unwrap_or_default()),
     }
 }
 
@@ -144,7 +151,7 @@ async fn connect_server(
 ) -> Result<Json<McpServerDetails>, Problem> {
     let config = find(&daemon, &name)?;
     // Why it failed is in its state.
-    let _ = connection(&daemon, &config)?.connect().await;
+    let _ = mcp_servers::test(&*connection(&daemon, &config)?).await;
     Ok(Json(details(&daemon, &principal, &config).await))
 }
 
@@ -155,12 +162,11 @@ async fn accept_reviews(
 ) -> Result<Json<McpServerDetails>, Problem> {
     let config = find(&daemon, &name)?;
     let secrets = &daemon.toolcrib().engine().sealing().secrets;
-    let unreachable = |error: ToolError| {
-        let why = error.detail.unwrap_or(error.message);
-        let words = secrets.mask(format!("the MCP server {name} cannot be used: {why}"));
-        Problem::new(Code::Unavailable, words)
-    };
-    connection(&daemon, &config)?.accept_reviews().await.map_err(unreachable)?;
+    let accepted = mcp_servers::accept(&*connection(&daemon, &config)?).await;
+    accepted.map_err(|error| match error {
+        OpError::Unavailable(why) => OpError::Unavailable(secrets.mask(why)),
+        error => error,
+    })?;
     daemon.admin_audit().record(&principal, "mcp.accept", name.as_str()).await?;
     Ok(Json(details(&daemon, &principal, &config).await))
 }

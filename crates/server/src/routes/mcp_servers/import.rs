@@ -3,8 +3,7 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
-use toolcrib_ops::mcp_servers::endpoint_text;
+use toolcrib_ops::mcp_servers::{self, ImportMcpServersRequest, ImportedMcpServer};
 use toolcrib_ops::secrets::{self, SetSecretRequest};
 
 use super::{details, edit};
@@ -24,21 +23,6 @@ struct ImportMcpServers {
     /// Whether they are written; otherwise they are only shown.
     #[serde(default)]
     write: bool,
-}
-
-/// A server of the text.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ImportedMcpServer {
-    /// Its name.
-    name: String,
-    /// Its program with arguments, or its address.
-    place: String,
-    /// Names of values that go into the vault and not into the file.
-    secrets: Vec<String>,
-    /// What to know of it.
-    notes: Vec<String>,
-    /// Whether it is added; one whose name is taken is not.
-    taken: bool,
 }
 
 /// The servers of the text.
@@ -71,41 +55,25 @@ async fn import_servers(
     Json(body): Json<ImportMcpServers>,
 ) -> Result<Json<ImportedMcpServers>, Problem> {
     let mut servers = details::configured(&daemon)?;
-    let mut found = import_config::parse(&body.text).map_err(Problem::invalid)?;
-    for one in &mut found {
-        let needs = daemon.host().prepare_mcp_server(&mut one.config);
-        one.notes.extend(needs);
-        if servers.iter().any(|server| server.name == one.config.name) {
-            one.notes
-                .push("there is a server of this name already; it is left as it is".to_owned());
-            one.skip = true;
-        }
-    }
+    let request =
+        ImportMcpServersRequest { texts: vec![(None, body.text)], existing: servers.clone() };
+    let prepare = |config: &mut _| daemon.host().prepare_mcp_server(config);
+    let plan = mcp_servers::import(request, prepare)?;
     if body.write {
         let configuration = HostConfiguration(daemon.host());
         let ctx = crate::routes::secrets::context(&daemon, &principal, &configuration)?;
         // Secrets first: no server is written that names one which is not there.
-        for (name, value) in found.iter().filter(|one| !one.skip).flat_map(|one| &one.secrets) {
-            let request = SetSecretRequest::from_text(name.clone(), value.clone())?;
+        for (name, value) in plan.secrets() {
+            let request = SetSecretRequest::from_text(name.to_owned(), value.to_owned())?;
             secrets::set(&ctx, request).await?;
         }
-        let new = found.iter().filter(|one| !one.skip).map(|one| one.config.clone());
+        let new = plan.servers();
+        let names: Vec<String> = new.iter().map(|server| server.name.to_string()).collect();
         servers.extend(new);
         edit::write(&daemon, servers).await?;
-        for one in found.iter().filter(|one| !one.skip) {
-            daemon.admin_audit().record(&principal, "mcp.add", one.config.name.as_str()).await?;
+        for name in &names {
+            daemon.admin_audit().record(&principal, "mcp.add", name.as_str()).await?;
         }
     }
-    let servers = found.into_iter().map(row).collect();
-    Ok(Json(ImportedMcpServers { servers, written: body.write }))
-}
-
-fn row(one: ImportedServer) -> ImportedMcpServer {
-    ImportedMcpServer {
-        name: one.config.name.to_string(),
-        place: endpoint_text(&one.config),
-        secrets: one.secrets.into_iter().map(|(name, _)| name).collect(),
-        notes: one.notes,
-        taken: !one.skip,
-    }
+    Ok(Json(ImportedMcpServers { servers: plan.rows(), written: body.write }))
 }

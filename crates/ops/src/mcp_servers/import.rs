@@ -1,0 +1,97 @@
+//! Imports MCP servers from the files of other programs.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::mcp::client::ServerConfig;
+use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
+
+use super::server::endpoint_text;
+use crate::error::OpError;
+
+/// What is imported.
+#[derive(Debug, Clone)]
+pub struct ImportMcpServersRequest {
+    /// The texts of the files, as JSON, TOML or YAML, each with the name of its file if it has one.
+    pub texts: Vec<(Option<String>, String)>,
+    /// The servers that there are: one of the same name is left as it is.
+    pub existing: Vec<ServerConfig>,
+}
+
+/// The servers of the texts, before anything is written.
+#[derive(Debug)]
+pub struct ImportPlan {
+    found: Vec<ImportedServer>,
+}
+
+/// A server of the text.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct ImportedMcpServer {
+    /// Its name.
+    pub name: String,
+    /// Its program with arguments, or its address.
+    pub place: String,
+    /// Names of values that go into the vault and not into the file.
+    pub secrets: Vec<String>,
+    /// What to know of it.
+    pub notes: Vec<String>,
+    /// Whether it is added; one whose name is taken is not.
+    pub taken: bool,
+}
+
+/// Reads the servers of the texts. `prepare` gives a new entry what its program needs to start,
+/// and returns what the program gets, for people. Nothing is written: [`ImportPlan::secrets`] come
+/// first, so that no server is written that names one which is not there.
+///
+/// # Errors
+/// [`OpError::Invalid`] for a text in no form that is known.
+pub fn import(
+    request: ImportMcpServersRequest,
+    prepare: impl Fn(&mut ServerConfig) -> Vec<String>,
+) -> Result<ImportPlan, OpError> {
+    let ImportMcpServersRequest { texts, existing } = request;
+    let mut found: Vec<ImportedServer> = Vec::new();
+    for (file, text) in &texts {
+        let wrong = |why: String| {
+            OpError::Invalid(
+                file.as_ref().map_or_else(|| why.clone(), |file| format!("{file}: {why}")),
+            )
+        };
+        found.extend(import_config::parse(text).map_err(wrong)?);
+    }
+    for one in &mut found {
+        one.notes.extend(prepare(&mut one.config));
+        if existing.iter().any(|server| server.name == one.config.name) {
+            one.notes
+                .push("there is a server of this name already; it is left as it is".to_owned());
+            one.skip = true;
+        }
+    }
+    Ok(ImportPlan { found })
+}
+
+impl ImportPlan {
+    /// Values for the vault, by the name of the secret.
+    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
+        let new = self.found.iter().filter(|one| !one.skip);
+        new.flat_map(|one| &one.secrets).map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// The servers to add, which are off.
+    #[must_use]
+    pub fn servers(&self) -> Vec<ServerConfig> {
+        self.found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect()
+    }
+
+    /// All servers of the texts, for people.
+    #[must_use]
+    pub fn rows(&self) -> Vec<ImportedMcpServer> {
+        let row = |one: &ImportedServer| ImportedMcpServer {
+            name: one.config.name.to_string(),
+            place: endpoint_text(&one.config),
+            secrets: one.secrets.iter().map(|(name, _)| name.clone()).collect(),
+            notes: one.notes.clone(),
+            taken: !one.skip,
+        };
+        self.found.iter().map(row).collect()
+    }
+}
