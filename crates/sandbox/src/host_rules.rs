@@ -210,6 +210,15 @@ mod tests {
     }
 
     #[test]
+    fn hosts_that_the_owner_named_may_be_at_private_addresses() {
+        let named = HostRules::parse(["127.0.0.1:4873", "npm.example", "*.under.example"]).unwrap();
+        assert_eq!(named.private_targets().count(), 0);
+        let targets: Vec<AllowEntry> = named.with_private_addresses().private_targets().collect();
+        let expected = ["127.0.0.1:4873", "npm.example:80", "npm.example:443"];
+        assert_eq!(targets, expected.map(|entry| entry.parse().unwrap()));
+    }
+
+    #[test]
     fn an_entry_allows_what_it_names() {
         check("example.com", "example.com", 443, true);
         check("example.com", "example.com", 80, true);

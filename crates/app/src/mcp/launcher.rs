@@ -49,18 +49,16 @@ fn fetched_text(stdio: &Stdio) -> String {
     format!("{command} {} {registry}\n", args.join(" "))
 }
 
-/// The hosts that it may reach in this phase.
-pub(super) fn hosts(stdio: &Stdio, phase: Phase) -> Vec<String> {
+/// The hosts of the registry, which are reached to fetch alone.
+pub(super) fn registry_hosts(stdio: &Stdio, phase: Phase) -> Vec<String> {
     let Some(launcher) = stdio.launcher.as_ref().filter(|_| phase == Phase::Fetch) else {
-        return stdio.allow_hosts.clone();
+        return Vec::new();
     };
     let mut hosts: Vec<String> = registry_host(&launcher.registry).into_iter().collect();
     if hosts.iter().any(|host| host.starts_with("pypi.org")) {
         // The index of PyPI names files on another host.
         hosts.push("files.pythonhosted.org".to_owned());
     }
-    // Registries that keep their files elsewhere: the owner gives the host to the server.
-    hosts.extend(stdio.allow_hosts.iter().cloned());
     hosts
 }
 
@@ -148,9 +146,8 @@ mod tests {
     #[test]
     fn the_registry_is_reached_to_fetch_alone() {
         let check = |kind, registry, expected: &[&str]| {
-            let expected = [expected, &["api.example"]].concat();
-            assert_eq!(hosts(&stdio(kind, registry), Phase::Fetch), expected);
-            assert_eq!(hosts(&stdio(kind, registry), Phase::Run), ["api.example"]);
+            assert_eq!(registry_hosts(&stdio(kind, registry), Phase::Fetch), expected);
+            assert!(registry_hosts(&stdio(kind, registry), Phase::Run).is_empty());
         };
         check(LauncherKind::Npx, "https://npm.example/x/", &["npm.example:443"]);
         check(LauncherKind::Npx, "http://npm.example:4873/", &["npm.example:4873"]);

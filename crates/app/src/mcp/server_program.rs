@@ -54,14 +54,17 @@ pub(super) fn program(
             .map_err(|error| format!("its home {} cannot be made: {error}", home.display()))?;
         needs.writable.push(home.clone());
     }
-    let hosts = launcher::hosts(stdio, phase);
-    if !hosts.is_empty() {
-        let rules = HostRules::parse(&hosts).map_err(|error| {
+    let parsed = |hosts: &[String]| {
+        HostRules::parse(hosts).map_err(|error| {
             format!("a host of allow_hosts cannot be used: {error}; write NAME or NAME:PORT")
-        })?;
-        // The registry is the one that the person's own configuration names, wherever it is.
-        let is_named = phase == Phase::Fetch;
-        needs.own_hosts = Some(if is_named { rules.with_private_addresses() } else { rules });
+        })
+    };
+    let registry = launcher::registry_hosts(stdio, phase);
+    if !registry.is_empty() || !stdio.allow_hosts.is_empty() {
+        // The registry is the one that the person's own configuration names, wherever it is. Of
+        // other hosts the server knows the owner, who could lead their names into a private network.
+        let registry = parsed(&registry)?.with_private_addresses();
+        needs.own_hosts = Some(registry.and(parsed(&stdio.allow_hosts)?));
     }
     let mut stdio = Cow::Borrowed(stdio);
     let scratch = home.as_ref().map(|home| home.join(SCRATCH));
@@ -117,8 +120,10 @@ fn in_scratch(policy: &ProgramPolicy, stdio: &Stdio, scratch: PathBuf) -> Result
             _ => (None, arg.as_str()),
         };
         let path = Path::new(value);
+        // A script in the workspace that the entry gives it is where it was.
+        let is_given = stdio.read.iter().chain(&stdio.write).any(|own| path.starts_with(own));
         let is_plain = !path.components().any(|part| part == Component::ParentDir);
-        let mut roots = roots.iter().filter(|_| is_plain);
+        let mut roots = roots.iter().filter(|_| is_plain && !is_given);
         let Some(inside) = roots.find_map(|root| path.strip_prefix(root).ok()) else { continue };
         let moved = scratch.join(inside);
         let folder = if path.is_dir() { Some(moved.as_path()) } else { moved.parent() };

@@ -61,9 +61,9 @@ fn the_registry_is_searched_and_its_answer_kept() {
     );
     for part in [
         "toolcrib mcp add files -- npx -y @acme/mcp-files@1.2.0",
-        "toolcrib mcp add files_search --env 'API_KEY=…' -- uvx --from acme-files==0.4.0 acme-files",
-        "toolcrib mcp add files_box -- docker run -i --rm ghcr.io/acme/files:2.0.1",
-        "toolcrib mcp add files_web --url https://files.example/mcp --header 'Authorization: …'",
+        "toolcrib mcp add files-search --env 'API_KEY=…' -- uvx --from acme-files==0.4.0 acme-files",
+        "toolcrib mcp add files-box -- docker run -i --rm ghcr.io/acme/files:2.0.1",
+        "toolcrib mcp add files-web --url https://files.example/mcp --header 'Authorization: …'",
         "(deprecated)",
     ] {
         assert!(found.stdout.contains(part), "{part}: {found:?}");

@@ -61,7 +61,9 @@ impl Handler for Gated {
             self.gate.notified().await;
             let schema = json!({"type": "object", "properties": {"name": {"type": "string"}}});
             let question = json!({"mode": "form", "message": "Who?", "requestedSchema": schema});
-            let answer = self.desk.get(ctx.call).unwrap().elicit(question).await;
+            let client = self.desk.get(ctx.call).unwrap();
+            let answer = client.elicit(question).await;
+            client.progress(1.0, Some(2.0), None).await;
             Ok(ToolOutput::text(format!("{answer:?}")))
         })
     }
@@ -404,6 +406,32 @@ async fn a_call_that_is_not_over_soon_is_a_task_of_its_client() {
     client.until(&task, "completed").await;
     let strange = client.ask("tasks/get", json!({"taskId": "call_1"}), &Value::Null).await;
     assert_eq!(strange["error"]["code"], -32602, "{strange}");
+}
+
+/// Progress after a question went to the request that had been answered with it.
+#[tokio::test]
+async fn progress_goes_to_the_request_that_waits_now() {
+    let (serve, gate) = serve_gated().await;
+    let mut client = Client::of(serve);
+    let request = |id: u64, more: Value| {
+        let mut params = json!({"name": "gated", "arguments": {}});
+        params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        params["_meta"] = meta(&json!({"elicitation": {}}));
+        params["_meta"]["progressToken"] = json!(format!("of {id}"));
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})
+    };
+    gate.notify_one();
+    client.send(&request(1, json!({}))).await;
+    let asks = client.next().await["result"].clone();
+    let question = asks["inputRequests"].as_object().unwrap().keys().next().unwrap();
+    let answer = json!({"action": "accept", "content": {"name": "Ada"}});
+    let back = json!({"requestState": asks["requestState"], "inputResponses": {question: answer}});
+    client.send(&request(2, back)).await;
+    let told = client.next().await;
+    assert_eq!(told["method"], "notifications/progress", "{told}");
+    assert_eq!(told["params"]["progressToken"], "of 2", "{told}");
+    let done = client.next().await;
+    assert!(done["id"] == 2 && done.to_string().contains("Ada"), "{done}");
 }
 
 #[tokio::test]

@@ -197,6 +197,14 @@ impl Filter {
         super::json(&self.lines.recv_timeout(PATIENCE).expect("an answer before the next line"))
     }
 
+    /// Ends the input, whatever is still written.
+    #[track_caller]
+    pub(crate) fn close(mut self) {
+        drop(self.stdin.take());
+        while self.lines.recv_timeout(PATIENCE).is_ok() {}
+        self.child.wait().unwrap();
+    }
+
     /// Ends the input; the exit code.
     #[track_caller]
     pub(crate) fn end(mut self) -> i32 {
