@@ -29,9 +29,14 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("echo made > made.txt; ls / | head -n 1\r");
     terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
     terminal.sees("looked-2");
-    // Ctrl C ends the program, not the shell.
-    terminal.types("sleep 600\r");
+    // Ctrl C ends the program, not the shell. What is typed before the prompt is back is lost, so
+    // the prompt is one that the keys themselves do not show.
+    terminal.types("PS1='re''ady> '\r");
+    terminal.sees("ready> ");
+    terminal.types("echo begun-$((3 + 3)); sleep 600\r");
+    terminal.sees("begun-6");
     terminal.types("\u{3}");
+    terminal.sees("ready> ");
     terminal.types("echo alive-$((2 + 2))\r");
     terminal.sees("alive-4");
     terminal.types("exit 7\r");
