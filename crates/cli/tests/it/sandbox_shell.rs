@@ -1,5 +1,5 @@
-//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size of
-//! the window, and what the person enters is in the audit.
+//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size
+//! of the window, and what the person enters is in the audit.
 
 use crate::support::{self, Terminal, TestEnv};
 
@@ -42,9 +42,8 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("exit 7\r");
     assert_eq!(terminal.ends(), 7);
     assert_eq!(env.read("made.txt").as_deref(), Some("made\n"));
-    let records = support::lines(
-        &env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout,
-    );
+    let records =
+        support::lines(&env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout);
     let text = records.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(text.contains("terminal.command"), "{text}");
     for command in ["cat notes.md; echo sum-$((40 + 2)); stty size", "sleep 600", "exit 7"] {

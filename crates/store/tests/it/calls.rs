@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use toolcrib_core::{
     AcceptedBatch, ApprovalStore, CallHistory, CallId, CallStore, ConversationStore, Decision,
-    DecisionRecord, Effect, Intent, InterruptedAttempt, OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
+    DecisionRecord, Effect, Intent, InterruptedAttempt, OutcomeKind, RunStatus, RunStore,
+    StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
 use toolcrib_testkit::conformance::{

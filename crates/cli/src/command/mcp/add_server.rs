@@ -11,9 +11,9 @@ use toolcrib_app::store::vault::{Secret, SecretName};
 
 use super::prepare_program::{self, needs_text};
 use super::{access, edit_servers};
+use crate::bootstrap;
 use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
-use crate::bootstrap;
 
 /// `NAME=VALUE`, or `NAME: VALUE` as a header is written.
 pub(super) fn parse_pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {

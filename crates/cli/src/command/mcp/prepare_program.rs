@@ -74,9 +74,7 @@ pub(crate) fn needs_text(config: &ServerConfig) -> Vec<String> {
     let workspace = match program.workspace {
         WorkspaceAccess::None => "does not see the workspace",
         WorkspaceAccess::Read => "reads the workspace, after its review",
-        WorkspaceAccess::Write => {
-            "changes the workspace, after its review"
-        }
+        WorkspaceAccess::Write => "changes the workspace, after its review",
     };
     lines.push(workspace.to_owned());
     lines.extend(program.read.iter().map(|path| format!("reads {}", path.display())));
