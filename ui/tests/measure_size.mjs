@@ -1,14 +1,22 @@
 // Figures of the page with much to show: a conversation of 510 cards and 100,000 rows of history. Each
 // is the duration of an interaction by the browser's own event timing. Run it by hand:
 // TOOLCRIB_BINARY=… node tests/measure_size.mjs
+import fs from "node:fs";
+import path from "node:path";
+
 import { Daemon, eventually, launch, signIn } from "./support.mjs";
 
 const RUNS = 15;
 const ROUNDS = 34;
+/** Until entries of the event timing have come, and the page is at rest. */
+const SETTLE_MS = 4_000;
+const clients = [];
 const ROWS = Number(process.env.ROWS ?? 100_000);
 const text = "Some **words** with `code` that a model says beside its call, long enough for two lines in the column of the chat, as answers are.";
-const round = `  - say: "${text}"\n    calls: [{tool: get_current_time, args: {}}]\n`;
-const daemon = await Daemon.start(`version: 1\nturns:\n${round.repeat(ROUNDS)}  - say: Done.\n`);
+// Each call is another one, or the guard against repetition would end the run.
+const rounds = Array.from({ length: ROUNDS }, (_, at) => `  - say: "${text}"\n    calls: [{tool: read_file, args: {path: f${at}.txt}}]\n`).join("");
+const daemon = await Daemon.start(`version: 1\nturns:\n${`${rounds}  - say: Done.\n`.repeat(RUNS)}`);
+for (let at = 0; at < ROUNDS; at++) fs.writeFileSync(path.join(daemon.workspace, `f${at}.txt`), `line ${at}\n`.repeat(20));
 const browser = await launch();
 
 /** Durations of the interactions while something is done. */
@@ -19,11 +27,22 @@ async function interactions(page, act) {
     window.watch = new PerformanceObserver((list) => list.getEntries().forEach((one) => window.timed.push([one.name, one.duration])));
     window.watch.observe({ type: "event", durationThreshold: 16, buffered: false });
   });
+  const before = await metrics(page);
   await act();
-  await page.waitForTimeout(500);
+  await page.waitForTimeout(SETTLE_MS);
+  const after = await metrics(page);
+  const spent = ["TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration"].map((name) => `${name.replace("Duration", "").toLowerCase()} ${((after[name] - before[name]) * 1000).toFixed(0)} ms`).join(", ");
   const timed = await page.evaluate(() => window.timed);
   const all = timed.map(([, duration]) => duration).toSorted((a, b) => a - b);
-  return all.length ? `slowest ${all.at(-1)} ms, median of those over 16 ms ${all[Math.floor(all.length / 2)]} ms (${all.length})` : "none over 16 ms";
+  return all.length ? `slowest ${all.at(-1)} ms, median of those over 16 ms ${all[Math.floor(all.length / 2)]} ms (${all.length}); all of it: ${spent}` : `none over 16 ms; all of it: ${spent}`;
+}
+
+/** Seconds that the page has worked, by what. */
+async function metrics(page) {
+  const client = (clients[0] ??= await page.context().newCDPSession(page));
+  await client.send("Performance.enable");
+  const { metrics: all } = await client.send("Performance.getMetrics");
+  return Object.fromEntries(all.map((one) => [one.name, one.value]));
 }
 
 /** The longest time between two frames while something is scrolled. */
@@ -50,14 +69,15 @@ try {
   const page = await signIn(context, daemon);
   let conversation;
   for (let run = 0; run < RUNS; run++) {
-    const made = await daemon.api("POST", "/runs", { text: `Question ${run}`, wait: true, ...(conversation ? { conversation } : {}) });
+    const made = await daemon.api("POST", "/runs", { text: `Question ${run}`, wait: true, limits: { rounds: 100, calls: 200 }, ...(conversation ? { conversation } : {}) });
     conversation = made.conversation;
   }
   const began = Date.now();
   await page.goto(`${daemon.url}/#/chat/${conversation}`);
   await eventually(async () => (await page.locator(".log .card").count()) >= RUNS * ROUNDS, "the cards");
   console.log(`chat: ${RUNS * ROUNDS} cards and ${RUNS * ROUNDS} answers are shown after ${Date.now() - began} ms`);
-  console.log(`chat, typing: ${await interactions(page, () => page.locator("[data-composer]").pressSequentially("a message that is typed while all of it is there", { delay: 30 }))}`);
+  await page.waitForTimeout(SETTLE_MS);
+  console.log(`chat, typing: ${await interactions(page, () => page.locator("[data-composer]").pressSequentially("a message while all is there", { delay: 200 }))}`);
   console.log(`chat, opening a card: ${await interactions(page, () => page.locator(".log .card .head").nth(250).click())}`);
   console.log(`chat, ${await frames(page)}`);
   const heap = () => page.evaluate(() => Math.round(performance.memory.usedJSHeapSize / 1e6));
@@ -74,7 +94,7 @@ try {
   await page.locator(".hrow").first().waitFor();
   console.log(`history: the first rows are shown after ${Date.now() - opened} ms`);
   console.log(`history, ${await frames(page, ".hlist")}`);
-  console.log(`history, typing a filter: ${await interactions(page, () => page.locator(".historyfilters input").first().pressSequentially("get_current", { delay: 60 }))}`);
+  console.log(`history, typing a filter: ${await interactions(page, () => page.locator(".historyfilters input").first().pressSequentially("get_current", { delay: 200 }))}`);
   console.log(`history: heap ${await heap()} MB`);
 } finally {
   await browser.close();
