@@ -1,8 +1,12 @@
 // The sandbox on the page: a shell that survives a reload with its screen, and the files.
 import assert from "node:assert/strict";
+import { execFile, execFileSync } from "node:child_process";
+import crypto from "node:crypto";
 import fs from "node:fs";
+import http from "node:http";
 import path from "node:path";
 import { after, before, test } from "node:test";
+import { promisify } from "node:util";
 
 import { eventually, launch, withPage } from "./support.mjs";
 
@@ -86,5 +90,85 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
     await page.locator("dialog[open]").getByRole("button", { name: "Delete" }).click();
     await page.getByText("It needs a decision, which is in the inbox.").waitFor();
     assert.ok(fs.existsSync(path.join(daemon.workspace, "docs/a.txt")));
+  });
+});
+
+/** Stands in for Alpine's package manager, slow enough to be watched. */
+const APK = `#!/bin/sh
+installed=/lib/apk/db/installed
+touch $installed
+command=$1; shift
+words=
+for word; do case $word in -*) ;; *) words="$words $word" ;; esac; done
+case $command in
+update) echo "OK: 1 distinct packages available" ;;
+list) while read -r line; do echo "$line x86_64 {x} (MIT) [installed]"; done < $installed ;;
+search) echo "hello-1.2-r3 - Says <b>hello</b>" ;;
+add) for name in $words; do [ "$name" = hello ] || { echo "ERROR: unable to select packages: $name (no such package)" >&2; exit 1; }; done
+  echo "(1/1) Downloading hello"; sleep 3; echo "hello-1.2-r3" >> $installed; echo "(1/1) Installing hello (1.2-r3)" ;;
+del) : > $installed; echo "(1/1) Purging hello" ;;
+esac
+`;
+
+/** A small system of the host's busybox, on a mirror of this machine; `null` where there is none. */
+async function mirror(folder) {
+  const busybox = (process.env.PATH ?? "").split(":").map((one) => path.join(one, "busybox")).find((one) => fs.existsSync(one));
+  if (!busybox) return null;
+  const root = path.join(folder, "system");
+  for (const one of ["bin", "dev", "etc/apk/keys", "home", "lib/apk/db", "proc", "root", "sbin", "sys", "tmp", "usr/bin", "usr/sbin", "var/cache/apk", "run"]) fs.mkdirSync(path.join(root, one), { recursive: true });
+  fs.copyFileSync(busybox, path.join(root, "bin/busybox"));
+  fs.chmodSync(path.join(root, "bin/busybox"), 0o755);
+  for (const applet of ["sh", "cat", "sleep", "touch", "printf", "echo", "head", "grep", "rm", "mv", "test"]) fs.symlinkSync("/bin/busybox", path.join(root, "bin", applet));
+  const files = { "etc/alpine-release": "3.24.2\n", "etc/os-release": "ID=alpine\nVERSION_ID=3.24.2\n", "etc/passwd": "root:x:0:0:root:/root:/bin/sh\n", "etc/group": "root:x:0:\n", "sbin/apk": APK };
+  for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(root, name), text, { mode: 0o755 });
+  const archive = path.join(folder, "system.tar.gz");
+  execFileSync("tar", ["-czf", archive, "-C", root, "."]);
+  const bytes = fs.readFileSync(archive);
+  const server = http.createServer((request, response) => response.end(bytes));
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const entry = `127.0.0.1:${server.address().port}`;
+  const arch = process.arch === "arm64" ? "aarch64" : "x86_64";
+  const release = { name: "Alpine Linux", version: "3.24.2", branch: "v3.24", mirrors: [`http://${entry}`], sha256: { [arch]: crypto.createHash("sha256").update(bytes).digest("hex") }, signer: null };
+  fs.writeFileSync(path.join(folder, "release.json"), JSON.stringify(release));
+  return { entry, close: () => server.close() };
+}
+
+test("packages of the userland: a live log, what failed, removal, and the end of it", async (context) => {
+  await withPage(browser, "version: 1\nturns:\n  - say: Nothing.\n", async ({ daemon, page }) => {
+    await page.goto(`${daemon.url}/#/sandbox?tab=packages`);
+    await page.locator('[data-userland="absent"]').waitFor();
+    await page.getByText("namespace").waitFor();
+    const there = await mirror(daemon.folder);
+    if (!there) return context.diagnostic("NOT TRIED: there is no busybox on this host (package busybox-static)");
+    try {
+      await daemon.api("PUT", "/settings/allow_net", { value: [there.entry] });
+      const release = path.join(daemon.folder, "release.json");
+      // Not waited for in this thread, which is the mirror too.
+      await promisify(execFile)(process.env.TOOLCRIB_BINARY ?? "toolcrib", ["sandbox", "install", "--release", release, "--allow-net", there.entry], { env: daemon.env });
+      await daemon.kill();
+      await daemon.run();
+      page.faults = [];
+      await page.reload();
+      await page.locator('[data-userland="ready"]').waitFor();
+      await page.getByText("Alpine Linux 3.24.2").waitFor();
+      assert.match(await page.locator("[data-userland]").innerText(), /Disk\s+[\d.]+ [kM]B/);
+      await page.getByLabel("Find packages").fill("hello");
+      await page.getByText("Says <b>hello</b>").waitFor();
+      await page.getByRole("button", { name: "Install hello" }).click();
+      // The line is there while the package manager still works.
+      await page.locator('[data-work="running"] pre', { hasText: "(1/1) Downloading hello" }).waitFor();
+      await page.locator('[data-work="done"] pre', { hasText: "(1/1) Installing hello (1.2-r3)" }).waitFor();
+      await page.getByRole("button", { name: "Remove hello" }).waitFor();
+      if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "userland.png") });
+      await daemon.api("POST", "/userland/packages", { change: "install", names: ["nosuch"] });
+      await page.locator('[data-work="failed"]', { hasText: "no such package" }).waitFor();
+      await page.getByRole("button", { name: "Remove hello" }).click();
+      await page.getByRole("button", { name: "Install hello" }).waitFor();
+      await page.getByRole("button", { name: "Uninstall" }).click();
+      await page.locator("dialog[open]").getByRole("button", { name: "Uninstall" }).click();
+      await page.locator('[data-userland="absent"]').waitFor();
+    } finally {
+      there.close();
+    }
   });
 });

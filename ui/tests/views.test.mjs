@@ -28,13 +28,15 @@ before(async () => {
   await daemon.api("POST", "/lists/Groceries", { action: "check", items: ["milk"] });
   const text = "# Contract\n\nThe rent is due on the third day of each month.\n";
   const { document } = await daemon.send("POST", "/documents?name=contract.md", text);
-  await daemon.api("POST", "/goals", { goal: "Find out what the rent is." });
+  // Its run would ask, too: it is cancelled before it begins.
+  const { goal } = await daemon.api("POST", "/goals", { goal: "Find out what the rent is." });
+  await daemon.api("DELETE", `/goals/${goal}`);
   context = await browser.newContext();
   page = await signIn(context, daemon);
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
     tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
-    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat",
+    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", packages: "#/sandbox?tab=packages", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat",
     memory: "#/memory", lists: "#/lists/Groceries", documents: `#/documents/${document}`, usage: "#/usage?by=agent", settings: "#/settings",
   };
 });
@@ -48,7 +50,7 @@ async function show(name, [width, height], scheme) {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
   await page.goto(`${daemon.url}/${views[name]}`);
   await page.waitForSelector(".main h1");
-  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", goals: "[data-goal]", heartbeat: "[data-heartbeat]", lists: "[data-item]", documents: "pre.quote", memory: "[data-memory]", settings: "form code" };
+  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", goals: "[data-goal]", heartbeat: "[data-heartbeat]", lists: "[data-item]", packages: "[data-userland]", documents: "pre.quote", memory: "[data-memory]", settings: "form code" };
   await page.waitForSelector(ready[name] ?? ".main");
   await page.waitForTimeout(500);
 }

@@ -9,7 +9,7 @@ export type CallItem = { item: "call" } & S["SnapshotCall"];
 export type QuestionItem = { item: "question"; call: string; approval: string; question: unknown; said?: unknown };
 // The generator of types leaves the tag of the items out.
 export type Item =
-  | { item: "message"; kind: string; text: string }
+  | { item: "message"; kind: string; text: string; images?: number }
   | AnswerItem
   | CallItem
   | QuestionItem

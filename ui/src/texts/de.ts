@@ -35,7 +35,7 @@ export const de: Record<Key, string> = {
   "chat.nothingChanged": "Nichts, das man zurücknehmen kann.", "chat.noTitle": "Ohne Titel", "chat.list": "Gespräche", "chat.again": "Noch einmal fragen",
   "chat.export": "Exportieren", "chat.copied": "Kopiert", "chat.copy": "Kopieren", "chat.image": "Bild von {host}. Nicht geladen.", "chat.ended": "Der Lauf ist beendet: {why}.",
   "chat.viewer": "Deine Rolle darf Läufe ansehen, aber nicht, was sie sagen.", "chat.newLines": "Neues weiter unten",
-  "attach.add": "Textdatei anhängen", "attach.files": "Angehängte Dateien", "attach.remove": "{name} entfernen", "attach.drop": "Dateien hier ablegen", "attach.pasted": "eingefügt.txt",
+  "attach.add": "Textdatei oder Bild anhängen", "attach.files": "Angehängte Dateien", "attach.remove": "{name} entfernen", "attach.drop": "Dateien hier ablegen", "attach.pasted": "eingefügt.txt",
   "attach.large": "{name} ist größer als 1 MB.", "attach.noText": "{name} ist kein Text. Nur Textdateien können angehängt werden; lege andere in den Arbeitsordner.",
   "attach.waits": "{name} abzulegen braucht eine Entscheidung. Sie ist im Eingang; sende die Nachricht danach noch einmal.", "attach.named": "Angehängte Dateien, im Arbeitsordner: {paths}",
   "chat.mention": "Agenten und Dateien", "chat.branch": "Von hier abzweigen", "chat.regenerate": "Neu erzeugen", "skill.optional": "freiwillig", "skill.remove": "Ohne die Fähigkeit {name}",

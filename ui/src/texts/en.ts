@@ -33,7 +33,7 @@ export const en = {
   "chat.nothingChanged": "Nothing that can be undone.", "chat.noTitle": "Untitled", "chat.list": "Conversations", "chat.again": "Ask again",
   "chat.export": "Export", "chat.copied": "Copied", "chat.copy": "Copy", "chat.image": "Image from {host}. Not loaded.", "chat.ended": "The run ended: {why}.",
   "chat.viewer": "Your role may look at runs, and not at what they say.", "chat.newLines": "New below",
-  "attach.add": "Attach a text file", "attach.files": "Attached files", "attach.remove": "Remove {name}", "attach.drop": "Drop files here", "attach.pasted": "pasted.txt",
+  "attach.add": "Attach a text file or an image", "attach.files": "Attached files", "attach.remove": "Remove {name}", "attach.drop": "Drop files here", "attach.pasted": "pasted.txt",
   "attach.large": "{name} is larger than 1 MB.", "attach.noText": "{name} is no text. Only text files can be attached; put others into the workspace folder.",
   "attach.waits": "Storing {name} needs a decision. It is in the inbox; send the message again after it.", "attach.named": "Attached files, in the workspace: {paths}",
   "chat.mention": "Agents and files", "chat.branch": "Branch from here", "chat.regenerate": "Regenerate", "skill.optional": "optional", "skill.remove": "Without the skill {name}",

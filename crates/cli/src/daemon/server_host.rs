@@ -193,7 +193,10 @@ impl DaemonHost for CliHost {
             let brain = self.model_args(&wish)?;
             let RunRequest { text, images, conversation, skill, owner, channel, .. } = wish;
             Ok(self
-                .build_start(&brain, RunParams { text, images, conversation, skill, owner, channel })
+                .build_start(
+                    &brain,
+                    RunParams { text, images, conversation, skill, owner, channel },
+                )
                 .await?)
         })
     }

@@ -1,5 +1,5 @@
-//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size of
-//! the window, and what the person enters is in the audit.
+//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size
+//! of the window, and what the person enters is in the audit.
 
 use crate::support::{self, Terminal, TestEnv};
 
@@ -29,17 +29,21 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("echo made > made.txt; ls / | head -n 1\r");
     terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
     terminal.sees("looked-2");
-    // Ctrl C ends the program, not the shell.
-    terminal.types("sleep 600\r");
+    // Ctrl C ends the program, not the shell. What is typed before the prompt is back is lost, so
+    // the prompt is one that the keys themselves do not show.
+    terminal.types("PS1='re''ady> '\r");
+    terminal.sees("ready> ");
+    terminal.types("echo begun-$((3 + 3)); sleep 600\r");
+    terminal.sees("begun-6");
     terminal.types("\u{3}");
+    terminal.sees("ready> ");
     terminal.types("echo alive-$((2 + 2))\r");
     terminal.sees("alive-4");
     terminal.types("exit 7\r");
     assert_eq!(terminal.ends(), 7);
     assert_eq!(env.read("made.txt").as_deref(), Some("made\n"));
-    let records = support::lines(
-        &env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout,
-    );
+    let records =
+        support::lines(&env.run(&["audit", "tail", "--json", "-n", "100"]).code(0).stdout);
     let text = records.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(text.contains("terminal.command"), "{text}");
     for command in ["cat notes.md; echo sum-$((40 + 2)); stty size", "sleep 600", "exit 7"] {

@@ -211,9 +211,15 @@ fn a_daemon_changes_packages_in_the_background_with_a_log() {
             std::thread::sleep(Duration::from_millis(20));
         }
     };
-    assert_eq!(ask("GET", "/userland/work", "").1, json!({"running": false, "log": [], "dropped": 0}));
+    assert_eq!(
+        ask("GET", "/userland/work", "").1,
+        json!({"running": false, "log": [], "dropped": 0})
+    );
     let (status, shown) = ask("GET", "/userland", "");
-    assert_eq!((status, &shown["state"], &shown["level"]), (200, &json!("ready"), &json!("namespace")));
+    assert_eq!(
+        (status, &shown["state"], &shown["level"]),
+        (200, &json!("ready"), &json!("namespace"))
+    );
     assert!(shown["root_bytes"].as_u64().unwrap() > 0, "{shown}");
 
     let (_, found) = ask("GET", "/userland/packages?find=hello", "");

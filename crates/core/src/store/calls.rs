@@ -336,10 +336,7 @@ pub trait CallStore: Send + Sync {
 
     /// [`accept`](Self::accept) for a caller that makes a write that survives a power loss before
     /// it answers anybody: until then the batch may survive only the death of this process.
-    fn accept_ahead(
-        &self,
-        batch: AcceptedBatch,
-    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+    fn accept_ahead(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
         self.accept(batch)
     }
 

@@ -57,10 +57,7 @@ pub async fn page(ctx: &OpContext<'_>, request: CallPageRequest) -> Result<Strin
 ///
 /// # Errors
 /// As for [`page`]; [`OpError::Denied`] for every other tool.
-pub async fn page_tool(
-    ctx: &OpContext<'_>,
-    request: PageToolRequest,
-) -> Result<PageTool, OpError> {
+pub async fn page_tool(ctx: &OpContext<'_>, request: PageToolRequest) -> Result<PageTool, OpError> {
     let (spec, conversation) = shown(ctx, request.call).await?;
     let find = |name: &str| ctx.toolcrib.spec(name);
     let found = ctx.toolcrib.mcp().page_tool(&spec, &request.tool, find);

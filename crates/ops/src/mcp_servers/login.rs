@@ -109,7 +109,8 @@ impl McpLogins {
     pub async fn finish(&self, redirected: &str) -> Option<FinishedLogin> {
         let (name, connection, login, by) = self.waiting_for(redirected)?;
         let ended = connection.finish_login(&login, redirected).await;
-        if let Some(open) = self.lock().get_mut(&name).filter(|open| Arc::ptr_eq(&open.login, &login))
+        if let Some(open) =
+            self.lock().get_mut(&name).filter(|open| Arc::ptr_eq(&open.login, &login))
         {
             open.outcome = Some(ended.clone());
         }
@@ -122,9 +123,8 @@ impl McpLogins {
     ) -> Option<(String, Arc<Connection>, Arc<Login>, String)> {
         let open = self.lock();
         let waits = |one: &&OpenLogin| one.outcome.is_none() && one.begun.elapsed() < LOGIN_TIMEOUT;
-        let (name, found) = open
-            .iter()
-            .find(|(_, one)| waits(one) && one.login.is_answered_by(redirected))?;
+        let (name, found) =
+            open.iter().find(|(_, one)| waits(one) && one.login.is_answered_by(redirected))?;
         let (connection, login) = (Arc::clone(&found.connection), Arc::clone(&found.login));
         Some((name.clone(), connection, login, found.by.clone()))
     }

@@ -43,7 +43,9 @@ pub fn install(
                 Ok(_) => {
                     let backend = place.backend();
                     let packages = userland.packages(&backend, &told);
-                    let State::Ready(ready) = userland.status().state else { return log.end(Ok(())) };
+                    let State::Ready(ready) = userland.status().state else {
+                        return log.end(Ok(()));
+                    };
                     match ready.repositories {
                         Some(_) => Ok(()),
                         None => packages.choose_mirror().await.map(drop),

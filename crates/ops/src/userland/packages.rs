@@ -65,7 +65,8 @@ pub async fn list_packages(
         Some(word) => packages.search(&word.parse()?).await?,
         None => packages.list().await?,
     };
-    let reply = |Package { name, version, description }| PackageReply { name, version, description };
+    let reply =
+        |Package { name, version, description }| PackageReply { name, version, description };
     Ok(found.into_iter().map(reply).collect())
 }
 

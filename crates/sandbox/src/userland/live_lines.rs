@@ -75,7 +75,8 @@ mod tests {
     async fn the_stream_is_whole_and_each_line_is_heard_once() {
         let text = format!("one\r\n\ntwo {}\nthree", "x".repeat(3_000));
         let (heard, mut lines) = unbounded_channel();
-        let mut stream = LiveLines::tap(Box::new(io::Cursor::new(text.clone().into_bytes())), heard);
+        let mut stream =
+            LiveLines::tap(Box::new(io::Cursor::new(text.clone().into_bytes())), heard);
         let mut read = String::new();
         stream.read_to_string(&mut read).await.unwrap();
         assert_eq!(read, text);

@@ -10,9 +10,9 @@ use crate::problem::{Code, Problem};
 use crate::role::Role;
 
 /// What the page may do: its own files and its own daemon, nothing inline, nothing from elsewhere,
-/// in no frame. Its own frames show pages of MCP servers, which `calls/page` serves without an origin, and
-/// which cannot go elsewhere. Markup that is made from text has to pass a policy of the page's own code: the
-/// templates of Svelte and the sanitized Markdown of models.
+/// in no frame. Its own frames show pages of MCP servers, which `calls/page` serves without an
+/// origin, and which cannot go elsewhere. Markup that is made from text has to pass a policy of the
+/// page's own code: the templates of Svelte and the sanitized Markdown of models.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
     connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types svelte-trusted-html";

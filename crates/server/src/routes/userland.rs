@@ -91,7 +91,7 @@ fn place(daemon: &DaemonState) -> Result<UserlandPlace, Problem> {
     let userland = daemon.host().userland().ok_or_else(|| {
         Problem::new(Code::Unavailable, "there is no home folder to keep a userland in")
     })?;
-    let addresses = AddressPolicy::with_allowed(&daemon.toolcrib().allowed_addresses());
+    let addresses = AddressPolicy::with_allowed(daemon.toolcrib().allowed_addresses());
     let addresses = addresses.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;
     Ok(UserlandPlace { userland, addresses })
 }

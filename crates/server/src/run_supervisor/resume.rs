@@ -107,8 +107,8 @@ pub(crate) async fn store_promise(
     Ok(StoredPromise { batch, child })
 }
 
-/// Resumes what was decided, on a task of its own. Returns whether a run was taken for it: that write
-/// survives a power loss, and so does every write before it.
+/// Resumes what was decided, on a task of its own. Returns whether a run was taken for it: that
+/// write survives a power loss, and so does every write before it.
 pub(crate) async fn resume(
     supervisor: &RunSupervisor,
     target: ResumeTarget,

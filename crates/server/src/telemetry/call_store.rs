@@ -57,10 +57,7 @@ impl CallStore for InstrumentedCallStore {
         self.inner.accept(batch)
     }
 
-    fn accept_ahead(
-        &self,
-        batch: AcceptedBatch,
-    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+    fn accept_ahead(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
         self.inner.accept_ahead(batch)
     }
 

@@ -111,10 +111,7 @@ impl CallStore for SqliteStore {
         self.write(Durability::PowerLoss, move |conn| batches::accept(conn, &at_work, &batch))
     }
 
-    fn accept_ahead(
-        &self,
-        batch: AcceptedBatch,
-    ) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
+    fn accept_ahead(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
         let at_work = Arc::clone(self.worker_locks());
         self.write(Durability::ProcessCrash, move |conn| batches::accept(conn, &at_work, &batch))
     }

@@ -5,8 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use toolcrib_core::{
-    AcceptedBatch, CallHistory, CallId, CallStore, ConversationStore, Effect, Intent,
-    InterruptedAttempt, OutcomeKind, RunStatus, RunStore, StoreError, StoredRun, WorkerState,
+    AcceptedBatch, ApprovalStore, CallHistory, CallId, CallStore, ConversationStore, Decision,
+    DecisionRecord, Effect, Intent, InterruptedAttempt, OutcomeKind, RunStatus, RunStore,
+    StoreError, StoredRun, WorkerState,
 };
 use toolcrib_store::{CommitCounts, SqliteStore};
 use toolcrib_testkit::conformance::{
@@ -64,6 +65,38 @@ async fn only_what_may_change_something_is_synced() {
     let CommitCounts { full, normal } = store.commits();
     assert_eq!(full - before.full, 2);
     assert!((3..=5).contains(&(normal - before.normal)));
+}
+
+/// Each synced write of a decision delays the call that it is about.
+#[tokio::test]
+async fn a_decision_that_takes_its_run_is_synced_once_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("store.db")).unwrap();
+    let epoch = store.claim().await.unwrap();
+    let asked = conformance::question();
+    store.ask(asked.clone()).await.unwrap();
+    let held = conversation("ann");
+    store.put_conversation(held.clone()).await.unwrap();
+    let paused = StoredRun { status: RunStatus::Paused, ..run(&held) };
+    store.put_run(paused.clone()).await.unwrap();
+    let before = store.commits();
+    let approved = DecisionRecord {
+        decision: Decision::approve(),
+        decided_by: "ann".to_owned(),
+        decided_at: 1_000,
+    };
+    assert_eq!(store.decide_ahead(asked.request.id, approved).await, Ok(Ok(())));
+    assert_eq!(store.commits().full, before.full, "the decision waits for no disk");
+    store.claim_run(paused.id, paused.epoch).await.unwrap();
+    assert_eq!(store.commits().full - before.full, 1);
+    // A call alone: its promise is synced with the decision about it.
+    let alone = conformance::question();
+    store.ask(alone.clone()).await.unwrap();
+    let before = store.commits();
+    store.accept_ahead(accepted("ann", &[alone.request.call], epoch)).await.unwrap();
+    assert_eq!(store.commits().full, before.full);
+    // Where nothing follows, the log is synced by itself.
+    assert_eq!(store.sync().await, Ok(()));
 }
 
 #[tokio::test]

@@ -138,7 +138,10 @@ async fn show_server(
 }
 
 /// The connection of a server that is on.
-pub(super) fn connection(daemon: &DaemonState, config: &ServerConfig) -> Result<Arc<Connection>, Problem> {
+pub(super) fn connection(
+    daemon: &DaemonState,
+    config: &ServerConfig,
+) -> Result<Arc<Connection>, Problem> {
     let name = config.name.as_str();
     let found = daemon.toolcrib().mcp().connection(name).filter(|_| config.enabled);
     found.ok_or_else(|| Problem::conflict(format!("the MCP server {name} is off; switch it on")))
