@@ -5,6 +5,7 @@ import { t } from "./i18n.svelte";
 import { live } from "./live.svelte";
 import { RunView, type Snapshot } from "./run.svelte";
 import { router } from "./router.svelte";
+import { surroundings } from "./surroundings";
 
 type MessagePage = Schemas["MessageRowPage"];
 export interface Queued {
@@ -178,7 +179,7 @@ class Chat {
 
   private async start({ text, id: key, skill }: Queued): Promise<void> {
     this.problem = "";
-    const body: Record<string, unknown> = { text, ...(skill ? { skill } : {}) };
+    const body: Record<string, unknown> = { text, surroundings: surroundings(), ...(skill ? { skill } : {}) };
     if (this.conversation) body.conversation = this.conversation;
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;

@@ -86,7 +86,7 @@ impl CliHost {
         }
         let mut setup = self.setup.with_model_args(brain);
         setup.agent.clone_from(&agent.name);
-        let RunParams { text, conversation, skill, owner, channel } = said;
+        let RunParams { text, conversation, skill, context } = said;
         let skill = skill.or_else(|| {
             parse_slash_command(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone())
         });
@@ -97,7 +97,7 @@ impl CliHost {
             agent,
             models,
             conversation: conversation.unwrap_or_else(ConversationId::fresh),
-            context: Context { workspace, owner, channel, ..Context::default() },
+            context: Context { workspace, ..context },
             limits,
             skill,
             stream,
@@ -181,18 +181,17 @@ struct RunParams {
     text: String,
     conversation: Option<ConversationId>,
     skill: Option<String>,
-    owner: String,
-    channel: String,
+    /// Whose run it is, and from where.
+    context: Context,
 }
 
 impl DaemonHost for CliHost {
     fn prepare_run(&self, wish: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
         Box::pin(async move {
             let brain = self.model_args(&wish)?;
-            let RunRequest { text, conversation, skill, owner, channel, .. } = wish;
-            Ok(self
-                .build_start(&brain, RunParams { text, conversation, skill, owner, channel })
-                .await?)
+            let RunRequest { text, conversation, skill, owner, channel, surroundings, .. } = wish;
+            let context = Context { owner, channel, surroundings, ..Context::default() };
+            Ok(self.build_start(&brain, RunParams { text, conversation, skill, context }).await?)
         })
     }
 
