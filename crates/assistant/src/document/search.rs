@@ -66,13 +66,14 @@ pub(super) async fn find(
     if words.is_empty() {
         return Err(DocumentError::NoQuery);
     }
-    let by_words = store.find_chunks(owner, &words, CANDIDATES).await?;
-    let known = vectors.current(store, owner, documents).await?;
+    // A store that has threads of its own looks for words while this one compares vectors.
+    let (by_words, known) = tokio::join!(
+        store.find_chunks(owner, &words, CANDIDATES),
+        nearest(store, vectors, owner, query, documents),
+    );
+    let (by_words, by_meaning) = (by_words?, known?);
     let ids: HashSet<&str> = documents.iter().map(|document| &*document.id).collect();
     let is_there = |id: &str| ids.contains(id);
-    let groups: Vec<bool> = known.visible(&is_there);
-    let may_see = |group: u32| groups.get(group as usize).copied().unwrap_or_default();
-    let by_meaning = known.index.nearest(query, CANDIDATES, may_see);
     let mut scores: HashMap<i64, f32> = HashMap::new();
     let there: Vec<&FoundChunk> =
         by_words.iter().filter(|found| is_there(&found.document)).collect();
@@ -91,6 +92,21 @@ pub(super) async fn find(
     let mut rows: HashMap<i64, FoundChunk> =
         store.chunks_by_id(owner, &ids).await?.into_iter().map(|row| (row.id, row)).collect();
     Ok(ids.iter().filter_map(|id| rows.remove(id)).map(passage).collect())
+}
+
+/// The passages of these documents whose meaning is nearest to a query, with the cosine.
+async fn nearest(
+    store: &dyn DocumentChunkStore,
+    vectors: &Vectors,
+    owner: &str,
+    query: &str,
+    documents: &[Document],
+) -> Result<Vec<(i64, f32)>, DocumentError> {
+    let known = vectors.current(store, owner, documents).await?;
+    let ids: HashSet<&str> = documents.iter().map(|document| &*document.id).collect();
+    let groups: Vec<bool> = known.visible(|id| ids.contains(id));
+    let may_see = |group: u32| groups.get(group as usize).copied().unwrap_or_default();
+    Ok(known.index.nearest(query, CANDIDATES, may_see))
 }
 
 fn passage(found: FoundChunk) -> Passage {

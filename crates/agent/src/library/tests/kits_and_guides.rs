@@ -23,7 +23,7 @@ fn a_kit_does_not_require_the_tools_of_its_optional_steps() {
     let kit = tools(|tools| kit::read(text, Location::BuiltIn, tools)).unwrap();
     assert_eq!(kit.tools().collect::<Vec<_>>(), ["get_current_time"]);
     let shown = kit.to_text();
-    assert!(shown.contains("\"path\":\"a\"} (Leave this step out"), "{shown}");
+    assert!(shown.contains("} (Leave this step out"), "{shown}");
     let none = "kit: note\ndescription: d\nsteps:\n  - {tool: get_local_time, optional: true}\n";
     let refused = tools(|tools| kit::read(none, Location::BuiltIn, tools));
     assert_eq!(refused, Err("steps are missing".to_owned()));
