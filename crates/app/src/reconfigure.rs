@@ -20,7 +20,7 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `web`,
-    /// `notifications`. MCP servers that are new, changed or gone take effect at once
+    /// `notifications`, `calendar`. MCP servers that are new, changed or gone take effect at once
     /// ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
@@ -91,6 +91,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("workbench", before.workbench.is_some() != now.workbench.is_some()),
         ("web", before.web != now.web),
         ("notifications", before.notifications != now.notifications),
+        ("calendar", before.calendar != now.calendar),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -121,6 +122,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         vault: before.vault,
         web: before.web,
         notifications: before.notifications,
+        calendar: before.calendar,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

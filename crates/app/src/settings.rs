@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use toolcrib_assistant::calendar::CalendarSettings;
 use toolcrib_assistant::heartbeat::HeartbeatSettings;
 use toolcrib_assistant::notify::NotifySettings;
 use toolcrib_builtins::Opener;
@@ -87,6 +88,8 @@ pub struct Settings {
     pub web: WebSettings,
     /// Where notifications go.
     pub notifications: NotifySettings,
+    /// The owner's calendar; `None` = events are only made as files.
+    pub calendar: Option<CalendarSettings>,
     /// When the heartbeat runs. A daemon runs it.
     pub heartbeat: HeartbeatSettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
@@ -153,6 +156,7 @@ impl Settings {
             links_to_clients: false,
             web: WebSettings::default(),
             notifications: NotifySettings::default(),
+            calendar: None,
             heartbeat: HeartbeatSettings::default(),
             locale: None,
             python: None,

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use toolcrib_assistant::calendar::CalendarSettings;
 use toolcrib_assistant::notify::{ChannelSecret, NotifySettings};
 use toolcrib_builtins::web::{ApiKey, WebSettings};
 use toolcrib_engine::ToolSettings;
@@ -56,15 +57,34 @@ pub(crate) fn service_settings(settings: &Settings) -> Result<WebSettings, Vault
 /// [`service_settings`].
 pub(crate) fn notify_settings(settings: &Settings) -> Result<NotifySettings, VaultError> {
     let mut notify = settings.notifications.clone();
-    let Some(vault) = &settings.vault else { return Ok(notify) };
     for secret in notify.secrets_mut() {
-        let ChannelSecret::Named(name) = secret else { continue };
-        let Ok(name) = name.parse::<SecretName>() else { continue };
-        if let Some(found) = vault.read()?.remove(&name) {
-            *secret = ChannelSecret::Value(found.expose().to_owned());
-        }
+        reveal(settings, secret)?;
     }
     Ok(notify)
+}
+
+/// The owner's calendar with the password of the vault in place of its name, as
+/// [`service_settings`].
+pub(crate) fn calendar_settings(
+    settings: &Settings,
+) -> Result<Option<CalendarSettings>, VaultError> {
+    let mut calendar = settings.calendar.clone();
+    if let Some(calendar) = &mut calendar {
+        reveal(settings, &mut calendar.password)?;
+    }
+    Ok(calendar)
+}
+
+/// Puts a secret of the vault in place of its name, if it is there.
+fn reveal(settings: &Settings, secret: &mut ChannelSecret) -> Result<(), VaultError> {
+    let (Some(vault), ChannelSecret::Named(name)) = (&settings.vault, &*secret) else {
+        return Ok(());
+    };
+    let Ok(name) = name.parse::<SecretName>() else { return Ok(()) };
+    if let Some(found) = vault.read()?.remove(&name) {
+        *secret = ChannelSecret::Value(found.expose().to_owned());
+    }
+    Ok(())
 }
 
 /// The texts to mask for these secrets. The authorization for an MCP server is a document with

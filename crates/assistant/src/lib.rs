@@ -25,6 +25,7 @@ pub mod list;
 pub mod memory;
 pub mod notify;
 mod outside_text;
+mod owner_server;
 mod rows;
 mod secret_shapes;
 pub mod signature;

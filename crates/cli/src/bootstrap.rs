@@ -9,6 +9,7 @@ use tokio::runtime::Runtime;
 use toolcrib_app::agent::library::{Folder, Folders, Scope};
 use toolcrib_app::assistant::notify::DesktopProgram;
 use toolcrib_app::bench::ProgramPolicy;
+use toolcrib_app::core::Surroundings;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
@@ -366,6 +367,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.web = config.web_settings(&Env::from_process());
     settings.heartbeat = config.heartbeat_settings();
     settings.notifications = config.notify_settings(desktop_notifier());
+    settings.calendar = config.calendar_settings();
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     if let Some(time) = config.shell.background_idle {
@@ -502,6 +504,19 @@ pub(crate) fn sealing() -> Result<Sealing, Failure> {
     let all = kept.iter().chain(&keys).map(String::as_str);
     secrets.add(all.chain(config.literal_tool_config()));
     Ok(Sealing::new(secrets, Arc::new(vault)))
+}
+
+/// What the environment says about the person at this terminal.
+pub(crate) fn surroundings() -> Surroundings {
+    let zone = jiff::tz::TimeZone::system();
+    let said = Surroundings {
+        locale: locale().unwrap_or_default(),
+        time_zone: zone.iana_name().unwrap_or_default().to_owned(),
+        device: "terminal".to_owned(),
+        ..Surroundings::default()
+    };
+    // A locale such as `en_US@nonsense` may have any form.
+    if said.check().is_ok() { said } else { Surroundings::default() }
 }
 
 /// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.

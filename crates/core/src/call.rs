@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{CallId, RunId};
+use crate::surroundings::Surroundings;
 use crate::view_request::ViewRequest;
 
 /// Where a call comes from.
@@ -48,6 +49,9 @@ pub struct Context {
     pub device: String,
     /// Topic of the conversation in a few words; for history and audit.
     pub topic: String,
+    /// What the surface says about the person who asks.
+    #[serde(skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
 }
 
 /// The channels that rules and permissions know.

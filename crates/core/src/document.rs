@@ -38,12 +38,3 @@ pub struct ChunkVector {
     /// The vector.
     pub vector: Vec<u8>,
 }
-
-/// What of an owner's chunks there is; while it stays the same, so do the chunks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ChunkVersion {
-    /// Number of chunks.
-    pub count: i64,
-    /// Number of the last one.
-    pub last: i64,
-}

@@ -50,6 +50,7 @@ pub mod seal;
 pub mod spec;
 pub mod store;
 pub mod suggest;
+pub mod surroundings;
 pub mod taint;
 pub mod task;
 pub mod tool;
@@ -77,7 +78,7 @@ pub use conversation::{
     Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
     RunStore, StoredMessage, StoredRun,
 };
-pub use document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
+pub use document::{ChunkVector, DocumentChunk, FoundChunk};
 pub use entry::{Entry, ProviderSpec, Source};
 pub use error::{ErrorType, Obstacle, ToolError};
 pub use exclusion::Exclusion;
@@ -110,6 +111,7 @@ pub use store::{
     StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics,
     UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
 };
+pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{
     TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger,

@@ -2,7 +2,7 @@
 //! that the configuration names.
 
 use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{Blob, BoxFuture, ConversationId, StoredRun};
+use toolcrib_app::core::{Blob, BoxFuture, ConversationId, StoredRun, Surroundings};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
 use toolcrib_app::sandbox::userland::Userland;
@@ -32,6 +32,8 @@ pub struct RunRequest {
     pub owner: String,
     /// Its channel, such as `chat` or `external-agent`.
     pub channel: String,
+    /// What the client says about the person who asks.
+    pub surroundings: Surroundings,
 }
 
 /// Why the program around the daemon failed.

@@ -11,6 +11,7 @@ mod argument_decoder;
 mod code_mode;
 mod code_search;
 mod cold_start;
+mod document_search;
 mod durable_calls;
 mod fake_provider;
 mod first_model_request;
@@ -25,6 +26,7 @@ mod results;
 mod rules;
 mod sandbox;
 mod sanitizer;
+mod scheduler_look;
 mod shell_session;
 mod timing;
 mod tool_registration;
@@ -68,6 +70,8 @@ fn main() {
         ("search", code_search::run),
         ("find", tool_search::run),
         ("memory", memory_recall::run),
+        ("memory", document_search::run),
+        ("tasks", scheduler_look::run),
         ("python", python_tool::run),
         ("chain", code_mode::run),
         ("shell", shell_session::run),

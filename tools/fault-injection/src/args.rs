@@ -14,6 +14,8 @@ pub(crate) enum Command {
     Anomalies,
     /// So many daemons on one Postgres.
     Daemons(u32),
+    /// Due tasks of four daemons, over so many rounds of kills and set clocks.
+    Schedule(u32),
 }
 
 /// Options of a run.
@@ -41,7 +43,7 @@ pub(crate) struct Options {
 const DAEMONS: u32 = 4;
 
 /// How it is used.
-const USAGE: &str = "usage: toolcrib-fault-injection [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --anomalies [--step N] | --daemons [N] [--calls N] [--hurry]]";
+const USAGE: &str = "usage: toolcrib-fault-injection [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --anomalies [--step N] | --daemons [N] [--calls N] [--hurry] | --schedule N]";
 
 impl Options {
     /// Reads the words of a command line.
@@ -77,6 +79,9 @@ impl Options {
                 "--step" => options.step = u32::try_from(number()?.max(1))?,
                 "--power-cuts" => options.command = Command::PowerCuts(u32::try_from(number()?)?),
                 "--anomalies" => options.command = Command::Anomalies,
+                "--schedule" => {
+                    options.command = Command::Schedule(u32::try_from(number()?.max(1))?)
+                }
                 "--calls" => options.calls = u32::try_from(number()?.max(100))?,
                 "--hurry" => options.hurry = true,
                 "--json" => options.json = true,
@@ -108,7 +113,8 @@ mod tests {
         let options = parse("--daemons --calls 500 --hurry").unwrap();
         assert_eq!((options.command, options.calls), (Command::Daemons(4), 500));
         assert_eq!(parse("--daemons 3 --json").unwrap().command, Command::Daemons(3));
-        for wrong in ["--rounds", "--rounds x", "--rounds -1", "--round 3", "3"] {
+        assert_eq!(parse("--schedule 9").unwrap().command, Command::Schedule(9));
+        for wrong in ["--rounds", "--schedule", "--rounds x", "--rounds -1", "--round 3", "3"] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }
     }

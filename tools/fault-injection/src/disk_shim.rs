@@ -1,12 +1,9 @@
-//! The disk that can fail: compiled with the system's compiler, preloaded into workers, set up by
-//! variables (see `shim/disk.c`).
+//! The disk that can fail: preloaded into workers, set up by variables (see `shim/disk.c`).
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use tempfile::TempDir;
 
 use crate::error::Result;
+use crate::preload_library::PreloadLibrary;
 
 const SOURCE: &str = include_str!("../shim/disk.c");
 
@@ -29,33 +26,20 @@ pub(crate) enum DiskFault {
 
 /// The compiled library, gone when dropped.
 pub(crate) struct Shim {
-    _folder: TempDir,
-    library: PathBuf,
+    library: PreloadLibrary,
 }
 
 impl Shim {
     /// Compiles it.
     pub(crate) fn build() -> Result<Self> {
-        let folder = tempfile::tempdir()?;
-        let (source, library) = (folder.path().join("disk.c"), folder.path().join("disk.so"));
-        std::fs::write(&source, SOURCE)?;
-        let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
-        let out = Command::new(compiler)
-            .args(["-shared", "-fPIC", "-O1", "-o"])
-            .args([&library, &source])
-            .arg("-lpthread")
-            .output()?;
-        if !out.status.success() {
-            return Err(String::from_utf8_lossy(&out.stderr).into_owned().into());
-        }
-        Ok(Self { _folder: folder, library })
+        Ok(Self { library: PreloadLibrary::compile(SOURCE)? })
     }
 
     /// The variables of a worker whose files under `folder` are on this disk.
     pub(crate) fn variables(&self, folder: &Path, disk: &Disk) -> Vec<(String, String)> {
         let text = |path: &Path| path.to_string_lossy().into_owned();
         let mut variables = vec![
-            ("LD_PRELOAD", text(&self.library)),
+            ("LD_PRELOAD", text(&self.library.path)),
             ("CRASH_DISK_FOLDER", text(folder)),
             ("CRASH_DISK_LOG", text(&disk.log)),
             ("CRASH_DISK_SYNC_US", disk.sync_us.to_string()),

@@ -23,6 +23,7 @@ mod error;
 mod kill_point;
 mod parallel_trials;
 mod power_cut;
+mod preload_library;
 mod protocol;
 mod report;
 mod trial;
@@ -33,6 +34,7 @@ mod worker_process;
 use std::process::ExitCode;
 
 use args::{Command, Options};
+use daemons::schedule::SchedulePlan;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -47,9 +49,10 @@ fn main() -> ExitCode {
             Command::Kills => report(&trial::run_kill_trials(&options)?),
             Command::PowerCuts(cuts) => report(&disk_faults::cuts(&options, cuts)?),
             Command::Anomalies => report(&disk_faults::anomalies(&options)?),
-            Command::Daemons(daemons) => {
-                let tally = daemons::run(options.plan(daemons))?;
-                (tally.json(), tally.table(), tally.is_clean())
+            Command::Daemons(daemons) => findings(&daemons::run(options.plan(daemons))?),
+            Command::Schedule(rounds) => {
+                let seed = options.seed;
+                findings(&daemons::schedule::run(SchedulePlan { rounds, seed })?)
             }
         };
         if options.json {
@@ -67,6 +70,10 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+fn findings(tally: &daemons::Findings) -> (serde_json::Value, String, bool) {
+    (tally.json(), tally.table(), tally.is_clean())
 }
 
 fn report(tally: &report::Tally) -> (serde_json::Value, String, bool) {

@@ -57,6 +57,8 @@ const PYTHON: &[&str] = &[
     "python-lsp-server==1.15.0",
     "pyflakes==4.1.0",
     "ruff==0.17.6",
+    // A calendar server that the tool for events is tested with.
+    "radicale==3.9.0",
     // What plots come back from.
     "matplotlib==3.11.2 ; python_version >= '3.11'",
 ];

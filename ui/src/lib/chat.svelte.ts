@@ -6,6 +6,7 @@ import type { ImagePart } from "./images";
 import { live } from "./live.svelte";
 import { RunView, type Snapshot } from "./run.svelte";
 import { router } from "./router.svelte";
+import { surroundings } from "./surroundings";
 
 type MessagePage = Schemas["MessageRowPage"];
 export interface Queued {
@@ -183,7 +184,7 @@ class Chat {
 
   private async start({ text, id: key, skill, images }: Queued): Promise<void> {
     this.problem = "";
-    const body: Record<string, unknown> = { text, ...(skill ? { skill } : {}), ...(images ? { images } : {}) };
+    const body: Record<string, unknown> = { text, surroundings: surroundings(), ...(skill ? { skill } : {}), ...(images ? { images } : {}) };
     if (this.conversation) body.conversation = this.conversation;
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;

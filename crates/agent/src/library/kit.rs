@@ -21,6 +21,8 @@ pub struct Step {
     pub params: Value,
     /// What to pay attention to.
     pub note: String,
+    /// Whether the kit is of use without this step, where its tool is missing.
+    pub optional: bool,
 }
 
 /// A kit.
@@ -39,7 +41,7 @@ pub struct Kit {
 impl Kit {
     /// The tools that it requires.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
-        self.steps.iter().map(|step| step.tool.as_str())
+        self.steps.iter().filter(|step| !step.optional).map(|step| step.tool.as_str())
     }
 
     /// Its goal and its steps, for a model.
@@ -51,6 +53,9 @@ impl Kit {
             text += &format!("\n{number}. {} {}", step.tool, step.params);
             if !step.note.is_empty() {
                 text += &format!(": {}", one_line(&step.note));
+            }
+            if step.optional {
+                text += " (Leave this step out if you do not have the tool.)";
             }
         }
         text
@@ -75,6 +80,8 @@ struct RawStep {
     params: Option<Map<String, Value>>,
     #[serde(default)]
     note: String,
+    #[serde(default)]
+    optional: bool,
 }
 
 /// Whether all tools of a shipped kit exist. An unreadable kit counts as existing, so that the
@@ -94,7 +101,7 @@ pub(super) fn read(text: &str, place: Location, tools: &KnownTools<'_>) -> Resul
     if raw.description.trim().is_empty() {
         return Err("description is empty".to_owned());
     }
-    if raw.steps.is_empty() {
+    if raw.steps.iter().all(|step| step.optional) {
         return Err("steps are missing".to_owned());
     }
     let numbered = raw.steps.into_iter().zip(1..);
@@ -133,5 +140,10 @@ fn step(raw: RawStep, number: usize, tools: &KnownTools<'_>) -> Result<Step, Str
     }
     let params = Value::Object(params);
     (tools.check)(tool, &params).map_err(|why| format!("step {number} ({tool}): {why}"))?;
-    Ok(Step { tool: tool.to_owned(), params, note: raw.note.trim().to_owned() })
+    Ok(Step {
+        tool: tool.to_owned(),
+        params,
+        note: raw.note.trim().to_owned(),
+        optional: raw.optional,
+    })
 }

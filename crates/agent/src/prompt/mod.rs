@@ -11,6 +11,7 @@ mod sections;
 
 pub use assemble::{PromptSection, join_sections, prompt_sections};
 use jiff::Zoned;
+use toolcrib_core::Surroundings;
 
 use crate::library::{Guide, Instructions, Kit, Skill};
 use crate::tool_selection::ToolGroup;
@@ -20,6 +21,8 @@ use crate::tool_selection::ToolGroup;
 pub struct PromptContext {
     /// The time in the user's time zone.
     pub now: Zoned,
+    /// What the surface says about the user.
+    pub surroundings: Surroundings,
     /// Operating system and processor, such as `linux x86_64`.
     pub platform: String,
     /// The model, as `provider/model`.

@@ -166,7 +166,7 @@ pub(super) fn active_skills(active: &[ActiveSkill<'_>]) -> Option<String> {
 
 /// The environment: the local time with offset and zone first.
 pub(super) fn environment(surroundings: &PromptContext) -> String {
-    let PromptContext { now, platform, model, workspace } = surroundings;
+    let PromptContext { now, surroundings: person, platform, model, workspace } = surroundings;
     let zone = now.time_zone().iana_name().map_or_else(String::new, |zone| format!(" ({zone})"));
     let utc = now.with_time_zone(jiff::tz::TimeZone::UTC);
     let mut text = format!(
@@ -176,6 +176,10 @@ pub(super) fn environment(surroundings: &PromptContext) -> String {
         one_line(platform),
         one_line(model),
     );
+    let said = [("Locale", &person.locale), ("Place", &person.place), ("Device", &person.device)];
+    for (title, value) in said.into_iter().filter(|(_, value)| !value.is_empty()) {
+        let _ = write!(text, "\n- {title}: {}", one_line(value));
+    }
     if let Some(workspace) = workspace {
         let _ = write!(text, "\n- Workspace: {}", one_line(workspace));
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toolcrib_core::{ToolName, defaults};
+use toolcrib_core::{Surroundings, ToolName, defaults};
 
 use crate::library::{Folders, KnownTools, Library, ToolNames};
 
@@ -28,6 +28,7 @@ fn surroundings(zone: &str) -> PromptContext {
     };
     PromptContext {
         now: now.to_zoned(zone),
+        surroundings: Surroundings::default(),
         platform: "linux x86_64".to_owned(),
         model: "anthropic/claude-sonnet-4-5".to_owned(),
         workspace: Some("/projects/shop".to_owned()),
@@ -67,6 +68,18 @@ fn parts<'a>(library: &'a Library, surroundings: &'a PromptContext) -> Parts<'a>
 fn combinations() {
     let library = library();
     let berlin = surroundings("Europe/Berlin");
+    let said = Surroundings {
+        locale: "de-AT".to_owned(),
+        place: "Vienna,\n## Austria".to_owned(),
+        device: "phone".to_owned(),
+        ..Surroundings::default()
+    };
+    let known = PromptContext { surroundings: said, ..surroundings("Europe/Vienna") };
+    let text = super::sections::environment(&known);
+    assert!(
+        text.contains("\n- Locale: de-AT\n- Place: Vienna, ## Austria\n- Device: phone\n- Work"),
+        "{text}"
+    );
     let nowhere = PromptContext { workspace: None, ..surroundings("") };
     let all = parts(&library, &berlin);
     golden("tools", &system_prompt(&all));

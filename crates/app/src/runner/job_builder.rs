@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use jiff::Zoned;
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use toolcrib_agent::driver::{PromptWriter, RunJob};
 use toolcrib_agent::library::{Agent, instructions};
 use toolcrib_agent::machine::ActiveSkill;
 use toolcrib_agent::prompt::{self, Parts, PromptContext, PromptSection};
 use toolcrib_agent::tool_selection::SelectedTools;
-use toolcrib_core::{Context, RunUsage, StoredRun, ViewRequest};
+use toolcrib_core::{Context, RunUsage, StoredRun, Surroundings, ViewRequest};
 use toolcrib_providers::model::ModelInfo;
 
 use super::person_texts::{self, PersonTexts};
@@ -31,6 +32,7 @@ impl Runner {
                 ..start.context.clone()
             },
         };
+        let prompt = self.prompt_writer(agent, texts, context.surroundings.clone());
         RunJob {
             models: start.models.clone(),
             context: Arc::new(context),
@@ -40,7 +42,7 @@ impl Runner {
                 agent: agent.tools.clone(),
                 ..ViewRequest::default()
             },
-            prompt: self.prompt_writer(agent, texts),
+            prompt,
             temperature: agent.temperature,
             max_output: agent.max_output,
             stream: start.stream,
@@ -55,21 +57,32 @@ impl Runner {
 
     /// The system prompt of an agent. It stays the same until skills, tools or the model change, so
     /// that providers can cache it.
-    fn prompt_writer(&self, agent: &Agent, texts: PersonTexts) -> PromptWriter {
-        let sections = self.section_writer(agent, texts);
+    fn prompt_writer(
+        &self,
+        agent: &Agent,
+        texts: PersonTexts,
+        surroundings: Surroundings,
+    ) -> PromptWriter {
+        let sections = self.section_writer(agent, texts, surroundings);
         Arc::new(move |offered: &SelectedTools, skills: &[ActiveSkill], model: &ModelInfo| {
             prompt::join_sections(&sections(offered, skills, model))
         })
     }
 
     /// The parts of the system prompt of an agent.
-    pub(super) fn section_writer(&self, agent: &Agent, texts: PersonTexts) -> SectionWriter {
+    pub(super) fn section_writer(
+        &self,
+        agent: &Agent,
+        texts: PersonTexts,
+        surroundings: Surroundings,
+    ) -> SectionWriter {
         let library = self.library();
         let agent_prompt = agent.prompt.clone();
         let workspace = self.settings.workspace.clone();
         let words =
             workspace.as_deref().and_then(|root| instructions::read(root, None).ok().flatten());
-        let now = Zoned::now();
+        let zone = surroundings.zone().and_then(|zone| TimeZone::get(zone).ok());
+        let now = Timestamp::now().to_zoned(zone.unwrap_or_else(TimeZone::system));
         Box::new(move |offered: &SelectedTools, skills: &[ActiveSkill], model: &ModelInfo| {
             let bodies: Vec<(String, String)> = skills
                 .iter()
@@ -99,6 +112,7 @@ impl Runner {
                 active_skills: &active,
                 context: &PromptContext {
                     now: now.clone(),
+                    surroundings: surroundings.clone(),
                     platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
                     model: format!("{}/{}", model.provider, model.model),
                     workspace: workspace.as_ref().map(|path| path.display().to_string()),

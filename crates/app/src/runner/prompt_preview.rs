@@ -50,7 +50,11 @@ impl Runner {
             window.tokens,
         );
         let texts = self.person_texts(agent, &start.context.owner).await;
-        let sections = self.section_writer(agent, texts)(&declared.offered, &skills, info);
+        let sections = self.section_writer(agent, texts, start.context.surroundings.clone())(
+            &declared.offered,
+            &skills,
+            info,
+        );
         let parts = sections.into_iter().map(|part| {
             let tokens = estimate_text(&part.text);
             (part.name, part.text, tokens)

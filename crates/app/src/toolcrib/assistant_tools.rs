@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use toolcrib_assistant::calendar::CalendarAccount;
 use toolcrib_assistant::document::{Documents, TextExtractor};
 use toolcrib_assistant::goal::Goals;
 use toolcrib_assistant::heartbeat::Heartbeats;
@@ -41,8 +42,10 @@ pub(super) fn assistant_tools(
     files: Arc<DocumentFiles>,
     is_secret: &SecretCheck,
     labels: LabelsOfRuns,
-) -> AssistantTools {
-    AssistantTools {
+) -> Result<AssistantTools, SetupError> {
+    let account = vault_secrets::calendar_settings(settings)?;
+    let client = account.is_some().then(|| http_client(settings)).transpose()?;
+    Ok(AssistantTools {
         memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(is_secret)),
         tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(is_secret)),
         notifier,
@@ -55,9 +58,12 @@ pub(super) fn assistant_tools(
             Arc::clone(&files) as Arc<dyn TextExtractor>,
             Some(settings.state.join("documents")),
         ),
+        calendar: client
+            .zip(account)
+            .map(|(client, account)| CalendarAccount::new(&client, account)),
         files,
         labels,
-    }
+    })
 }
 
 impl Toolcrib {

@@ -254,7 +254,7 @@ impl Builder {
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let labels = engine.labels_of_runs();
         let assistant =
-            assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels);
+            assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels)?;
         let souls = Souls::new(Arc::clone(&stores.assistant_rows), is_secret);
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),

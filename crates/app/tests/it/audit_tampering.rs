@@ -330,6 +330,7 @@ fn full_facts(facts: CallDetails) -> CallDetails {
             channel: "chat".into(),
             device: "phone".into(),
             topic: "caf\u{e9}s \u{1f4a5}\n".into(),
+            ..Context::default()
         }),
         asked: Some("ReadFile".into()),
         risk: Some(Risk::Critical),

@@ -232,9 +232,8 @@ impl Documents {
         limit: usize,
     ) -> Result<Vec<(Document, Passage)>, DocumentError> {
         let documents = self.list(owner, false).await?;
-        let is_there = |id: &str| documents.iter().any(|document| document.id == id);
         let store = &*self.indexer.chunks;
-        let found = search::find(store, &self.vectors, owner, query, limit, is_there).await?;
+        let found = search::find(store, &self.vectors, owner, query, limit, &documents).await?;
         let with_document = |passage: Passage| {
             let document = documents.iter().find(|document| document.id == passage.document)?;
             Some((document.clone(), passage))

@@ -1,13 +1,14 @@
 //! Search: the ranks by words and by meaning together (reciprocal rank fusion).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use toolcrib_core::FoundChunk;
 use toolcrib_core::store::DocumentChunkStore;
-use toolcrib_core::{ChunkVersion, FoundChunk};
 use toolcrib_tool_search::{Model, PassageIndex, content_words};
 
 use super::error::DocumentError;
+use super::model::{Document, DocumentStatus};
 
 /// Candidates of each ranking.
 const CANDIDATES: usize = 60;
@@ -33,36 +34,46 @@ pub struct Passage {
     pub text: String,
 }
 
-/// The vectors of owners, at a version of the store.
+/// The vectors of owners, as the store had them at the last search.
 #[derive(Default)]
 pub(super) struct Vectors {
     owners: Mutex<HashMap<String, Arc<OwnerVectors>>>,
 }
 
 struct OwnerVectors {
-    version: ChunkVersion,
+    /// Number of the last chunk in the store.
+    last: i64,
     index: PassageIndex,
-    groups: HashMap<String, u32>,
+    documents: HashMap<String, KnownDocument>,
 }
 
-/// The passages that fit a query best, of documents that pass `is_there`.
+/// A document in the index.
+struct KnownDocument {
+    group: u32,
+    vectors: u32,
+}
+
+/// The passages of these documents that fit a query best.
 pub(super) async fn find(
     store: &dyn DocumentChunkStore,
     vectors: &Vectors,
     owner: &str,
     query: &str,
     limit: usize,
-    is_there: impl Fn(&str) -> bool,
+    documents: &[Document],
 ) -> Result<Vec<Passage>, DocumentError> {
     let words = content_words(query);
     if words.is_empty() {
         return Err(DocumentError::NoQuery);
     }
-    let by_words = store.find_chunks(owner, &words, CANDIDATES).await?;
-    let known = vectors.current(store, owner).await?;
-    let groups: Vec<bool> = known.visible(&is_there);
-    let may_see = |group: u32| groups.get(group as usize).copied().unwrap_or_default();
-    let by_meaning = known.index.nearest(query, CANDIDATES, may_see);
+    // A store that has threads of its own looks for words while this one compares vectors.
+    let (by_words, known) = tokio::join!(
+        store.find_chunks(owner, &words, CANDIDATES),
+        nearest(store, vectors, owner, query, documents),
+    );
+    let (by_words, by_meaning) = (by_words?, known?);
+    let ids: HashSet<&str> = documents.iter().map(|document| &*document.id).collect();
+    let is_there = |id: &str| ids.contains(id);
     let mut scores: HashMap<i64, f32> = HashMap::new();
     let there: Vec<&FoundChunk> =
         by_words.iter().filter(|found| is_there(&found.document)).collect();
@@ -83,6 +94,21 @@ pub(super) async fn find(
     Ok(ids.iter().filter_map(|id| rows.remove(id)).map(passage).collect())
 }
 
+/// The passages of these documents whose meaning is nearest to a query, with the cosine.
+async fn nearest(
+    store: &dyn DocumentChunkStore,
+    vectors: &Vectors,
+    owner: &str,
+    query: &str,
+    documents: &[Document],
+) -> Result<Vec<(i64, f32)>, DocumentError> {
+    let known = vectors.current(store, owner, documents).await?;
+    let ids: HashSet<&str> = documents.iter().map(|document| &*document.id).collect();
+    let groups: Vec<bool> = known.visible(|id| ids.contains(id));
+    let may_see = |group: u32| groups.get(group as usize).copied().unwrap_or_default();
+    Ok(known.index.nearest(query, CANDIDATES, may_see))
+}
+
 fn passage(found: FoundChunk) -> Passage {
     let FoundChunk { document, chunk, .. } = found;
     Passage { document, page: chunk.page, offset: chunk.start, text: chunk.text }
@@ -95,26 +121,20 @@ impl Vectors {
         &self,
         store: &dyn DocumentChunkStore,
         owner: &str,
+        documents: &[Document],
     ) -> Result<Arc<OwnerVectors>, DocumentError> {
-        let version = store.chunk_version(owner).await?;
+        let last = store.last_chunk(owner).await?;
         let old = self.lock().remove(owner);
-        if let Some(old) = old.as_ref().filter(|old| old.version == version) {
+        if let Some(old) = old.as_ref().filter(|old| old.last == last) {
             self.keep(owner, Arc::clone(old));
             return Ok(Arc::clone(old));
         }
         let model = Model::builtin().map_err(|error| DocumentError::Index(error.to_string()))?;
-        let mut known = old.and_then(Arc::into_inner).unwrap_or_else(|| OwnerVectors {
-            version: ChunkVersion::default(),
-            index: PassageIndex::new(Arc::clone(&model)),
-            groups: HashMap::new(),
-        });
+        let old = old.and_then(Arc::into_inner);
+        let mut known = old.unwrap_or_else(|| OwnerVectors::new(Arc::clone(&model)));
         known.read_new(store, owner).await?;
-        if known.version.count != version.count && known.version.last >= version.last {
-            known = OwnerVectors {
-                version: ChunkVersion::default(),
-                index: PassageIndex::new(model),
-                groups: HashMap::new(),
-            };
+        if known.has_removed(last, documents) {
+            known = OwnerVectors::new(model);
             known.read_new(store, owner).await?;
         }
         let known = Arc::new(known);
@@ -136,20 +156,25 @@ impl Vectors {
 }
 
 impl OwnerVectors {
+    fn new(model: Arc<Model>) -> Self {
+        Self { last: 0, index: PassageIndex::new(model), documents: HashMap::new() }
+    }
+
     async fn read_new(
         &mut self,
         store: &dyn DocumentChunkStore,
         owner: &str,
     ) -> Result<(), DocumentError> {
         loop {
-            let batch = store.chunk_vectors(owner, self.version.last, BATCH).await?;
+            let batch = store.chunk_vectors(owner, self.last, BATCH).await?;
             let is_last = batch.len() < BATCH;
             for one in batch {
-                let next = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-                let group = *self.groups.entry(one.document).or_insert(next);
-                self.index.push(one.id, group, &one.vector);
-                self.version.count += 1;
-                self.version.last = one.id;
+                let group = u32::try_from(self.documents.len()).unwrap_or(u32::MAX);
+                let new = KnownDocument { group, vectors: 0 };
+                let document = self.documents.entry(one.document).or_insert(new);
+                document.vectors += 1;
+                self.index.push(one.id, document.group, &one.vector);
+                self.last = one.id;
             }
             if is_last {
                 return Ok(());
@@ -157,12 +182,23 @@ impl OwnerVectors {
         }
     }
 
+    /// Whether it has vectors of chunks that are gone: those of a document that was removed and
+    /// put in again, or that of the last chunk.
+    fn has_removed(&self, last: i64, documents: &[Document]) -> bool {
+        let is_larger = |document: &Document| {
+            let known = self.documents.get(&document.id);
+            known.is_some_and(|known| known.vectors > document.chunks)
+        };
+        let ready = |document: &&Document| document.status == DocumentStatus::Ready;
+        self.last > last || documents.iter().filter(ready).any(is_larger)
+    }
+
     /// Which groups are those of documents that are there.
     fn visible(&self, is_there: impl Fn(&str) -> bool) -> Vec<bool> {
-        let mut visible = vec![false; self.groups.len()];
-        for (document, group) in &self.groups {
-            if let Some(cell) = visible.get_mut(*group as usize) {
-                *cell = is_there(document);
+        let mut visible = vec![false; self.documents.len()];
+        for (id, document) in &self.documents {
+            if let Some(cell) = visible.get_mut(document.group as usize) {
+                *cell = is_there(id);
             }
         }
         visible

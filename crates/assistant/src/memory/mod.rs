@@ -6,6 +6,8 @@ mod memories;
 mod prompt_memories;
 mod prompt_section;
 mod recall_index;
+#[cfg(test)]
+mod tests;
 
 pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};

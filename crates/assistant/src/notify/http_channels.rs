@@ -5,10 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use toolcrib_core::Notification;
-use toolcrib_net::{AllowEntry, Follow, HttpClient, Limits, Method, Request};
-use url::Url;
+use toolcrib_net::{Follow, HttpClient, Limits, Method, Request};
 
 use super::settings::{NtfySettings, WebhookSettings};
+use crate::owner_server::client_for;
 use crate::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, sign};
 
 /// Longest time of one request.
@@ -72,20 +72,11 @@ fn post(url: &str, body: &Value) -> Request {
 
 /// Any 2xx status is success.
 async fn send(client: &HttpClient, request: Request) -> Result<(), String> {
-    // The owner configured the address, so it is open even if it is not public: a server of one's
-    // own is usually in the own network.
-    let entry = target_of(&request.url);
-    let client = entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry));
+    let client = client_for(client, &request.url);
     let limits = Limits { total: TIMEOUT, ..Limits::default() };
     let response = client.fetch(&request, &limits).await.map_err(|error| error.to_string())?;
     match response.head.status {
         200..=299 => Ok(()),
         status => Err(format!("the server answered {status}")),
     }
-}
-
-/// The allow-list entry of an address: its host and port.
-fn target_of(url: &str) -> Option<AllowEntry> {
-    let url = Url::parse(url).ok()?;
-    format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok()
 }

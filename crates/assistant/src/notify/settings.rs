@@ -67,7 +67,7 @@ pub struct WebhookSettings {
     pub secret: Option<ChannelSecret>,
 }
 
-/// The secret of a channel.
+/// The secret of a channel, or of the calendar account.
 #[derive(Clone, PartialEq, Eq)]
 pub enum ChannelSecret {
     /// The secret itself.
@@ -78,7 +78,7 @@ pub enum ChannelSecret {
 
 impl ChannelSecret {
     /// The secret, or why it is not there.
-    pub(super) fn value(&self) -> Result<&str, String> {
+    pub(crate) fn value(&self) -> Result<&str, String> {
         match self {
             Self::Value(value) => Ok(value),
             Self::Named(name) => Err(format!(

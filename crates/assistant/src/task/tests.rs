@@ -90,6 +90,25 @@ impl At {
     }
 }
 
+/// One run that schedules without end, instead of tasks that make tasks.
+#[tokio::test]
+async fn models_make_a_bounded_number_of_open_tasks() {
+    let (tasks, _) = tasks();
+    let of_model = || NewTask {
+        author: Author { call: Some(CallId::fresh()), ..Author::default() },
+        ..new(cron("0 9 * * *"))
+    };
+    let first = tasks.add(of_model()).await.unwrap();
+    for _ in 1..MAX_MODEL_TASKS {
+        tasks.add(of_model()).await.unwrap();
+    }
+    assert_eq!(tasks.add(of_model()).await, Err(TaskError::ModelsFull));
+    // The person still can, and so can models once one is gone.
+    tasks.add(new(cron("0 9 * * *"))).await.unwrap();
+    tasks.cancel("ann", first.id).await.unwrap();
+    tasks.add(of_model()).await.unwrap();
+}
+
 #[tokio::test]
 async fn tasks_that_make_tasks_come_to_an_end() {
     let (tasks, store) = tasks();

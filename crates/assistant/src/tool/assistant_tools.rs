@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use toolcrib_core::{ArtifactStore, Author, CallCtx};
 
+use crate::calendar::CalendarAccount;
 use crate::document::Documents;
 use crate::goal::Goals;
 use crate::list::Lists;
 use crate::memory::Memories;
 use crate::notify::Notifier;
 use crate::task::Tasks;
+use crate::time::parse_zone;
 use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 
 /// What the tools work on.
@@ -23,6 +25,8 @@ pub struct AssistantTools {
     pub notifier: Notifier,
     /// Where files are stored.
     pub artifacts: Arc<dyn ArtifactStore>,
+    /// The owner's calendar; `None` = none is configured.
+    pub calendar: Option<CalendarAccount>,
     /// The lists.
     pub lists: Lists,
     /// The goals.
@@ -40,6 +44,14 @@ impl AssistantTools {
     pub(super) fn untrusted(&self, ctx: &CallCtx) -> Option<String> {
         untrusted_source(&self.labels, ctx)
     }
+}
+
+/// The time zone of the person, if the surface says it; `None` = this machine's. A zone that this
+/// machine does not know is left out: times in the wrong zone are said, and a call that always
+/// fails could not be corrected by a model.
+pub(super) fn zone_of(ctx: &CallCtx) -> Option<String> {
+    let name = ctx.context.surroundings.zone()?;
+    parse_zone(Some(name)).is_ok().then(|| name.to_owned())
 }
 
 /// The author of what a call writes: its agent, or the client that made it.

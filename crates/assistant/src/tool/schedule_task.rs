@@ -8,7 +8,7 @@ use toolcrib_core::{
     Assessment, CallCtx, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
 };
 
-use super::assistant_tools::{AssistantTools, author};
+use super::assistant_tools::{AssistantTools, author, zone_of};
 use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::{NewTask, When, schedule_of};
 use crate::time::{describe, describe_next};
@@ -86,7 +86,7 @@ impl Tool for ScheduleTask {
                 on_change: args.on_change,
             },
             kind: TaskKind::Run,
-            zone: None,
+            zone: zone_of(ctx),
             agent: ctx.context.agent.clone(),
             author: author(ctx),
             conversation: ctx.context.conversation.clone(),

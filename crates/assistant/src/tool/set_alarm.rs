@@ -8,10 +8,10 @@ use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{Assessment, CallCtx, TaskKind, Tool, ToolError, ToolOutput, ToolSpec};
 
-use super::assistant_tools::{AssistantTools, author};
+use super::assistant_tools::{AssistantTools, author, zone_of};
 use super::definition::{examples, personal_spec};
 use crate::task::{NewTask, TaskError, When, schedule_of};
-use crate::time::{format_instant, next_time_of_day};
+use crate::time::{format_instant, next_time_of_day, parse_zone};
 
 /// Longest countdown in seconds: a day, as clocks of phones have it.
 const MAX_COUNTDOWN: i64 = 86_400;
@@ -64,7 +64,8 @@ impl Tool for SetAlarm {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let at = due_at(&args, self.0.tasks.now()?)?;
+        let zone = parse_zone(zone_of(ctx).as_deref()).map_err(TaskError::from)?;
+        let at = due_at(&args, self.0.tasks.now()?, &zone)?;
         let label = args.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
         let fallback = if args.duration_seconds.is_some() { TIMER } else { ALARM };
         let label = label.unwrap_or(fallback).to_owned();
@@ -74,7 +75,7 @@ impl Tool for SetAlarm {
             prompt: label,
             when: When { execute_at: Some(at.to_string()), ..When::default() },
             kind: TaskKind::Alarm,
-            zone: None,
+            zone: zone_of(ctx),
             agent: String::new(),
             author: author(ctx),
             conversation: ctx.context.conversation.clone(),
@@ -90,7 +91,7 @@ impl Tool for SetAlarm {
 }
 
 /// When the alarm rings.
-fn due_at(args: &Args, now: Timestamp) -> Result<Timestamp, ToolError> {
+fn due_at(args: &Args, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, ToolError> {
     let refuse = |text: &str| Err(ToolError::validation(text));
     match (args.hour, args.minutes, args.duration_seconds) {
         (None, None, Some(seconds)) if (1..=MAX_COUNTDOWN).contains(&seconds) => {
@@ -102,7 +103,7 @@ fn due_at(args: &Args, now: Timestamp) -> Result<Timestamp, ToolError> {
         ),
         (Some(hour), minutes, None) => {
             let time = Time::new(hour, minutes.unwrap_or(0), 0, 0).ok();
-            let next = time.and_then(|time| next_time_of_day(time, now, &TimeZone::system()));
+            let next = time.and_then(|time| next_time_of_day(time, now, zone));
             next.map_or_else(
                 || {
                     refuse(

@@ -44,7 +44,31 @@ const KEYS: &[&str] = &[
     "examples",
     "needs",
     "lazy_schema",
+    "surroundings",
 ];
+
+/// Something about the person that a tool can ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Surrounding {
+    TimeZone,
+    LocalTime,
+    Place,
+    Device,
+}
+
+impl Surrounding {
+    const ALL: [Self; 4] = [Self::TimeZone, Self::LocalTime, Self::Place, Self::Device];
+
+    /// Name in definitions, and its key in the context of a call.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::TimeZone => "time_zone",
+            Self::LocalTime => "local_time",
+            Self::Place => "place",
+            Self::Device => "device",
+        }
+    }
+}
 
 const RISKS: &[(&str, Risk)] =
     &[("safe", Risk::Safe), ("high", Risk::High), ("critical", Risk::Critical)];
@@ -70,6 +94,8 @@ pub(super) struct Manifest {
     pub(super) kind: OutputKind,
     /// Defaults for configuration keys without a value.
     pub(super) defaults: Defaults,
+    /// What it wants to know about the person.
+    pub(super) surroundings: Vec<Surrounding>,
 }
 
 impl Manifest {
@@ -84,8 +110,9 @@ impl Manifest {
         let in_file = |fault: DefinitionError| fault.at(MANIFEST);
         let mut keys = TomlKeys::new(table, KEYS).map_err(in_file)?;
         let (spec, kind, defaults) = definition(&mut keys, short).map_err(in_file)?;
+        let surroundings = surroundings(&mut keys).map_err(in_file)?;
         let command = resolve_command::resolve(folder, keys.texts("command").map_err(in_file)?)?;
-        Ok(Self { spec, command, kind, defaults })
+        Ok(Self { spec, command, kind, defaults, surroundings })
     }
 }
 
@@ -234,6 +261,19 @@ fn permissions(names: Vec<String>) -> Result<Vec<Permission>, DefinitionError> {
         }
     }
     Ok(permissions)
+}
+
+/// What the tool wants to know about the person, each once.
+fn surroundings(keys: &mut TomlKeys) -> Result<Vec<Surrounding>, DefinitionError> {
+    let names = Surrounding::ALL.map(|one| (one.as_str(), one));
+    let mut wanted = Vec::new();
+    for text in keys.texts("surroundings")?.unwrap_or_default() {
+        let one = choice("surroundings", &text, &names)?;
+        if !wanted.contains(&one) {
+            wanted.push(one);
+        }
+    }
+    Ok(wanted)
 }
 
 /// Attempts of a call that changes nothing, including the first.

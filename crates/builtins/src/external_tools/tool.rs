@@ -6,20 +6,24 @@ use std::time::{Duration, Instant};
 
 use std::collections::HashMap;
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use toolcrib_core::{
-    Assessment, BoxFuture, CallCtx, Effect, ErrorType, Handler, ToolError, ToolOutput, ToolSpec,
+    Assessment, BoxFuture, CallCtx, Effect, ErrorType, Handler, Surroundings, ToolError,
+    ToolOutput, ToolSpec,
 };
 use toolcrib_sandbox::Level;
 use toolcrib_sandbox::process::{End, Limits, Program, Report};
 
-use super::manifest::Manifest;
+use super::manifest::{Manifest, Surrounding};
 use super::parse_output::{self, OutputKind, ProgramAnswer};
 use super::program_digest::ProgramDigest;
 use super::{DefinitionError, resolve_command};
 
 /// The variable that carries the context of a call: JSON with the keys `run`, `call`,
-/// `conversation`, `topic`, `workspace`, `locale` and `agent`, each a string or null.
+/// `conversation`, `topic`, `workspace`, `locale` and `agent`, each a string or null. A definition
+/// that says so gets `time_zone`, `local_time`, `place` and `device` too.
 pub const CONTEXT: &str = "TOOLCRIB_CONTEXT";
 
 /// Sandbox level of external tools.
@@ -51,6 +55,8 @@ pub(super) struct ExternalTool {
     /// Whether the definition declares configuration that is withheld.
     is_withheld: bool,
     locale: Option<Arc<str>>,
+    /// What it wants to know about the person.
+    surroundings: Vec<Surrounding>,
     /// The files that it ran when it was loaded.
     runs: ProgramDigest,
 }
@@ -71,7 +77,7 @@ impl ExternalTool {
         configured: ToolConfig<'_>,
         locale: Option<Arc<str>>,
     ) -> Result<Self, DefinitionError> {
-        let Manifest { mut spec, command, kind, defaults } = manifest;
+        let Manifest { mut spec, command, kind, defaults, surroundings } = manifest;
         let runs = ProgramDigest::new(folder, &command);
         spec.runs = Some(runs.digest(folder, &command, &defaults));
         let (configured, is_withheld) = match configured {
@@ -102,6 +108,7 @@ impl ExternalTool {
             missing,
             is_withheld,
             locale,
+            surroundings,
             runs,
         })
     }
@@ -152,15 +159,29 @@ impl ExternalTool {
 
     fn context(&self, ctx: &CallCtx) -> Value {
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        json!({
+        let person = &ctx.context.surroundings;
+        let mut context = json!({
             "run": ctx.run.map(|run| run.to_string()),
             "call": ctx.call.to_string(),
             "conversation": known(&ctx.context.conversation),
             "topic": known(&ctx.context.topic),
             "workspace": known(&ctx.context.workspace),
-            "locale": self.locale.as_deref(),
+            "locale": known(&person.locale).as_deref().or(self.locale.as_deref()),
             "agent": known(&ctx.context.agent),
-        })
+        });
+        for wish in &self.surroundings {
+            let value = match wish {
+                Surrounding::TimeZone => zone(person).iana_name().map(str::to_owned),
+                Surrounding::LocalTime => {
+                    let now = Timestamp::now().to_zoned(zone(person));
+                    Some(now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+                }
+                Surrounding::Place => known(&person.place),
+                Surrounding::Device => known(&person.device),
+            };
+            context[wish.as_str()] = json!(value);
+        }
+        context
     }
 
     fn result(&self, report: &Report, time: Duration) -> Result<ToolOutput, ToolError> {
@@ -201,6 +222,12 @@ impl ExternalTool {
             }
         }
     }
+}
+
+/// The zone of the person, or else of this machine.
+fn zone(person: &Surroundings) -> TimeZone {
+    let own = person.zone().and_then(|name| TimeZone::get(name).ok());
+    own.unwrap_or_else(TimeZone::system)
 }
 
 /// The end of standard error.

@@ -68,9 +68,15 @@ impl Tool for GetCurrentTime {
         spec()
     }
 
-    async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let zone = match args.timezone.as_deref().map(str::trim) {
-            None | Some("" | "local") => TimeZone::system(),
+            // A zone that this machine does not know is no reason to tell no time.
+            None | Some("" | "local") => ctx
+                .context
+                .surroundings
+                .zone()
+                .and_then(|name| TimeZone::get(name).ok())
+                .unwrap_or_else(TimeZone::system),
             Some(name) => zone(name)?,
         };
         let now = Timestamp::from_millisecond(self.clock.now_ms())

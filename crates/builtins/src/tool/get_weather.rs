@@ -23,8 +23,7 @@ pub(crate) struct GetWeather {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// City, `City, Region or Country`, or `LATITUDE,LONGITUDE`. Default: the place of this
-    /// machine.
+    /// City, `City, Region or Country`, or `LATITUDE,LONGITUDE`. Default: the place of the person.
     place: Option<String>,
     /// metric or imperial. Default: those of the person.
     units: Option<UnitSystem>,
@@ -65,7 +64,7 @@ impl Tool for GetWeather {
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
-        let place = args.place.as_deref().unwrap_or("this machine's place");
+        let place = args.place.as_deref().unwrap_or("the person's place");
         if place.chars().count() > MAX_PLACE {
             return Err(ToolError::validation(format!(
                 "place is longer than {MAX_PLACE} characters. Name a city."
@@ -75,11 +74,17 @@ impl Tool for GetWeather {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let units = args.units.map(|units| match units {
-            UnitSystem::Metric => Units::Metric,
-            UnitSystem::Imperial => Units::Imperial,
-        });
-        let place = args.place.as_deref();
+        let locale = Some(ctx.context.surroundings.locale.as_str());
+        let units = match args.units {
+            Some(UnitSystem::Metric) => Some(Units::Metric),
+            Some(UnitSystem::Imperial) => Some(Units::Imperial),
+            None => {
+                locale.filter(|locale| !locale.is_empty()).map(|own| self.station.units_of(own))
+            }
+        };
+        let place = args.place.as_deref().filter(|place| !place.trim().is_empty());
+        let here = Some(ctx.context.surroundings.place.as_str()).filter(|here| !here.is_empty());
+        let place = place.or(here);
         let (forecast, remark) = self.station.forecast(place, units, ctx).await?;
         let mut text = forecast.text();
         if let Some(remark) = remark {

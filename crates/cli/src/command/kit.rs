@@ -40,7 +40,8 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     }
     let mut text = format!("{}\n\n{}\n\nfrom {}\n", kit.name, kit.description, kit.place);
     for (number, step) in (1..).zip(&kit.steps) {
-        let _ = writeln!(text, "\n{number}. {} {}", step.tool, step.params);
+        let optional = if step.optional { " (if you have the tool)" } else { "" };
+        let _ = writeln!(text, "\n{number}. {} {}{optional}", step.tool, step.params);
         if !step.note.is_empty() {
             let _ = writeln!(text, "   {}", step.note.replace('\n', "\n   "));
         }

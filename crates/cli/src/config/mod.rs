@@ -11,6 +11,7 @@
 //!
 //! Absent on purpose: what the keys mean to the parts that they configure.
 
+mod calendar;
 mod deserialize;
 pub(crate) mod duration_and_money;
 mod edit;

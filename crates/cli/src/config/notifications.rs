@@ -85,7 +85,8 @@ impl NotificationsSection {
     }
 }
 
-fn secret(secret: &TextOrSecret) -> ChannelSecret {
+/// A secret as the channels have it.
+pub(super) fn secret(secret: &TextOrSecret) -> ChannelSecret {
     match secret {
         TextOrSecret::Literal(text) => ChannelSecret::Value(text.0.clone()),
         TextOrSecret::Secret(name) => ChannelSecret::Named(name.to_string()),
@@ -97,7 +98,7 @@ fn quiet_hours<'de, D: Deserializer<'de>>(d: D) -> Result<Option<QuietHours>, D:
 }
 
 /// The host and the path of an address.
-fn host_and_path(url: &str) -> Option<(&str, &str)> {
+pub(super) fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
     (!host.is_empty() && !url.contains([' ', '#'])).then_some((host, path))

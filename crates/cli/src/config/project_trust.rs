@@ -55,6 +55,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["notifications", ..] => {
                 Some("where your notifications go is the person's; put it into your own file")
             }
+            ["calendar", ..] => {
+                Some("which calendar gets your events is the person's; put it into your own file")
+            }
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

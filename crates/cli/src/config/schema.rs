@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use toolcrib_app::assistant::calendar::CalendarSettings;
 use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
 use toolcrib_app::assistant::notify::{DesktopProgram, NotifySettings};
 use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
@@ -17,6 +18,7 @@ use toolcrib_app::web::WebSettings;
 use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 use toolcrib_ops::secrets::SecretConsumer;
 
+use crate::config::calendar::CalendarSection;
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::environment::Env;
 use crate::config::file_paths::{folder_of, resolve_in_folder};
@@ -90,6 +92,8 @@ pub(crate) struct Config {
     pub(super) web: WebSection,
     /// Where notifications go.
     pub(super) notifications: NotificationsSection,
+    /// The owner's calendar.
+    pub(super) calendar: CalendarSection,
     /// When the heartbeat runs.
     pub(super) heartbeat: HeartbeatSection,
 }
@@ -391,14 +395,21 @@ impl Config {
         self.notifications.settings(program)
     }
 
+    /// The owner's calendar.
+    pub(crate) fn calendar_settings(&self) -> Option<CalendarSettings> {
+        self.calendar.settings()
+    }
+
     /// Keys of services that are written in the file.
     pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
-        self.web.literal_keys().chain(self.notifications.literal_secrets())
+        let of_web = self.web.literal_keys();
+        of_web.chain(self.notifications.literal_secrets()).chain(self.calendar.literal_secret())
     }
 
     /// The services whose key is in the vault, and under which name.
     pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
-        self.web.vault_keys().chain(self.notifications.vault_secrets())
+        let of_web = self.web.vault_keys();
+        of_web.chain(self.notifications.vault_secrets()).chain(self.calendar.vault_secret())
     }
 
     /// Names of secrets that are used here, each with what uses it.

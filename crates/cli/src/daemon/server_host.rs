@@ -87,7 +87,7 @@ impl CliHost {
         }
         let mut setup = self.setup.with_model_args(brain);
         setup.agent.clone_from(&agent.name);
-        let RunParams { text, images, conversation, skill, owner, channel } = said;
+        let RunParams { text, images, conversation, skill, context } = said;
         let skill = skill.or_else(|| {
             parse_slash_command(&text, &self.runner.library()).map(|(skill, _)| skill.name.clone())
         });
@@ -98,7 +98,7 @@ impl CliHost {
             agent,
             models,
             conversation: conversation.unwrap_or_else(ConversationId::fresh),
-            context: Context { workspace, owner, channel, ..Context::default() },
+            context: Context { workspace, ..context },
             limits,
             skill,
             stream,
@@ -183,21 +183,20 @@ struct RunParams {
     images: Vec<Blob>,
     conversation: Option<ConversationId>,
     skill: Option<String>,
-    owner: String,
-    channel: String,
+    /// Whose run it is, and from where.
+    context: Context,
 }
 
 impl DaemonHost for CliHost {
     fn prepare_run(&self, wish: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
         Box::pin(async move {
             let brain = self.model_args(&wish)?;
-            let RunRequest { text, images, conversation, skill, owner, channel, .. } = wish;
-            Ok(self
-                .build_start(
-                    &brain,
-                    RunParams { text, images, conversation, skill, owner, channel },
-                )
-                .await?)
+            let RunRequest {
+                text, images, conversation, skill, owner, channel, surroundings, ..
+            } = wish;
+            let context = Context { owner, channel, surroundings, ..Context::default() };
+            let said = RunParams { text, images, conversation, skill, context };
+            Ok(self.build_start(&brain, said).await?)
         })
     }
 
@@ -218,8 +217,12 @@ impl DaemonHost for CliHost {
                 images: Vec::new(),
                 conversation: Some(run.conversation),
                 skill: None,
-                owner: run.context.owner.clone(),
-                channel: run.context.channel.clone(),
+                context: Context {
+                    owner: run.context.owner.clone(),
+                    channel: run.context.channel.clone(),
+                    surroundings: run.context.surroundings.clone(),
+                    ..Context::default()
+                },
             };
             Ok(self.build_start(&kept.model_args(), said).await?)
         })

@@ -145,6 +145,7 @@ impl Session {
                     .map(|w| w.display().to_string())
                     .unwrap_or_default(),
                 channel: "chat".to_owned(),
+                surroundings: bootstrap::surroundings(),
                 ..Context::default()
             },
             limits: self.limits,

@@ -158,7 +158,21 @@ fn a_python_project_is_set_up_and_gets_its_first_test() {
     let mut steps = of_kit(
         &env,
         "project_setup",
-        &["src", "tests", "pyproject.toml", "", "README.md", ".gitignore", "", "begin the project"],
+        &[
+            "src",
+            "tests",
+            "pyproject.toml",
+            "__init__.py",
+            "test_shop.py",
+            "",
+            "README.md",
+            ".gitignore",
+            "requirements-dev.txt",
+            "pytest",
+            "Tests passed: 1 passed",
+            "",
+            "begin the project",
+        ],
     );
     steps.push(shell("git status --short | wc -l; ls -A", "src"));
     play(&env, &steps);
@@ -171,9 +185,9 @@ fn a_python_project_is_set_up_and_gets_its_first_test() {
             "test_prices.py",
             "Tests FAILED",
             "prices.py",
-            "Tests passed: 1 passed",
+            "Tests passed: 2 passed",
             "prices.py",
-            "Tests passed: 1 passed",
+            "Tests passed: 2 passed",
         ],
     );
     steps.push(shell("python3 -c 'import prices; print(prices.total([20, 22]))'", "42"));
@@ -200,6 +214,7 @@ fn a_fault_in_a_python_project_is_found_and_mended() {
         &env,
         "debug_cycle",
         &[
+            "Tests FAILED",
             "undefined name 'item'",
             "sum(item)",
             "prices.py",
@@ -214,7 +229,7 @@ fn a_fault_in_a_python_project_is_found_and_mended() {
 
 #[test]
 fn what_ruff_finds_in_a_python_project_is_cleaned_up() {
-    let Some(programs) = python("pytest", &["ruff"]) else { return };
+    let Some(programs) = python("pytest", &["ruff", "pylsp"]) else { return };
     let files = [
         ("shop/__init__.py", ""),
         ("shop/prices.py", "import os\ndef total(items):\n    return sum(items)\n"),
@@ -229,7 +244,14 @@ fn what_ruff_finds_in_a_python_project_is_cleaned_up() {
     let steps = of_kit(
         &env,
         "code_quality",
-        &["F401", "prices.py", "", "Tests passed: 1 passed", "remove what ruff found"],
+        &[
+            "F401",
+            "test_prices.py",
+            "prices.py",
+            "",
+            "Tests passed: 1 passed",
+            "remove what ruff found",
+        ],
     );
     play(&env, &steps);
     assert_eq!(log(&env), ["refactor: remove what ruff found", "begin"]);

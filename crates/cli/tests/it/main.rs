@@ -18,6 +18,7 @@ mod audit_bundle;
 mod backup;
 mod bad_input;
 mod bad_model_input;
+mod caldav;
 mod calendar_and_links;
 mod chat;
 mod chat_terminal;
@@ -87,6 +88,7 @@ mod spec;
 #[cfg(target_os = "linux")]
 mod storage_faults;
 mod support;
+mod surroundings;
 mod taint;
 mod tool_chain;
 mod tool_command;

@@ -1,5 +1,8 @@
 //! The web tools through the binary.
 
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::TcpListener;
+
 use serde_json::json;
 
 use crate::support::{Server, TestEnv};
@@ -111,4 +114,36 @@ fn rules_on_hosts_hold_for_feeds() {
     let (reply, code) = env.call("news", &feed, &open);
     assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
     assert_eq!(server.seen().len(), 1);
+}
+
+#[test]
+fn a_feed_of_100_mb_is_not_read_to_its_end() {
+    const SIZE: usize = 100 << 20;
+    let env = TestEnv::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut request = BufReader::new(stream.try_clone().unwrap());
+        let mut line = String::new();
+        while request.read_line(&mut line).unwrap() > 2 {
+            line.clear();
+        }
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/rss+xml\r\nconnection: close\r\n\r\n<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Oats</title>";
+        stream.write_all(head.as_bytes()).unwrap();
+        let item = "<item><title>Oats rise again and again</title></item>".repeat(1_000);
+        let mut sent = 0;
+        // The client goes away long before the end.
+        while sent < SIZE && stream.write_all(item.as_bytes()).is_ok() {
+            sent += item.len();
+        }
+        sent
+    });
+    let feed = json!({"feed": format!("http://{address}/feed.xml")});
+    let (reply, code) = env.call("news", &feed, &["--allow-net", &address]);
+    assert_ne!(code, 0, "{reply}");
+    assert!(reply.to_string().contains("5 MB"), "{reply}");
+    let sent = server.join().unwrap();
+    // The limit, and what the buffers of both sockets hold.
+    assert!(sent < 30 << 20, "{sent} bytes were taken");
 }

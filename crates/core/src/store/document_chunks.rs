@@ -2,7 +2,7 @@
 
 use super::StoreError;
 use crate::BoxFuture;
-use crate::document::{ChunkVector, ChunkVersion, DocumentChunk, FoundChunk};
+use crate::document::{ChunkVector, DocumentChunk, FoundChunk};
 
 /// Stores the text of documents in chunks, and finds chunks by words.
 pub trait DocumentChunkStore: Send + Sync {
@@ -38,6 +38,7 @@ pub trait DocumentChunkStore: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
 
     /// The chunks that have any of these words, or words that begin with them, the best first.
+    /// Among many chunks, a store may leave words out that too many have to tell them apart.
     fn find_chunks<'a>(
         &'a self,
         owner: &'a str,
@@ -45,11 +46,8 @@ pub trait DocumentChunkStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
 
-    /// What there is of an owner.
-    fn chunk_version<'a>(
-        &'a self,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<ChunkVersion, StoreError>>;
+    /// Number of the last chunk of an owner; 0 = there is none. It changes when chunks are added.
+    fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>>;
 
     /// Vectors of an owner's chunks after a number, in order, at most `limit`.
     fn chunk_vectors<'a>(

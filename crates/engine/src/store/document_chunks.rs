@@ -4,7 +4,7 @@ use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::store::DocumentChunkStore;
-use toolcrib_core::{BoxFuture, ChunkVector, ChunkVersion, DocumentChunk, FoundChunk, StoreError};
+use toolcrib_core::{BoxFuture, ChunkVector, DocumentChunk, FoundChunk, StoreError};
 
 /// A stored chunk and its owner.
 struct Row {
@@ -122,14 +122,10 @@ impl DocumentChunkStore for MemoryDocumentChunks {
         Box::pin(ready(Ok(found)))
     }
 
-    fn chunk_version<'a>(
-        &'a self,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<ChunkVersion, StoreError>> {
+    fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {
         let found = self.select(owner, |_| true);
-        let count = i64::try_from(found.len()).unwrap_or(i64::MAX);
         let last = found.iter().map(|row| row.id).max().unwrap_or_default();
-        Box::pin(ready(Ok(ChunkVersion { count, last })))
+        Box::pin(ready(Ok(last)))
     }
 
     fn chunk_vectors<'a>(

@@ -15,7 +15,7 @@ pub struct KitReply {
     pub name: String,
     /// What it is for.
     pub description: String,
-    /// The tools of its steps, in order.
+    /// The tools of its steps, in order, without those of optional steps.
     pub tools: Vec<String>,
     /// Where it comes from: `built in`, or its file.
     pub place: String,
@@ -38,6 +38,8 @@ pub struct KitStep {
     pub params: Value,
     /// A remark; may be empty.
     pub note: String,
+    /// Whether it is left out where its tool is missing.
+    pub optional: bool,
 }
 
 impl From<&Kit> for KitReply {
@@ -46,6 +48,7 @@ impl From<&Kit> for KitReply {
             tool: step.tool.clone(),
             params: step.params.clone(),
             note: step.note.clone(),
+            optional: step.optional,
         });
         Self {
             name: kit.name.clone(),

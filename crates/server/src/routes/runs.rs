@@ -162,7 +162,8 @@ async fn start_run(
         ));
     }
     let key = idempotency_key(&headers)?.map(|key| (key, new.fingerprint(&principal)));
-    let wish = new.run_request(&principal)?;
+    let language = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let wish = new.run_request(&principal, language)?;
     let requester = Requester {
         name: principal.name.clone(),
         client: principal.client.clone(),

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use toolcrib_app::assistant::task::claim;
-use toolcrib_app::core::{Clock as _, StoreError, SystemClock, Task, TaskKind};
+use toolcrib_app::assistant::task::claim_due;
+use toolcrib_app::core::{Clock as _, StoreError, SystemClock, TaskKind};
 
 use super::execution::execute;
 use crate::run_supervisor::RunSupervisor;
@@ -14,8 +14,6 @@ use crate::run_supervisor::RunSupervisor;
 const LOOK: Duration = Duration::from_secs(1);
 /// Shortest time between two looks, while something due cannot be claimed.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// Tasks of one look.
-const MOST: usize = 64;
 /// Looks between two looks at the settings of the heartbeat.
 const LOOKS_PER_SETTINGS: u32 = 10;
 /// Owner of the heartbeat that the configuration describes.
@@ -57,34 +55,17 @@ async fn look(
     supervisor: &RunSupervisor,
     executions: &mut JoinSet<()>,
 ) -> Result<Duration, StoreError> {
-    let store = &supervisor.stores().tasks;
-    let now = SystemClock.now_ms();
-    let is_due = store.next_wake().await?.is_some_and(|wake| wake <= now);
-    let mut is_held = false;
-    if is_due {
-        let (tasks, alarms) = (is_on(supervisor, SCHEDULE_TASK), is_on(supervisor, SET_ALARM));
-        for task in store.waking_tasks(now, MOST).await? {
-            let is_on = if task.kind == TaskKind::Alarm { alarms } else { tasks };
-            if !is_on {
-                is_held = true;
-                continue;
-            }
-            let Some(claimed) = claim(&task, now) else { continue };
-            match store.put_task(claimed.clone()).await {
-                Ok(revision) => {
-                    let claimed = Task { revision, ..claimed };
-                    executions.spawn(execute(supervisor.clone(), claimed));
-                }
-                // Another process was faster, or the person changed it.
-                Err(StoreError::Conflict(_) | StoreError::Missing(_)) => {}
-                Err(error) => return Err(error),
-            }
-        }
+    let may_run =
+        |kind| is_on(supervisor, if kind == TaskKind::Alarm { SET_ALARM } else { SCHEDULE_TASK });
+    let store = &*supervisor.stores().tasks;
+    let look = claim_due(store, SystemClock.now_ms(), may_run).await?;
+    for task in look.claimed {
+        executions.spawn(execute(supervisor.clone(), task));
     }
-    if is_held {
+    if look.is_held {
         return Ok(LOOK);
     }
-    let wait = store.next_wake().await?.map(|wake| wake.saturating_sub(SystemClock.now_ms()));
+    let wait = look.next_wake.map(|wake| wake.saturating_sub(SystemClock.now_ms()));
     let wait = wait.map(|wait| Duration::from_millis(u64::try_from(wait).unwrap_or(0)));
     Ok(wait.unwrap_or(LOOK).clamp(SHORTEST, LOOK))
 }

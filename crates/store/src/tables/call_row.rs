@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rusqlite::Row;
 use serde::de::DeserializeOwned;
 use serde::de::value::StrDeserializer;
-use toolcrib_core::{CallDetails, CallEnd, CallRow, Context};
+use toolcrib_core::{CallDetails, CallEnd, CallRow, Context, Surroundings};
 
 use super::text;
 use crate::error::Failure;
@@ -45,6 +45,8 @@ fn facts(row: &Row<'_>) -> Result<CallDetails, Failure> {
             channel: row.get(7)?,
             device: row.get(8)?,
             topic: row.get(9)?,
+            // What a call was about is looked back at, not where the person was.
+            surroundings: Surroundings::default(),
         }),
         tool: word_or_none(row, 10)?,
         asked: row.get(11)?,

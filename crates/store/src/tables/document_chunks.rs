@@ -1,14 +1,20 @@
 //! SQLite: the text of documents, found by the words of FTS5.
 
-use rusqlite::Row;
+use rusqlite::{Connection, Row};
 use toolcrib_core::store::DocumentChunkStore;
-use toolcrib_core::{BoxFuture, ChunkVector, ChunkVersion, DocumentChunk, FoundChunk, StoreError};
+use toolcrib_core::{BoxFuture, ChunkVector, DocumentChunk, FoundChunk, StoreError};
 
 use super::at_most;
 use crate::error::Failure;
 use crate::sqlite::SqliteStore;
 use crate::writer::Durability;
 
+/// Chunks with a word that few have.
+const MOST_MATCHES: i64 = 200;
+/// Matches of a search that are ranked, each at about 2 µs.
+const MOST_RANKED: i64 = 400;
+/// Words that many chunks have and that are looked for together.
+const MOST_COMMON: usize = 4;
 const PUT: &str = "INSERT INTO document_chunks (owner, document, number, page, start, text, vector)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
 const DELETE: &str = "DELETE FROM document_chunks WHERE owner = ?1 AND document = ?2";
@@ -16,11 +22,12 @@ const FROM_PAGE: &str = "SELECT id, document, number, page, start, text, 0.0 FRO
     WHERE owner = ?1 AND document = ?2 AND page >= ?3 ORDER BY number LIMIT ?4";
 const BY_ID: &str = "SELECT id, document, number, page, start, text, 0.0 FROM document_chunks
     WHERE owner = ?1 AND id = ?2";
-/// `bm25` is the smaller the better. The join is on the row numbers of the words.
-const FIND: &str = "SELECT c.id, c.document, c.number, c.page, c.start, c.text, -w.rank
-    FROM document_words w JOIN document_chunks c ON c.id = w.rowid
-    WHERE document_words MATCH ?2 AND c.owner = ?1 ORDER BY w.rank LIMIT ?3";
-const VERSION: &str = "SELECT count(*), coalesce(max(id), 0) FROM document_chunks WHERE owner = ?1";
+/// `bm25` is the smaller the better. Unsorted: sorting would rank every match.
+const FIND: &str = "SELECT rowid, -rank FROM document_words WHERE document_words MATCH ?1 LIMIT ?2";
+/// Whether few chunks match: it stops counting soon.
+const COUNT: &str = "SELECT count(*) FROM
+    (SELECT 1 FROM document_words WHERE document_words MATCH ?1 LIMIT ?2)";
+const LAST: &str = "SELECT coalesce(max(id), 0) FROM document_chunks WHERE owner = ?1";
 const VECTORS: &str = "SELECT id, document, vector FROM document_chunks
     WHERE owner = ?1 AND id > ?2 ORDER BY id LIMIT ?3";
 
@@ -87,26 +94,31 @@ impl DocumentChunkStore for SqliteStore {
         words: &'a [String],
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>> {
-        let (owner, query) = (owner.to_owned(), fts_query(words));
+        let (owner, words) = (owner.to_owned(), words.to_vec());
         self.read(move |conn| {
-            if query.is_empty() {
-                return Ok(Vec::new());
+            let Some(query) = bounded_query(conn, &words)? else { return Ok(Vec::new()) };
+            let mut ranked: Vec<(i64, f64)> = conn
+                .prepare_cached(FIND)?
+                .query_map((&query, MOST_RANKED), |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<Result<_, _>>()?;
+            ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+            let mut get = conn.prepare_cached(BY_ID)?;
+            let mut all = Vec::new();
+            for (id, rank) in ranked {
+                // Chunks of other owners match too.
+                let chunk = get.query_and_then((&owner, id), found)?.next().transpose()?;
+                all.extend(chunk.map(|chunk| FoundChunk { rank, ..chunk }));
+                if all.len() >= limit {
+                    break;
+                }
             }
-            let key = (&owner, &query, at_most(limit));
-            conn.prepare_cached(FIND)?.query_and_then(key, found)?.collect()
+            Ok(all)
         })
     }
 
-    fn chunk_version<'a>(
-        &'a self,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<ChunkVersion, StoreError>> {
+    fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {
         let key = [owner.to_owned()];
-        self.read(move |conn| {
-            let version =
-                |row: &Row<'_>| Ok(ChunkVersion { count: row.get(0)?, last: row.get(1)? });
-            Ok(conn.prepare_cached(VERSION)?.query_row(key, version)?)
-        })
+        self.read(move |conn| Ok(conn.prepare_cached(LAST)?.query_row(key, |row| row.get(0))?))
     }
 
     fn chunk_vectors<'a>(
@@ -125,13 +137,52 @@ impl DocumentChunkStore for SqliteStore {
     }
 }
 
-/// Any of the words, each as a string of FTS5, so that nothing in it is an operator.
-fn fts_query(words: &[String]) -> String {
-    let one = |word: &String| {
-        let prefix = if word.chars().count() >= 4 { "*" } else { "" };
-        format!("\"{}\"{prefix}", word.replace('"', "\"\""))
+/// A query of FTS5 that few chunks match, because each match is ranked (a third of a second where
+/// half of 100,000 chunks match): those with any of the words that few chunks have; without such a
+/// word, those with all words together, or as many of them as occur together. `None` = no chunk has
+/// a word.
+fn bounded_query(conn: &Connection, words: &[String]) -> Result<Option<String>, Failure> {
+    let count = |query: &str, most: i64| -> Result<i64, Failure> {
+        Ok(conn.prepare_cached(COUNT)?.query_row((query, most), |row| row.get(0))?)
     };
-    words.iter().map(one).collect::<Vec<_>>().join(" OR ")
+    let (mut rare, mut common) = (Vec::new(), Vec::new());
+    for word in words {
+        // The word alone first: what a prefix matches is collected before the first match.
+        let (exact, prefix) = (quoted(word), prefix_of(word));
+        match count(&exact, MOST_MATCHES + 1)? {
+            exactly if exactly > MOST_MATCHES => common.push(exact),
+            exactly => match count(&prefix, MOST_MATCHES + 1)? {
+                0 => {}
+                more if more > MOST_MATCHES && exactly > 0 => rare.push(exact),
+                more if more > MOST_MATCHES => common.push(prefix),
+                _ => rare.push(prefix),
+            },
+        }
+    }
+    if !rare.is_empty() {
+        return Ok(Some(rare.join(" OR ")));
+    }
+    // The longer a word, the rarer.
+    common.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
+    let mut together = String::new();
+    for word in common.into_iter().take(MOST_COMMON) {
+        let more = if together.is_empty() { word } else { format!("{together} AND {word}") };
+        if count(&more, 1)? > 0 {
+            together = more;
+        }
+    }
+    Ok((!together.is_empty()).then_some(together))
+}
+
+/// A word as a string of FTS5, so that nothing in it is an operator.
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
+}
+
+/// Words that begin with it, unless it is short.
+fn prefix_of(word: &str) -> String {
+    let star = if word.chars().count() >= 4 { "*" } else { "" };
+    quoted(word) + star
 }
 
 fn found(row: &Row<'_>) -> Result<FoundChunk, Failure> {

@@ -27,6 +27,8 @@ pub(super) struct Cluster {
     url: String,
     ledger: PathBuf,
     nodes: Vec<Turn<Option<Child>>>,
+    /// Variables of each daemon's process.
+    variables: Vec<Vec<(&'static str, PathBuf)>>,
     /// Where they answered last.
     addresses: Mutex<Vec<Option<DaemonAddress>>>,
     incarnations: AtomicU32,
@@ -42,7 +44,13 @@ impl Cluster {
             nodes: (0..daemons).map(|_| Turn::new(None)).collect(),
             addresses: Mutex::new(vec![None; daemons as usize]),
             incarnations: AtomicU32::new(0),
+            variables: Vec::new(),
         })
+    }
+
+    /// The same, with variables for each daemon's process.
+    pub(super) fn with_variables(self, variables: Vec<Vec<(&'static str, PathBuf)>>) -> Self {
+        Self { variables, ..self }
     }
 
     pub(super) fn count(&self) -> usize {
@@ -81,7 +89,9 @@ impl Cluster {
             incarnation: self.incarnations.fetch_add(1, Ordering::Relaxed),
         };
         std::fs::create_dir_all(&orders.state)?;
+        let variables = self.variables.get(node).cloned().unwrap_or_default();
         let mut child = Command::new(&self.program)
+            .envs(variables)
             .arg("node")
             .arg(serde_json::to_string(&orders)?)
             .stdin(Stdio::piped())

@@ -13,6 +13,7 @@ mod faults;
 mod findings;
 mod http_client;
 mod run_trial;
+pub(crate) mod schedule;
 mod scripted_host;
 mod tasks;
 mod test_tools;
@@ -21,5 +22,6 @@ mod verify;
 mod workload;
 
 pub(crate) use daemon_process::main as node;
+pub(crate) use findings::Findings;
 pub(crate) use run_trial::run;
 pub(crate) use trial_context::Plan;

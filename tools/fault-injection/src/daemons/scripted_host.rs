@@ -18,6 +18,10 @@ use super::test_tools::{EFFECT, GUARDED, PURE};
 
 /// Calls that each run makes, one after the other.
 pub(super) const STEPS: [&str; 4] = [EFFECT, PURE, GUARDED, EFFECT];
+/// What descriptions of repeated tasks begin with.
+pub(super) const REPEATED_PREFIX: &str = "task-repeated-";
+/// Runs of one of them at most.
+const MOST_REPETITIONS: usize = 2_000;
 /// Milliseconds that each takes.
 const MILLIS: u32 = 20;
 
@@ -39,9 +43,16 @@ impl ScriptedHost {
         let call = |(step, tool): (usize, &&str)| {
             ScriptTurn::call(*tool, json!({"note": format!("{name}/{step}"), "millis": MILLIS}))
         };
-        let steps = STEPS.iter().enumerate().filter(|(_, tool)| asks || **tool != GUARDED);
-        let turns = steps.map(call);
-        let model = ScriptedModel::from_turns("steps", turns.chain([ScriptTurn::say("Done.")]));
+        let done = || ScriptTurn::say("Done.");
+        let turns: Vec<ScriptTurn> = if name.contains(REPEATED_PREFIX) {
+            // All runs of a repeated task are in one conversation.
+            let run = |_| [call((0, &EFFECT)), done()];
+            (0..MOST_REPETITIONS).flat_map(run).collect()
+        } else {
+            let steps = STEPS.iter().enumerate().filter(|(_, tool)| asks || **tool != GUARDED);
+            steps.map(call).chain([done()]).collect()
+        };
+        let model = ScriptedModel::from_turns("steps", turns);
         let model = model.map_err(|error| HostError::Invalid(error.to_string()))?;
         let models: Vec<Arc<dyn Model>> = vec![Arc::new(model)];
         Ok(StartRequest {
@@ -50,7 +61,12 @@ impl ScriptedHost {
             agent: self.default_agent()?,
             models,
             conversation: wish.conversation.unwrap_or_else(ConversationId::fresh),
-            context: Context { owner: wish.owner, channel: wish.channel, ..Context::default() },
+            context: Context {
+                owner: wish.owner,
+                channel: wish.channel,
+                surroundings: wish.surroundings,
+                ..Context::default()
+            },
             limits: wish.limits,
             skill: None,
             stream: false,

@@ -29,3 +29,17 @@ fn four_daemons_run_each_call_once_and_leave_none_behind() {
     }
     assert_eq!(report["words"], Value::Array(Vec::new()));
 }
+
+#[test]
+fn a_due_time_is_run_once_or_said_to_be_missed_though_clocks_are_set_and_daemons_die() {
+    let (is_clean, report) = report(&["--schedule", "6", "--seed", "3"], &[]);
+    for finding in FINDINGS {
+        assert_eq!(report[finding], 0, "{finding}: {report:#}");
+    }
+    assert!(is_clean, "{report:#}");
+    // A trial in which nothing happened would find nothing either.
+    let figures = [("rounds", 6), ("kills", 6), ("single_tasks", 12), ("due_times_run", 4)];
+    for (figure, least) in figures.into_iter().chain([("effects", 20), ("clocks_set_ahead", 1)]) {
+        assert!(report[figure].as_u64().is_some_and(|n| n >= least), "{figure}: {report:#}");
+    }
+}

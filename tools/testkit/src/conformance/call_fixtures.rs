@@ -57,6 +57,7 @@ pub(super) fn full_facts() -> CallDetails {
             channel: "chat".into(),
             device: "phone".into(),
             topic: "caf\u{e9}s \u{1f4a5}\n".into(),
+            ..Context::default()
         }),
         asked: Some("ReadFile\u{0}".into()),
         operation: Some("file.read".into()),

@@ -18,6 +18,18 @@ fn a_kit_is_read() {
 }
 
 #[test]
+fn a_kit_does_not_require_the_tools_of_its_optional_steps() {
+    let text = "kit: note\ndescription: d\nsteps:\n  - {tool: file_manager, action: write, params: {path: a}, optional: true}\n  - tool: get_local_time\n";
+    let kit = tools(|tools| kit::read(text, Location::BuiltIn, tools)).unwrap();
+    assert_eq!(kit.tools().collect::<Vec<_>>(), ["get_current_time"]);
+    let shown = kit.to_text();
+    assert!(shown.contains("} (Leave this step out"), "{shown}");
+    let none = "kit: note\ndescription: d\nsteps:\n  - {tool: get_local_time, optional: true}\n";
+    let refused = tools(|tools| kit::read(none, Location::BuiltIn, tools));
+    assert_eq!(refused, Err("steps are missing".to_owned()));
+}
+
+#[test]
 fn bad_kits() {
     let check = |steps: &str, message: &str| {
         let text = format!("tool_kit: x\ndescription: d\nsteps:\n  - {steps}\n");

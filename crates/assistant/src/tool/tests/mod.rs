@@ -86,7 +86,18 @@ fn tools(dirty: RunId) -> AssistantTools {
     let files = Arc::new(documents::Files);
     let chunks = Arc::new(MemoryDocumentChunks::default());
     let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
-    AssistantTools { memories, tasks, notifier, artifacts, lists, goals, documents, files, labels }
+    AssistantTools {
+        memories,
+        tasks,
+        notifier,
+        artifacts,
+        calendar: None,
+        lists,
+        goals,
+        documents,
+        files,
+        labels,
+    }
 }
 
 async fn call(

@@ -24,7 +24,10 @@ pub(crate) struct WeatherStation {
     geocoding: Service,
     open_meteo: Service,
     met_norway: Service,
-    units: Units,
+    /// Those that are configured.
+    units: Option<Units>,
+    /// Of a person whose locale is not known.
+    default_units: Units,
     locator: Arc<Locator>,
     places: Cache<Place>,
     forecasts: Cache<Forecast>,
@@ -44,11 +47,17 @@ impl WeatherStation {
             geocoding: at(&settings.geocoding, "https://geocoding-api.open-meteo.com"),
             open_meteo: at(&settings.forecast, "https://api.open-meteo.com"),
             met_norway: at(&settings.fallback, "https://api.met.no"),
-            units: settings.units.unwrap_or_else(|| Units::of_locale(locale)),
+            units: settings.units,
+            default_units: Units::of_locale(locale),
             locator,
             places: Cache::new(PLACE_TIME, ENTRIES),
             forecasts: Cache::new(FORECAST_TIME, ENTRIES),
         }
+    }
+
+    /// The units of a person with this locale.
+    pub(crate) fn units_of(&self, locale: &str) -> Units {
+        self.units.unwrap_or_else(|| Units::of_locale(Some(locale)))
     }
 
     /// The forecast for a place; without one, for the place of this machine's address.
@@ -62,7 +71,7 @@ impl WeatherStation {
         ctx: &CallCtx,
     ) -> Result<(Forecast, Option<String>), ToolError> {
         let place = self.place(place, ctx).await?;
-        let units = units.unwrap_or(self.units);
+        let units = units.or(self.units).unwrap_or(self.default_units);
         let key = format!("{:.2} {:.2} {units:?}", place.latitude, place.longitude);
         if let Some(forecast) = self.forecasts.get(&key) {
             return Ok((Forecast { place, ..forecast }, None));

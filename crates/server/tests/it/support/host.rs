@@ -51,7 +51,12 @@ impl TestHost {
             agent,
             models,
             conversation: wish.conversation.unwrap_or_else(ConversationId::fresh),
-            context: Context { owner: wish.owner, channel: wish.channel, ..Context::default() },
+            context: Context {
+                owner: wish.owner,
+                channel: wish.channel,
+                surroundings: wish.surroundings,
+                ..Context::default()
+            },
             limits: wish.limits,
             skill: wish.skill,
             stream: true,

@@ -2,7 +2,7 @@
 
 use tokio_postgres::Row;
 use toolcrib_core::store::DocumentChunkStore;
-use toolcrib_core::{BoxFuture, ChunkVector, ChunkVersion, DocumentChunk, FoundChunk, StoreError};
+use toolcrib_core::{BoxFuture, ChunkVector, DocumentChunk, FoundChunk, StoreError};
 
 use super::super::PostgresStore;
 use super::super::error::Failure;
@@ -22,7 +22,7 @@ const FIND: &str = "SELECT id, document, number, page, start, text,
     ts_rank(words, query, 1)::float8 AS rank
     FROM document_chunks, to_tsquery('simple', $2) query
     WHERE owner = $1 AND words @@ query ORDER BY rank DESC, id LIMIT $3";
-const VERSION: &str = "SELECT count(*), coalesce(max(id), 0) FROM document_chunks WHERE owner = $1";
+const LAST: &str = "SELECT coalesce(max(id), 0) FROM document_chunks WHERE owner = $1";
 const VECTORS: &str = "SELECT id, document, vector FROM document_chunks
     WHERE owner = $1 AND id > $2 ORDER BY id LIMIT $3";
 
@@ -88,14 +88,10 @@ impl DocumentChunkStore for PostgresStore {
         })
     }
 
-    fn chunk_version<'a>(
-        &'a self,
-        owner: &'a str,
-    ) -> BoxFuture<'a, Result<ChunkVersion, StoreError>> {
+    fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {
         Box::pin(async move {
-            let version =
-                |row: &Row| Ok(ChunkVersion { count: row.try_get(0)?, last: row.try_get(1)? });
-            Ok(self.fetch_optional(VERSION, &[&escape(owner)], version).await?.unwrap_or_default())
+            let last = |row: &Row| Ok(row.try_get(0)?);
+            Ok(self.fetch_optional(LAST, &[&escape(owner)], last).await?.unwrap_or_default())
         })
     }
 

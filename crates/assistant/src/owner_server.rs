@@ -1,0 +1,16 @@
+//! Requests to servers that the owner configured.
+
+use toolcrib_net::{AllowEntry, HttpClient};
+use url::Url;
+
+/// A client that reaches the host of this address even if it is not public: the owner configured
+/// it, and a server of one's own is usually in the own network.
+pub(crate) fn client_for(client: &HttpClient, url: &str) -> HttpClient {
+    target_of(url).map_or_else(|| client.clone(), |entry| client.with_opened(entry))
+}
+
+/// The allow-list entry of an address: its host and port.
+fn target_of(url: &str) -> Option<AllowEntry> {
+    let url = Url::parse(url).ok()?;
+    format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok()
+}

@@ -1,0 +1,54 @@
+//! A scheduler's look at the store: claims what is due.
+
+use toolcrib_core::{StoreError, Task, TaskKind, TaskStore};
+
+use super::lifecycle::claim;
+
+/// Tasks that one look claims at most.
+const MOST: usize = 64;
+
+/// What a look found.
+#[derive(Debug, Default)]
+pub struct DueLook {
+    /// The tasks that were claimed, at their new revisions.
+    pub claimed: Vec<Task>,
+    /// When the next task is due, or a claim ends; Unix time in milliseconds. It may have passed.
+    pub next_wake: Option<i64>,
+    /// Whether something is due that may not run now.
+    pub is_held: bool,
+}
+
+/// Claims what is due at `now` and may run. A task that another scheduler claims meanwhile is left
+/// to it.
+///
+/// # Errors
+/// The store fails before something was claimed; afterwards the look ends early instead, because
+/// what it has claimed would wait for the end of its claim otherwise.
+pub async fn claim_due(
+    store: &dyn TaskStore,
+    now: i64,
+    may_run: impl Fn(TaskKind) -> bool,
+) -> Result<DueLook, StoreError> {
+    let mut look = DueLook { next_wake: store.next_wake().await?, ..DueLook::default() };
+    if look.next_wake.is_none_or(|wake| wake > now) {
+        return Ok(look);
+    }
+    for task in store.waking_tasks(now, MOST).await? {
+        if !may_run(task.kind) {
+            look.is_held = true;
+            continue;
+        }
+        let Some(claimed) = claim(&task, now) else { continue };
+        match store.put_task(claimed.clone()).await {
+            Ok(revision) => look.claimed.push(Task { revision, ..claimed }),
+            // Another process was faster, or the person changed it.
+            Err(StoreError::Conflict(_) | StoreError::Missing(_)) => {}
+            Err(_) if !look.claimed.is_empty() => return Ok(look),
+            Err(error) => return Err(error),
+        }
+    }
+    if let Ok(next) = store.next_wake().await {
+        look.next_wake = next;
+    }
+    Ok(look)
+}

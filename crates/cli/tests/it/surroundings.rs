@@ -1,0 +1,113 @@
+//! What the surface says about the person reaches the prompt and the tools that want it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::{Value, json};
+
+use crate::support::{self, DaemonProcess, TestEnv, end, of_type};
+
+const CALLS: &str = "  - calls: [{tool: where_am_i, args: {}}, {tool: where_is_it, args: {}}, {tool: get_current_time, args: {}}]\n  - say: Done.\n";
+
+/// Two tools that say what they know: one wants the surroundings, the other does not.
+fn with_tools() -> TestEnv {
+    let env = TestEnv::new();
+    for (name, wish) in [
+        ("where_am_i", "surroundings = [\"time_zone\", \"local_time\", \"place\", \"device\"]\n"),
+        ("where_is_it", ""),
+    ] {
+        let definition = format!(
+            "description = \"Says what it knows.\"\neffect = \"pure\"\nrisk = \"safe\"\noutput = \"raw\"\ncommand = [\"./run.sh\"]\n{wish}"
+        );
+        env.own(&format!("tools/{name}/tool.toml"), &definition);
+        env.own(
+            &format!("tools/{name}/run.sh"),
+            "#!/bin/sh\ncat > /dev/null\nprintf '%s' \"$TOOLCRIB_CONTEXT\"\n",
+        );
+        let program = env.outside().join(format!("home/tools/{name}/run.sh"));
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    env
+}
+
+/// What the two tools and the clock said, of the finished calls in their order.
+fn said(outputs: &[String]) -> (Value, Value, String) {
+    assert_eq!(outputs.len(), 3, "{outputs:?}");
+    let context = |text: &str| {
+        let start = text.find('{').unwrap_or_else(|| panic!("{text}"));
+        let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+        values.next().unwrap().unwrap()
+    };
+    (context(&outputs[0]), context(&outputs[1]), outputs[2].clone())
+}
+
+#[test]
+fn a_terminal_has_its_locale_and_time_zone() {
+    let env = with_tools();
+    let model = env.script("script", CALLS);
+    let args = ["run", "--model", &model, "--policy", "auto", "--json", "Do it"];
+    let mut command = env.command(&args);
+    command.env("LANG", "de_AT.UTF-8").env("TZ", "Asia/Tokyo");
+    let ended = end(command, b"").code(0);
+    let events = support::lines(&ended.stdout);
+    let outputs: Vec<String> = of_type(&events, "tool")
+        .into_iter()
+        .filter_map(|event| Some(event["output"]["result"].as_str()?.to_owned()))
+        .collect();
+    let (wants, other, clock) = said(&outputs);
+    assert_eq!((&wants["locale"], &wants["time_zone"]), (&json!("de-AT"), &json!("Asia/Tokyo")));
+    assert_eq!((&wants["device"], &wants["place"]), (&json!("terminal"), &Value::Null));
+    assert!(wants["local_time"].as_str().unwrap().ends_with("+09:00"), "{wants}");
+    assert_eq!(other["locale"], "de-AT");
+    for hidden in ["time_zone", "local_time", "place", "device"] {
+        assert_eq!(other.get(hidden), None, "{other}");
+    }
+    assert!(clock.contains("+09:00"), "{clock}");
+}
+
+#[test]
+fn a_request_says_where_the_person_is() {
+    let env = with_tools();
+    let model = env.script("script", CALLS);
+    let daemon = DaemonProcess::start(&env, &["--model", &model, "--policy", "auto"]);
+    let token = env.run(&["token", "show"]).code(0).stdout;
+    let post = |header: &str, body: &Value| {
+        let body = body.to_string();
+        daemon.raw(&format!(
+            "POST /api/v1/runs HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{header}\r\n{body}",
+            token.trim(),
+            body.len()
+        ))
+    };
+    let outputs = |answer: &str| -> Vec<String> {
+        let body = answer.split_once("\r\n\r\n").unwrap().1;
+        let start = body.find('{').unwrap_or_else(|| panic!("{answer}"));
+        let mut values = serde_json::Deserializer::from_str(&body[start..]).into_iter::<Value>();
+        let snapshot = values.next().unwrap().unwrap();
+        let items = snapshot["items"].as_array().unwrap();
+        items
+            .iter()
+            .filter_map(|item| Some(item["output"]["result"].as_str()?.to_owned()))
+            .collect()
+    };
+    let surroundings = json!({
+        "time_zone": "America/New_York", "place": "Vienna, Austria", "device": "phone",
+    });
+    let run = json!({"text": "Do it", "wait": true, "surroundings": surroundings});
+    let answer = post("Accept-Language: sv-SE,sv;q=0.9\r\n", &run);
+    let (wants, other, clock) = said(&outputs(&answer));
+    assert_eq!(wants["locale"], "sv-SE");
+    assert_eq!(wants["time_zone"], "America/New_York");
+    assert_eq!((&wants["place"], &wants["device"]), (&json!("Vienna, Austria"), &json!("phone")));
+    assert_eq!((&other["locale"], other.get("place")), (&json!("sv-SE"), None));
+    assert!(clock.contains("-05:00") || clock.contains("-04:00"), "{clock}");
+    for (wrong, part) in [
+        (json!({"time_zone": "Mars/Phobos"}), "surroundings"),
+        (json!({"place": "a\nb"}), "surroundings: place must be one line"),
+        (json!({"moon": true}), "moon"),
+    ] {
+        let run = json!({"text": "Do it", "surroundings": wrong});
+        let answer = post("", &run);
+        assert!(answer.starts_with("HTTP/1.1 4") && answer.contains(part), "{answer}");
+    }
+}
