@@ -211,8 +211,12 @@ impl DaemonHost for CliHost {
                 text: String::new(),
                 conversation: Some(run.conversation),
                 skill: None,
-                owner: run.context.owner.clone(),
-                channel: run.context.channel.clone(),
+                context: Context {
+                    owner: run.context.owner.clone(),
+                    channel: run.context.channel.clone(),
+                    surroundings: run.context.surroundings.clone(),
+                    ..Context::default()
+                },
             };
             Ok(self.build_start(&kept.model_args(), said).await?)
         })
