@@ -1,5 +1,7 @@
 // Figures of the page with much to show: a conversation of 510 cards and 100,000 rows of history. Each
-// is the duration of an interaction by the browser's own event timing. Run it by hand:
+// is the duration of an interaction by the browser's own event timing, which a busy machine without a
+// screen makes far too long (a frame counts when it is presented), and what the page worked for it ("all
+// of it"), which is comparable. Run it by hand:
 // TOOLCRIB_BINARY=… node tests/measure_size.mjs
 import fs from "node:fs";
 import path from "node:path";
