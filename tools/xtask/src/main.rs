@@ -21,6 +21,7 @@ mod flags;
 mod fuzz;
 mod gen_docs;
 mod mcp_conformance;
+mod mcp_servers;
 mod page;
 mod process;
 mod served;
@@ -124,6 +125,12 @@ const COMMANDS: &[Command] = &[
         run: mcp_conformance::run,
     },
     Command {
+        name: "mcp-servers",
+        usage: "mcp-servers",
+        about: "twelve well-known MCP servers from npm and PyPI: each is added with one command, started, and some are called; what cannot be reached is named as skipped",
+        run: mcp_servers::run,
+    },
+    Command {
         name: "eval-find",
         usage: "eval-find [--compact | --data FILE] [--split NAME] [--run FILE] [--model FOLDER] [--speed]",
         about: "how good find_tools is: recall and nDCG over labelled queries, on the full data where it lies beside the project, else on a small set of our own; --speed takes the times too",
@@ -217,6 +224,7 @@ mod tests {
             "clients",
             "page",
             "mcp-conformance",
+            "mcp-servers",
             "eval-find",
             "fuzz",
         ] {

@@ -4,25 +4,22 @@
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::{Duration, Instant};
 
-use rmcp::model::{
-    ClientRequest, ListToolsRequest, PaginatedRequestParams, ProtocolVersion, ServerResult,
-    SubscriptionFilter,
-};
+use rmcp::model::{ProtocolVersion, SubscriptionFilter};
 use rmcp::service::{
     ClientInitializeError, ClientLifecycleMode, ClientServiceExt as _, Peer, RoleClient,
-    RunningService, ServiceError,
+    RunningService,
 };
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
-use serde_json::Value;
 use toolcrib_sandbox::Process;
 
 use super::client_handler::McpClientHandler;
 use super::connection::{Connection, LiveConnection};
 use super::http_transport::HttpTransport;
-use super::inbound::{GatedTransport, InboundGate, raw_lists};
+use super::inbound::{GatedTransport, InboundGate};
 use super::reviewed_tools::{self, ReviewedTools};
 use super::server_config::{Http, Remote, Stdio, with_secrets};
+use super::tool_list::{ToolList, list_definitions};
 use super::{start_output, visible_text};
 use crate::stdio::StdioTransport;
 
@@ -30,12 +27,6 @@ use crate::stdio::StdioTransport;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Characters that are kept of the name that a server reports.
 const SERVER_CHARS: usize = 100;
-/// Most pages of a tool list.
-const PAGES: usize = 200;
-/// Most tools of one server.
-const TOOLS: usize = 10_000;
-/// Most bytes of their definitions; in memory they take up to four times as much.
-const LIST_BYTES: usize = 16 << 20;
 
 type Service = RunningService<RoleClient, McpClientHandler>;
 
@@ -269,45 +260,6 @@ fn words(error: &ClientInitializeError, wrote: &str, explained: Option<&str>) ->
     let wrote = first.map_or_else(String::new, |line| format!("; it wrote: {line}"));
     let explained = explained.map_or_else(String::new, |text| format!(". {text}"));
     format!("{error}{wrote}{explained}")
-}
-
-/// The definitions of all tools, as they are on the wire.
-pub(super) struct ToolList {
-    pub(super) definitions: Vec<Value>,
-    /// Why it is not complete.
-    pub(super) cut: Option<String>,
-}
-
-/// Lists all tools. An unreadable one does not hide the others.
-pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<ToolList, ServiceError> {
-    let (mut all, mut bytes) = (Vec::new(), 0);
-    let mut cursor: Option<String> = None;
-    for _ in 0..PAGES {
-        let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-        let request = ListToolsRequest::with_param(params);
-        let page = peer.send_request(ClientRequest::ListToolsRequest(request)).await?;
-        let ServerResult::ListToolsResult(page) = page else {
-            return Err(ServiceError::UnexpectedResponse);
-        };
-        let (tools, next) = raw_lists::page(page);
-        for tool in tools {
-            bytes += tool.to_string().len();
-            if all.len() >= TOOLS || bytes > LIST_BYTES {
-                let (count, most) = (all.len(), LIST_BYTES >> 20);
-                let cut = format!(
-                    "its list of tools was cut after {count} tools: at most {TOOLS} tools and {most} MB are read"
-                );
-                return Ok(ToolList { definitions: all, cut: Some(cut) });
-            }
-            all.push(tool);
-        }
-        cursor = next;
-        if cursor.is_none() {
-            return Ok(ToolList { definitions: all, cut: None });
-        }
-    }
-    let cut = format!("its list of tools was cut after {PAGES} pages, with {} tools", all.len());
-    Ok(ToolList { definitions: all, cut: Some(cut) })
 }
 
 /// Subscribes to changes, in revisions where a client must ask for notifications.

@@ -24,6 +24,7 @@ mod source;
 mod start_output;
 mod stderr_log;
 mod tool_definition;
+mod tool_list;
 mod tool_recheck;
 mod tool_result;
 

@@ -43,8 +43,8 @@ impl ServerName {
         let allowed =
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
-        // Two underscores in a row separate server and tool. `mcp__SERVER__TOOL` is an alias of each
-        // tool, which a tool of a server called mcp would have as its name.
+        // Two underscores in a row separate server and tool. `mcp__SERVER__TOOL` is an alias of
+        // each tool, which a tool of a server called mcp would have as its name.
         if first
             && text != RESERVED
             && text.len() <= NAME_CHARS

@@ -5,8 +5,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::connect;
 use super::connection::Connection;
+use super::tool_list;
 
 /// The first pause between two looks; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -83,7 +83,7 @@ impl Connection {
 
     async fn look_at_tools(&self) {
         let Some(live) = self.connected().await else { return };
-        let listed = connect::list_definitions(live.peer());
+        let listed = tool_list::list_definitions(live.peer());
         let listed = match tokio::time::timeout(LOOK_TIME, listed).await {
             Ok(listed) => listed.map_err(|error| error.to_string()),
             Err(_) => Err(format!("no answer within {} s", LOOK_TIME.as_secs())),

@@ -104,8 +104,8 @@ fn without_parts(mut all: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     all.into_iter().collect()
 }
 
-/// What `uvx` needs beside itself: `uv`, which it executes from its own folder, and the Pythons that
-/// uv may choose from. It chooses among all versions, as packages require some of them.
+/// What `uvx` needs beside itself: `uv`, which it executes from its own folder, and the Pythons
+/// that uv may choose from. It chooses among all versions, as packages require some of them.
 pub(super) fn needed_by_uvx(uvx: Option<&Path>, person: &PersonPaths) -> Vec<PathBuf> {
     let mut all = BTreeSet::new();
     let mut file = uvx.map(Path::to_owned);

@@ -31,8 +31,8 @@ struct Way {
     required: Vec<String>,
 }
 
-/// The server of a row of an answer; `None` for one that was taken back, is an older version, or has
-/// no name.
+/// The server of a row of an answer; `None` for one that was taken back, is an older version, or
+/// has no name.
 pub(super) fn parse(row: &Value) -> Option<RegistryEntry> {
     // Answers before 2025-09 were the server itself.
     let own = row.get("server").unwrap_or(row);

@@ -9,8 +9,8 @@ use super::super::{ClientHost, Remote, ServerConfig};
 use super::server_connection::Connection;
 
 impl Connection {
-    /// The token manager of an HTTP server. `None` if a configured header carries credentials, or if
-    /// the token would be sent unencrypted.
+    /// The token manager of an HTTP server. `None` if a configured header carries credentials, or
+    /// if the token would be sent unencrypted.
     pub(super) fn keeper_for(
         config: &ServerConfig,
         host: &Arc<dyn ClientHost>,
