@@ -9,7 +9,7 @@ use toolcrib_ops::mcp_servers::McpLogin;
 use super::details;
 use crate::api::{Api, CALLBACK_PATH, Json, Operation, Path};
 use crate::middleware::RequestOrigin;
-use crate::problem::Problem;
+use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
@@ -66,10 +66,13 @@ async fn end_login(
     State(daemon): State<DaemonState>,
     Extension(own): Extension<RequestOrigin>,
     OriginalUri(uri): OriginalUri,
-) -> Response {
+) -> Result<Response, Problem> {
     let back = format!("{}{}", own.origin, uri.path_and_query().map_or("", |text| text.as_str()));
     let (status, words) = match daemon.mcp_logins().finish(&back).await {
-        None => (StatusCode::BAD_REQUEST, "This does not belong to an open login."),
+        None => {
+            let words = "This does not belong to an open login.";
+            return Err(Problem::new(Code::BadRequest, words));
+        }
         Some(login) => {
             let name = login.connection.config().name.to_string();
             match login.ended {
@@ -92,5 +95,5 @@ async fn end_login(
         (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
         (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
     ];
-    (status, fixed, words).into_response()
+    Ok((status, fixed, words).into_response())
 }
