@@ -167,17 +167,12 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     env.run(&["document", "search", "rye"]).code(0).prints(&["Rye bread"]);
     let binary = env.root().join("data.bin").display().to_string();
     env.run(&["document", "add", &binary]).code(2);
-    // Files that are not what their names say.
-    for (name, bytes, words) in [
-        ("photo.pdf", &b"\x89PNG\r\n\x1a\n\0"[..], "does not begin with the mark"),
-        ("lost.docx", b"<!DOCTYPE html><h1>404</h1>", "a web page"),
-    ] {
-        env.write(name, bytes);
-        let file = env.root().join(name).display().to_string();
-        env.run(&["document", "add", &file]).code(2).says(&[words]);
-    }
+    // A file that is not what its name says.
+    env.write("photo.pdf", b"\x89PNG\r\n\x1a\n\0");
+    let photo = env.root().join("photo.pdf").display().to_string();
+    env.run(&["document", "add", &photo]).code(2).says(&["does not begin with the mark"]);
     let listed = support::json(&env.run(&["document", "list", "--json"]).code(0).stdout);
-    assert_eq!(listed.as_array().unwrap().len(), 2, "nothing of them is kept: {listed}");
+    assert_eq!(listed.as_array().unwrap().len(), 2, "nothing of it is kept: {listed}");
     env.run(&["document", "show", "none"]).code(4);
 }
 

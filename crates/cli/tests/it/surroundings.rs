@@ -30,15 +30,21 @@ fn with_tools() -> TestEnv {
     env
 }
 
-/// What the two tools and the clock said, of the finished calls in their order.
+/// What the tool that wants the surroundings, the other one and the clock said; calls end in any
+/// order.
 fn said(outputs: &[String]) -> (Value, Value, String) {
     assert_eq!(outputs.len(), 3, "{outputs:?}");
-    let context = |text: &str| {
-        let start = text.find('{').unwrap_or_else(|| panic!("{text}"));
+    let clock = outputs.iter().find(|text| !text.contains('{')).unwrap();
+    let context = |text: &String| {
+        let start = text.find('{')?;
         let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        values.next().unwrap().unwrap()
+        values.next()?.ok()
     };
-    (context(&outputs[0]), context(&outputs[1]), outputs[2].clone())
+    let contexts: Vec<Value> = outputs.iter().filter_map(context).collect();
+    let has_zone = |context: &&Value| context.get("time_zone").is_some();
+    let wants = contexts.iter().find(has_zone).unwrap();
+    let other = contexts.iter().find(|context| !has_zone(context)).unwrap();
+    (wants.clone(), other.clone(), clock.clone())
 }
 
 #[test]
