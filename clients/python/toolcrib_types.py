@@ -232,6 +232,11 @@ class CallSummary(TypedDict):
     undone_at: NotRequired[int | None]
 
 
+class PageCall(TypedDict, closed=True):
+    tool: str
+    arguments: NotRequired[dict[str, Any]]
+
+
 class ChainRow(TypedDict):
     name: str
     description: NotRequired[str | None]
@@ -633,6 +638,9 @@ class ImportMcpServers(TypedDict, closed=True):
     write: NotRequired[bool]
 
 
+McpLoginState: TypeAlias = Literal['waiting', 'done', 'failed']
+
+
 class ModelRow(TypedDict):
     model: str
     default: bool
@@ -731,6 +739,7 @@ class SnapshotItem1(TypedDict):
     item: Literal['message']
     kind: str
     text: str
+    images: NotRequired[int]
 
 
 class SnapshotItem2(TypedDict):
@@ -811,12 +820,24 @@ class SnapshotCall(TypedDict):
     elapsed_ms: NotRequired[int | None]
 
 
+class NewImage(TypedDict, closed=True):
+    media_type: str
+    data: str
+
+
 class Limits(TypedDict, closed=True):
     rounds: NotRequired[int | None]
     calls: NotRequired[int | None]
     tokens: NotRequired[int | None]
     seconds: NotRequired[int | None]
     micro_dollars: NotRequired[int | None]
+
+
+class PersonSurroundings(TypedDict, closed=True):
+    locale: NotRequired[str | None]
+    time_zone: NotRequired[str | None]
+    place: NotRequired[str | None]
+    device: NotRequired[str | None]
 
 
 class RunRow(TypedDict):
@@ -1064,6 +1085,41 @@ class UsageDocument(TypedDict):
     cost_usd_estimate: NotRequired[float | None]
     calls: NotRequired[int | None]
     run_ms: NotRequired[float | None]
+
+
+class Userland(TypedDict):
+    state: str
+    message: str
+    release: NotRequired[str | None]
+    mirror: NotRequired[str | None]
+    root: str
+    home: str
+    root_bytes: int
+    home_bytes: int
+    level: str
+
+
+class UserlandWorkReply(TypedDict):
+    what: NotRequired[str | None]
+    running: bool
+    failed: NotRequired[str | None]
+    log: list[str]
+    dropped: int
+    started_at: NotRequired[int | None]
+
+
+class InstallUserlandBody(TypedDict, closed=True):
+    reset: NotRequired[bool]
+    mirrors: NotRequired[list[str]]
+
+
+class Package(TypedDict):
+    name: str
+    version: str
+    description: NotRequired[str]
+
+
+PackageChange: TypeAlias = Literal['install', 'remove']
 
 
 class AgentList(TypedDict):
@@ -1405,6 +1461,15 @@ class ImportedMcpServers(TypedDict):
     written: bool
 
 
+class McpLogin(TypedDict):
+    state: McpLoginState
+    url: NotRequired[str | None]
+    issuer: str
+    scopes: list[str]
+    seconds_left: int
+    why: NotRequired[str | None]
+
+
 class ModelRowPage(TypedDict):
     items: list[ModelRow]
     next: NotRequired[str | None]
@@ -1478,11 +1543,13 @@ class RunSnapshot(TypedDict):
 
 class NewRun(TypedDict, closed=True):
     text: str
+    images: NotRequired[list[NewImage]]
     agent: NotRequired[str | None]
     model: NotRequired[str | None]
     conversation: NotRequired[str | None]
     skill: NotRequired[str | None]
     limits: NotRequired[Limits]
+    surroundings: NotRequired[PersonSurroundings]
     wait: NotRequired[bool]
     stream: NotRequired[bool]
 
@@ -1605,6 +1672,7 @@ class ToolRow(TypedDict):
     permissions: list[str]
     kind: str
     tokens: int
+    page: NotRequired[bool]
     score: NotRequired[float | None]
     metrics: NotRequired[ToolNumbers | None]
 
@@ -1629,6 +1697,7 @@ class ToolDocument(TypedDict):
     permissions: list[str]
     kind: str
     tokens: int
+    page: NotRequired[bool]
     score: NotRequired[float | None]
     metrics: NotRequired[ToolNumbers | None]
     input_schema: Any
@@ -1656,6 +1725,16 @@ class Tested(TypedDict):
 class UsageDocumentPage(TypedDict):
     items: list[UsageDocument]
     next: NotRequired[str | None]
+
+
+class PackagePage(TypedDict):
+    items: list[Package]
+    next: NotRequired[str | None]
+
+
+class PackagesBody(TypedDict, closed=True):
+    change: PackageChange
+    names: list[str]
 
 
 class PreviewDocument(TypedDict):

@@ -346,6 +346,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calls/{id}/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gives the page with which the server of a call's tool shows its result.
+         * @description HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Put it into a frame with `sandbox="allow-scripts"`, and never into a page.
+         */
+        get: operations["get_calls_id_page"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calls/{id}/page/calls": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Runs a tool that the page of a call asks for.
+         * @description Only tools of the same server that are for pages. The call goes through the same checks as every other; its topic names the page that asked.
+         */
+        post: operations["post_calls_id_page_calls"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/calls/{id}/cancel": {
         parameters: {
             query?: never;
@@ -1386,6 +1426,47 @@ export interface paths {
          * @description New servers are off until they are switched on. Values that look like secrets are kept in the vault.
          */
         post: operations["post_mcp_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/mcp/servers/{name}/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the last login to an MCP server. */
+        get: operations["get_mcp_servers_name_login"];
+        put?: never;
+        /**
+         * Begins a login to an MCP server.
+         * @description Open `url` in a browser that reaches the daemon at the address of this request: it comes back to `/oauth/callback` there. Another login to the same server ends this one.
+         */
+        post: operations["post_mcp_servers_name_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/oauth/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Ends a login to an MCP server.
+         * @description Where an authorization server sends the browser back to.
+         */
+        get: operations["get_oauth_callback"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2470,6 +2551,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/userland": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Shows the Linux userland.
+         * @description With the disk space that it takes and the isolation that this machine gives programs, which is tried for this.
+         */
+        get: operations["get_userland"];
+        put?: never;
+        /**
+         * Installs the Linux userland.
+         * @description It goes on in the background: `GET /userland/work` has its log. The archive has to have the digest and the signature that this build knows.
+         */
+        post: operations["post_userland"];
+        /** Removes the Linux userland. */
+        delete: operations["delete_userland"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/userland/work": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows what is being done to the Linux userland, or was done last. */
+        get: operations["get_userland_work"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/userland/packages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists packages of the userland. */
+        get: operations["get_userland_packages"];
+        put?: never;
+        /**
+         * Installs or removes packages of the userland.
+         * @description It goes on in the background: `GET /userland/work` has its log. The package manager runs in the sandbox and reaches only the mirror.
+         */
+        post: operations["post_userland_packages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -3233,6 +3377,18 @@ export interface components {
             grants: unknown[];
             /** @description Records of the audit about it. */
             audit: unknown[];
+        };
+        /** @description A call that a page asks for. */
+        PageCall: {
+            /** @description The name that the server of the page gives the tool. */
+            tool: string;
+            /**
+             * @description Its arguments.
+             * @default {}
+             */
+            arguments: {
+                [key: string]: unknown;
+            };
         };
         /** @description A part of a list. */
         ChainRowPage: {
@@ -4510,6 +4666,26 @@ export interface components {
              */
             write: boolean;
         };
+        /** @description A login to an MCP server. */
+        McpLogin: {
+            /** @description How it stands. */
+            state: components["schemas"]["McpLoginState"];
+            /** @description The address to open in a browser, while it waits. */
+            url?: string | null;
+            /** @description The authorization server. */
+            issuer: string;
+            /** @description What is asked for; empty = what the server gives by default. */
+            scopes: string[];
+            /**
+             * Format: uint64
+             * @description Seconds that are left, while it waits.
+             */
+            seconds_left: number;
+            /** @description Why it failed. */
+            why?: string | null;
+        };
+        /** @description How a login stands. */
+        McpLoginState: "waiting" | "done" | "failed";
         /** @description A part of a list. */
         ModelRowPage: {
             /** @description The rows. */
@@ -4851,6 +5027,11 @@ export interface components {
             kind: string;
             /** @description The text. */
             text: string;
+            /**
+             * Format: uint
+             * @description Number of its images.
+             */
+            images?: number;
         } | components["schemas"]["ModelAnswer"] | components["schemas"]["SnapshotCall"] | {
             /** @constant */
             item: "question";
@@ -4938,6 +5119,11 @@ export interface components {
             /** @description What is said, at least one word. */
             text: string;
             /**
+             * @description Images beside the text, at most 8, for models that take images; others are told of them.
+             * @default []
+             */
+            images: components["schemas"]["NewImage"][];
+            /**
              * @description The agent; default the configured one.
              * @default null
              */
@@ -4969,6 +5155,17 @@ export interface components {
              */
             limits: components["schemas"]["Limits"];
             /**
+             * @description What the client says about the person who asks; an `Accept-Language` counts as the locale
+             *     where it says none.
+             * @default {
+             *       "locale": null,
+             *       "time_zone": null,
+             *       "place": null,
+             *       "device": null
+             *     }
+             */
+            surroundings: components["schemas"]["PersonSurroundings"];
+            /**
              * @description Answer only when the run has ended or waits for a person.
              * @default false
              */
@@ -4978,6 +5175,13 @@ export interface components {
              * @default false
              */
             stream: boolean;
+        };
+        /** @description An image beside a message. */
+        NewImage: {
+            /** @description `image/png`, `image/jpeg`, `image/webp` or `image/gif`. */
+            media_type: string;
+            /** @description The bytes, base64. Requests have a limit too (`[server] body_bytes`). */
+            data: string;
         };
         /** @description What a run may use. */
         Limits: {
@@ -5011,6 +5215,29 @@ export interface components {
              * @default null
              */
             micro_dollars: number | null;
+        };
+        /** @description What a client says about the person who asks, for the prompt and for tools that want it. */
+        PersonSurroundings: {
+            /**
+             * @description Language and region, such as `de-AT`.
+             * @default null
+             */
+            locale: string | null;
+            /**
+             * @description IANA name of the time zone, such as `Europe/Vienna`.
+             * @default null
+             */
+            time_zone: string | null;
+            /**
+             * @description Where they are: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
+             * @default null
+             */
+            place: string | null;
+            /**
+             * @description Kind of device, such as `phone`.
+             * @default null
+             */
+            device: string | null;
         };
         /** @description A part of a list. */
         RunRowPage: {
@@ -5253,7 +5480,7 @@ export interface components {
             name: string;
             /** @description What it is for. */
             description: string;
-            /** @description The tools of its steps, in order. */
+            /** @description The tools of its steps, in order, without those of optional steps. */
             tools: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
@@ -5614,6 +5841,8 @@ export interface components {
              * @description About how many tokens its declaration costs in every request that carries it.
              */
             tokens: number;
+            /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
+            page?: boolean;
             /**
              * Format: float
              * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
@@ -5722,6 +5951,8 @@ export interface components {
              * @description About how many tokens its declaration costs in every request that carries it.
              */
             tokens: number;
+            /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
+            page?: boolean;
             /**
              * Format: float
              * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
@@ -5940,6 +6171,96 @@ export interface components {
              */
             run_ms?: number | null;
         };
+        /** @description The userland. */
+        Userland: {
+            /** @description `absent`, `downloading`, `verifying`, `unpacking`, `ready` or `broken`. */
+            state: string;
+            /** @description The state in words, with what to do. */
+            message: string;
+            /** @description Its release, such as `Alpine Linux 3.24.2`. */
+            release?: string | null;
+            /** @description The mirror of its packages. */
+            mirror?: string | null;
+            /** @description Its folder. */
+            root: string;
+            /** @description The home folder of programs, which outlives it. */
+            home: string;
+            /**
+             * Format: uint64
+             * @description Bytes of its files.
+             */
+            root_bytes: number;
+            /**
+             * Format: uint64
+             * @description Bytes of the files in the home folder.
+             */
+            home_bytes: number;
+            /**
+             * @description The strongest isolation that this machine gives programs: `namespace` and others of
+             *     docs/sandbox.md.
+             */
+            level: string;
+        };
+        /** @description What is being done to the userland, or was done last. */
+        UserlandWorkReply: {
+            /** @description What: `install`, `packages add hello`; absent = nothing was done since the daemon started. */
+            what?: string | null;
+            /** @description Whether it goes on. */
+            running: boolean;
+            /** @description Why it failed. */
+            failed?: string | null;
+            /** @description The last lines of its log. */
+            log: string[];
+            /**
+             * Format: uint
+             * @description Lines before those.
+             */
+            dropped: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            started_at?: number | null;
+        };
+        /** @description An installation. */
+        InstallUserlandBody: {
+            /**
+             * @description Whether one that is ready is replaced: all that programs changed in it is gone, and the home
+             *     folder of programs stays.
+             * @default false
+             */
+            reset: boolean;
+            /**
+             * @description Mirrors in their order; default those of the release.
+             * @default []
+             */
+            mirrors: string[];
+        };
+        /** @description A part of a list. */
+        PackagePage: {
+            /** @description The rows. */
+            items: components["schemas"]["Package"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A package. */
+        Package: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its version. */
+            version: string;
+            /** @description What it is; only in a search. */
+            description?: string;
+        };
+        /** @description A change of packages. */
+        PackagesBody: {
+            /** @description What is done. */
+            change: components["schemas"]["PackageChange"];
+            /** @description The names, at most 50. */
+            names: string[];
+        };
+        /** @description What is done with packages. */
+        PackageChange: "install" | "remove";
     };
     responses: {
         /** @description The request failed; `code` says why and is stable. */
@@ -7265,6 +7586,216 @@ export interface operations {
             429: components["responses"]["Problem"];
             500: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
+        };
+    };
+    get_calls_id_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The page. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html; charset=utf-8": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_calls_id_page_calls: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageCall"];
+            };
+        };
+        responses: {
+            /** @description It ran, and this is its result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            /** @description It waits for a person, or goes on: ask for it by its id. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            /** @description It has no result; `error_type` says why. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            405: components["responses"]["Problem"];
+            /** @description It has no result; `error_type` says why. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["Problem"];
+            /** @description It has no result; `error_type` says why. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            /** @description It has no result; `error_type` says why. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            428: components["responses"]["Problem"];
+            /** @description It has no result; `error_type` says why. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            499: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description It has no result; `error_type` says why. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
         };
     };
     post_calls_id_cancel: {
@@ -10943,6 +11474,118 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_mcp_servers_name_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpLogin"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_mcp_servers_name_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Where to go. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["McpLogin"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_oauth_callback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What became of it, for a person. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain; charset=utf-8": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_models: {
         parameters: {
             query?: never;
@@ -13802,6 +14445,234 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageDocumentPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_userland: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it stands. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Userland"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_userland: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InstallUserlandBody"];
+            };
+        };
+        responses: {
+            /** @description It begins. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserlandWorkReply"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_userland: {
+        parameters: {
+            query?: {
+                /** @description Whether the home folder of programs goes too. */
+                home?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_userland_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description With its log. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserlandWorkReply"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_userland_packages: {
+        parameters: {
+            query?: {
+                /** @description Those of the mirror that have this word; default those that are installed. */
+                find?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Packages. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PackagePage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_userland_packages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PackagesBody"];
+            };
+        };
+        responses: {
+            /** @description It begins. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UserlandWorkReply"];
                 };
             };
             400: components["responses"]["Problem"];
