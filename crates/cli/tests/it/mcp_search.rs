@@ -54,7 +54,7 @@ fn the_registry_is_searched_and_its_answer_kept() {
     let search = |more: &[&str]| {
         env.run(&[&["mcp", "search", "files", "--registry", &registry.address], more].concat())
     };
-    let found = search(&[]).code(0).says(&["anybody can publish there", "the first 30"]);
+    let found = search(&[]).code(0).says(&["entries there are not reviewed", "the first 30"]);
     assert_eq!(
         *registry.asked.lock().unwrap(),
         ["/v0.1/servers?search=files&limit=30&version=latest"]

@@ -136,7 +136,15 @@ mod tests {
         assert!(tokio::time::timeout(Duration::ZERO, run_to_completion(act)).await.is_err());
         go.send(()).unwrap();
         done.await.unwrap();
-        let queued = ["/calls", "/calls/batch", "/exec", "/tools/{name}/test", "/files", "/mcp"];
+        let queued = [
+            "/calls",
+            "/calls/batch",
+            "/calls/{id}/page/calls",
+            "/exec",
+            "/tools/{name}/test",
+            "/files",
+            "/mcp",
+        ];
         for one in crate::operations() {
             let changes = !one.method.is_safe();
             assert_eq!(
