@@ -151,7 +151,7 @@ impl Tool for CreateCalendarEvent {
                 ));
             }
             None => {
-                answer["note"] = json!(format!("The event is in no calendar yet. {OPEN_THE_FILE}"))
+                answer["note"] = json!(format!("The event is in no calendar yet. {OPEN_THE_FILE}"));
             }
         }
         Ok(ToolOutput::from_blocks(vec![
