@@ -80,7 +80,7 @@ impl Options {
                 "--power-cuts" => options.command = Command::PowerCuts(u32::try_from(number()?)?),
                 "--anomalies" => options.command = Command::Anomalies,
                 "--schedule" => {
-                    options.command = Command::Schedule(u32::try_from(number()?.max(1))?)
+                    options.command = Command::Schedule(u32::try_from(number()?.max(1))?);
                 }
                 "--calls" => options.calls = u32::try_from(number()?.max(100))?,
                 "--hurry" => options.hurry = true,

@@ -284,7 +284,6 @@ impl Radicale {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
 #[test]
 fn radicale_takes_events_and_says_when_it_is_busy() {
     let Some(radicale) = Radicale::start() else {
