@@ -94,6 +94,21 @@ turns:
   });
 });
 
+// The list of the new text was closed by the blur of the old one, 200 ms before.
+test("what is typed right after a blur keeps its list", async () => {
+  await withPage(browser, "version: 1\nturns:\n  - say: Nothing.\n", async ({ daemon, page }) => {
+    fs.mkdirSync(path.join(daemon.workspace, "docs"));
+    const box = page.locator("[data-composer]");
+    await box.focus();
+    await box.evaluate((one) => (one.blur(), one.focus()));
+    await box.pressSequentially("@do");
+    const offer = page.getByRole("option", { name: "docs/" });
+    await offer.waitFor();
+    await page.waitForTimeout(400);
+    assert.ok(await offer.isVisible());
+  });
+});
+
 test("a branch begins as its conversation did, and the last answer is generated anew in one", async () => {
   const script = `
 version: 1

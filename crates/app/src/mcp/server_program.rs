@@ -62,7 +62,7 @@ pub(super) fn program(
     let registry = launcher::registry_hosts(stdio, phase);
     if !registry.is_empty() || !stdio.allow_hosts.is_empty() {
         // The registry is the one that the person's own configuration names, wherever it is. Other
-        // names may belong to whoever wrote the server, who could lead them into a private network.
+        // names may belong to the server's author, who could point them into a private network.
         let registry = parsed(&registry)?.with_private_addresses();
         needs.own_hosts = Some(registry.and(parsed(&stdio.allow_hosts)?));
     }

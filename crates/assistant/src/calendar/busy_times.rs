@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Span, Timestamp};
 
 use crate::time::resolve;
 
-/// Busy times that are kept: more are merged into fewer, or are nobody's calendar.
+/// Busy times that are kept; no person's calendar has more after overlaps are merged.
 const MAX_TIMES: usize = 20_000;
 
 /// From a time to another.
@@ -26,8 +26,8 @@ pub struct BusyTimes {
     pub is_cut: bool,
 }
 
-/// The busy times of these files between two times. What is transparent, cancelled or cannot be
-/// read keeps nobody busy.
+/// The busy times of these files between two times. Events that are transparent,
+/// cancelled or unreadable count as free.
 pub(super) fn busy_times(
     files: &[String],
     from: Timestamp,
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn what_keeps_nobody_busy_is_left_out_and_the_rest_is_merged() {
+    fn transparent_and_cancelled_events_are_left_out_and_the_rest_is_merged() {
         let free = [
             "DTSTART:20261201T100000Z",
             "DTSTART:20261201T100000Z\r\nDTEND:20261201T110000Z\r\nTRANSP:TRANSPARENT",

@@ -174,7 +174,7 @@ fn a_calendar_that_does_not_take_the_event_is_said_and_the_file_is_there() {
         assert_ne!(code, 0);
         assert!(reply.to_string().contains(words), "{reply}");
     }
-    // Nobody listens there.
+    // A port without a listener.
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let env = with_account(&format!("http://127.0.0.1:{port}/ann/home/"));
     let (reply, code) = env.call("create_calendar_event", &lunch(), &[]);
@@ -206,7 +206,7 @@ fn an_event_that_the_server_may_invite_to_is_asked_about() {
     let (reply, code) = env.call("create_calendar_event", &event, &[]);
     assert_ne!(code, 0, "{reply}");
     assert!(server.requests().is_empty());
-    // Without an account nobody is invited, and no free time can be searched.
+    // Without an account the tool invites no attendees, and finds no free time.
     let env = TestEnv::new();
     let (reply, code) = env.call("create_calendar_event", &event, &[]);
     assert_eq!(code, 0, "{reply}");

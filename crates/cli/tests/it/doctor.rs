@@ -133,7 +133,7 @@ fn a_broken_configuration_is_exit_code_3_and_a_damaged_database_1() {
 #[test]
 fn providers_are_asked_only_on_request() {
     let env = TestEnv::new();
-    // Nobody listens there.
+    // A port without a listener.
     env.own(
         "config.toml",
         "[providers.mine]\nkind = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:1/v1\"\n",

@@ -54,7 +54,7 @@ sys.argv[1] = "/nowhere"
 #[test]
 fn uvx_finds_the_uv_beside_it() {
     let env = TestEnv::new();
-    let bin = env.outside().canonicalize().unwrap().join("nobody/.local/bin");
+    let bin = env.outside().canonicalize().unwrap().join("person/.local/bin");
     fs::create_dir_all(&bin).unwrap();
     script(&bin.join("uvx"), "#!/bin/sh\nexec \"$(dirname \"$0\")/uv\" tool \"$@\"\n");
     script(&bin.join("uv"), &format!("{UV}{FIXTURE}"));

@@ -10,8 +10,8 @@ use toolcrib_net::{Follow, HttpClient, Limits, Request};
 
 use super::Failed;
 
-/// Where the authorization server sends the person back to. Nobody listens there: the address is
-/// read off the redirect.
+/// Where the authorization server sends the person back to. The port has no listener: the
+/// address is read off the redirect.
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
 /// What the suite knows as the document of this client.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";

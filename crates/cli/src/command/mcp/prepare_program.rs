@@ -92,7 +92,7 @@ pub(crate) fn needs_text(config: &ServerConfig) -> Vec<String> {
         let package = &launcher.package;
         lines.push(match launcher.kind {
             LauncherKind::Docker => format!(
-                "runs the image {package} with docker, outside of this sandbox: whoever may use docker may change everything on this machine"
+                "runs the image {package} with docker, outside of this sandbox: a program that may use docker can change everything on this machine"
             ),
             _ => format!(
                 "fetches the package {package} from {} once, then runs it without that network",

@@ -1,5 +1,5 @@
-//! A server in an answer of the registry of MCP servers, and the command that adds it. Anybody can
-//! publish there: nothing of an entry becomes an option of ours or of a launcher.
+//! A server in an answer of the registry of MCP servers, and the command that adds it. Entries are
+//! not reviewed: no part of one becomes an option of ours or of a launcher.
 
 use serde_json::Value;
 use toolcrib_app::mcp::client::ServerName;

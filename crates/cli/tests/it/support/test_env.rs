@@ -197,7 +197,7 @@ impl Filter {
         super::json(&self.lines.recv_timeout(PATIENCE).expect("an answer before the next line"))
     }
 
-    /// Ends the input, whatever is still written.
+    /// Closes the input while the program may still write.
     #[track_caller]
     pub(crate) fn close(mut self) {
         drop(self.stdin.take());
