@@ -91,7 +91,7 @@ fn docker_run_is_recognised_and_its_reach_is_said() {
         ["mcp", "add", "dk", "--", "docker", "run", "-i", "--rm", "-v", "/srv:/srv", "img:1"];
     run(&env, &variables, &line).code(0).says(&[
         "runs the image img:1 with docker, outside of this sandbox",
-        "may change everything on this machine",
+        "can change everything on this machine",
         "gives the container -v /srv:/srv",
         &format!("reads {}", socket.display()),
     ]);
