@@ -133,6 +133,42 @@ test("the heartbeat is switched, changed and run", async () => {
   });
 });
 
+test("a switch that is clicked twice before the first answer is as it was", async () => {
+  await withPage(browser, SCRIPT, async ({ daemon, page }) => {
+    await page.goto(`${daemon.url}/#/automation?tab=heartbeat`);
+    const knob = page.getByRole("switch", { name: "Heartbeat" });
+    await knob.waitFor();
+    const before = (await daemon.api("GET", "/heartbeat")).enabled;
+    const sent = [];
+    await page.route("**/settings/heartbeat.enabled", async (route) => {
+      sent.push(route.request().postDataJSON().value);
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      await route.continue();
+    });
+    await knob.click();
+    await knob.click();
+    await eventually(() => sent.length === 2, "both changes");
+    assert.deepEqual(sent, [!before, before]);
+    await eventually(async () => (await daemon.api("GET", "/heartbeat")).enabled === before, "the switch");
+  });
+});
+
+test("what is typed is not overwritten by an answer that comes late", async () => {
+  await withPage(browser, SCRIPT, async ({ daemon, page }) => {
+    await page.route("**/api/v1/soul", async (route) => {
+      if (route.request().method() === "GET") await new Promise((resolve) => setTimeout(resolve, 1_000));
+      await route.continue();
+    });
+    await page.goto(`${daemon.url}/#/settings`);
+    const box = page.getByRole("region", { name: "About you" }).getByRole("textbox");
+    await box.waitFor();
+    assert.equal(await box.isDisabled(), true, "nothing can be typed before the text is known");
+    await box.fill("I live in Bremen.");
+    await page.waitForTimeout(1_200);
+    assert.equal(await box.inputValue(), "I live in Bremen.");
+  });
+});
+
 test("what the person says about themselves is kept, undone, and in the next prompt", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.goto(`${daemon.url}/#/settings`);

@@ -69,6 +69,23 @@ test("the kill switch ends a shell", async () => {
   });
 });
 
+test("the text of a file that comes late is not shown under the path of another", async () => {
+  await withPage(browser, SCRIPT, async ({ daemon, page }) => {
+    for (const name of ["slow.txt", "fast.txt"]) fs.writeFileSync(path.join(daemon.workspace, name), `${name}\n`);
+    await page.route(/\/files\?path=slow/, async (route) => {
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      await route.continue();
+    });
+    await page.goto(`${daemon.url}/#/sandbox?tab=files`);
+    await page.getByRole("button", { name: /slow\.txt/ }).click();
+    await page.getByRole("button", { name: /fast\.txt/ }).click();
+    const editor = page.getByRole("textbox", { name: "fast.txt" });
+    await eventually(async () => (await editor.inputValue()) === "fast.txt\n", "the text");
+    await page.waitForTimeout(1_000);
+    assert.equal(await editor.inputValue(), "fast.txt\n");
+  });
+});
+
 test("files of the workspace are listed, edited, uploaded and deleted", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     fs.mkdirSync(path.join(daemon.workspace, "docs"));

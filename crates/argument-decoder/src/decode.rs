@@ -244,8 +244,8 @@ fn rename(
     Ok(())
 }
 
-/// Takes `{"arguments": {...}}` apart, also with the tool's own name beside it or as the outer name,
-/// if that is not a parameter and the inner ones all are.
+/// Takes `{"arguments": {...}}` apart, also with the tool's own name beside it or as the outer
+/// name, if that is not a parameter and the inner ones all are.
 fn unwrap(
     mut map: Map<String, Value>,
     schema: &Schema,

@@ -24,7 +24,8 @@ const COMMA: &str =
 pub(super) struct Parsed {
     pub(super) value: Value,
     pub(super) depth: usize,
-    /// What is to be said of the first number that no 64-bit number holds; zero stands in its place.
+    /// What is to be said of the first number that no 64-bit number holds; zero stands in its
+    /// place.
     pub(super) out_of_range: Option<String>,
 }
 
@@ -285,8 +286,8 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(closable)
     }
 
-    /// Reads the colon after a key. One that is missing is added between a key in quotes and a value
-    /// that begins like one.
+    /// Reads the colon after a key. One that is missing is added between a key in quotes and a
+    /// value that begins like one.
     fn colon(&mut self, start: usize, end: usize) -> Result<(), ArgumentError> {
         if self.peek() == Some(b':') {
             self.pos += 1;

@@ -1,4 +1,5 @@
-//! Repairs of what stands around the object: words, a lost first brace, quotes that are all escaped.
+//! Repairs of what stands around the object: words, a lost first brace, quotes that are all
+//! escaped.
 //!
 //! They are tried where the text is not JSON as it stands.
 #![deny(clippy::indexing_slicing)]

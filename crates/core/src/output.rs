@@ -84,7 +84,8 @@ pub struct ToolOutput {
     /// Whether the tool ran and reports a failure itself (`isError` of MCP).
     #[serde(default)]
     pub is_error: bool,
-    /// The type of that failure; `None` means `execution_error`. Without `is_error` it has no meaning.
+    /// The type of that failure; `None` means `execution_error`. Without `is_error` it has no
+    /// meaning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
     /// Trust level of the text; `None` means the level that the tool's specification declares.

@@ -225,8 +225,8 @@ pub struct ToolSpec {
     /// Permissions that the host must grant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permissions: Vec<Permission>,
-    /// Maximum duration of a call: of all its attempts and the waits between them, excluding waiting
-    /// for people and for a slot.
+    /// Maximum duration of a call: of all its attempts and the waits between them, excluding
+    /// waiting for people and for a slot.
     pub timeout: Duration,
     /// Maximum attempts of a repeatable call, including the first; 1 disables retries.
     pub attempts: u32,

@@ -89,8 +89,8 @@ impl<'a> ResultTaint<'a> {
                 let beside = !result.media.is_empty() || result.artifact.is_some();
                 structured || beside || !is_empty(&result.result)
             }
-            // The text about a stopped call is our own, and so is that of a request that was refused
-            // before anything was read.
+            // The text about a stopped call is our own, and so is that of a request that was
+            // refused before anything was read.
             Err(error) => {
                 self.ran && error.error_type != ErrorType::Cancelled && !error.read_nothing
             }

@@ -1,5 +1,5 @@
-//! What rules on commands cover, as the binary answers it: a sample of the engine's table, the floor,
-//! and tools that are commands.
+//! What rules on commands cover, as the binary answers it: a sample of the engine's table, the
+//! floor, and tools that are commands.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
-//! A disk that fails or is full under the database: answers agree with the store, and tools that only
-//! read work.
+//! A disk that fails or is full under the database: answers agree with the store, and tools that
+//! only read work.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -81,8 +81,8 @@ pub(super) const WRAPPERS: &[&str] = &[
     "fakeroot",
 ];
 
-/// People allow them as a whole, and should know what that covers: the program, a line that its bare
-/// rule allows, and what that line does.
+/// People allow them as a whole, and should know what that covers: the program, a line that its
+/// bare rule allows, and what that line does.
 pub(super) const BROAD: &[(&str, &str, &str)] = &[
     ("git", "git commit -m x", "hooks of the repository run with it"),
     ("npm", "npm install", "npm runs the scripts of packages when it installs them"),

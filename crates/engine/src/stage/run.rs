@@ -235,8 +235,8 @@ fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
     ToolError::new(ErrorType::Crashed, text)
 }
 
-/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` and a little; `false` = there is no time left
-/// for another attempt, the call was stopped meanwhile, or tools were switched off.
+/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` and a little; `false` = there is no time
+/// left for another attempt, the call was stopped meanwhile, or tools were switched off.
 async fn wait(call: &CallState, error: &ToolError, backoff: Duration, deadline: Deadline) -> bool {
     let pause = pause(backoff, call.attempts.count);
     if deadline.saturating_duration_since(Deadline::now()) <= pause {
