@@ -132,7 +132,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "eval-find",
-        usage: "eval-find [--compact | --data FILE] [--split NAME] [--run FILE] [--model FOLDER] [--speed]",
+        usage: "eval-find [--data FILE] [--split NAME] [--run FILE] [--model FOLDER] [--speed]",
         about: "how good find_tools is: recall and nDCG over labelled queries, on the full data where it lies beside the project, else on a small set of our own; --speed takes the times too",
         run: eval_find::run,
     },

@@ -7,6 +7,7 @@ mod edges;
 mod edges_table;
 mod external;
 mod found;
+mod glossary;
 mod links;
 mod mod_files;
 mod modules;
@@ -69,6 +70,12 @@ const CHECKS: &[Check] = &[
         quick: true,
         run: || Ok(links::check(&tree::files()?)),
         hint: "correct the link, or the heading that it names",
+    },
+    Check {
+        name: "glossary",
+        quick: true,
+        run: || Ok(glossary::check(&tree::files()?)),
+        hint: "docs/glossary.md has one row per term, with the crate and the item or file as they are called now",
     },
     Check {
         name: "named tests",

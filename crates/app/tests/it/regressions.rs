@@ -16,7 +16,7 @@ use crate::test_case::{case, run_cases};
 fn bugs_that_stay_gone() {
     run_cases(vec![
         case(
-            "a refused permission is permission_denied in the words of the seed",
+            "a refused permission is permission_denied, with the permission's name",
             async |s| {
                 let no = Arc::new(ScriptedApprover::deciding([Decision::Deny { note: None }]));
                 let s = s.permission(Permission::FsWrite, PermissionState::Undecided).asking(&no);

@@ -4,10 +4,12 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Stdio};
 use std::thread;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -36,19 +38,53 @@ pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
         .stdout(open()?)
         .stderr(open()?)
         .spawn()?;
-    let mut master = File::from(master);
+    let master = File::from(master);
     let typed = master.try_clone()?;
     thread::spawn(move || take_input(typed));
-    let mut out = io::stdout().lock();
-    let mut buffer = vec![0; BUFFER];
-    // Reading fails when no process has the other side open any more.
-    while let Ok(count @ 1..) = master.read(&mut buffer) {
-        out.write_all(buffer.get(..count).unwrap_or_default())?;
-        out.flush()?;
-    }
-    let status = child.wait()?;
+    let (alive, ended) = UnixStream::pair()?;
+    let waiter = thread::spawn(move || {
+        let status = child.wait();
+        drop(alive);
+        status
+    });
+    show_output(master, &ended)?;
+    let status =
+        waiter.join().map_err(|_| io::Error::other("the wait for the shell panicked"))??;
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+/// Passes on the output until the shell has ended and all that was written is read.
+///
+/// The end of the pseudoterminal alone says too little: a program in the background (`server &`)
+/// keeps it open after `exit`, and the person would wait for that program. It ends with the
+/// sandbox.
+fn show_output(mut master: File, ended: &UnixStream) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    let mut buffer = vec![0; BUFFER];
+    let mut runs = true;
+    loop {
+        let mut fds = [PollFd::new(&master, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
+        // `ended` is looked at as long as it can say something: it stays readable afterwards.
+        let watched = if runs { 2 } else { 1 };
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let found = match poll(fds.get_mut(..watched).unwrap_or_default(), (!runs).then_some(&now))
+        {
+            Err(rustix::io::Errno::INTR) => continue,
+            found => found?,
+        };
+        let [output, end] = fds.map(|fd| !fd.revents().is_empty());
+        if found == 0 {
+            return Ok(());
+        }
+        runs &= !end;
+        if output {
+            // Reading fails when no process has the other side open any more.
+            let Ok(count @ 1..) = master.read(&mut buffer) else { return Ok(()) };
+            out.write_all(buffer.get(..count).unwrap_or_default())?;
+            out.flush()?;
+        }
+    }
 }
 
 /// Until the pipe ends: then no input can come any more, and the terminal tells the shell.

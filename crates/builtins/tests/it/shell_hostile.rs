@@ -147,7 +147,7 @@ async fn limits_end_the_shell_and_say_which() {
     assert_eq!(shop.sh("bomb", "echo next").await.out(), "next\n");
 }
 
-/// Issue 7: 200 calls in parallel from 20 conversations, 100 of them hostile.
+/// 200 calls in parallel from 20 conversations, 100 of them hostile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_calls_of_twenty_conversations() {
     let shop = std::sync::Arc::new(Shop::on(Bench::with(|confines| ProgramPolicy {

@@ -1,5 +1,5 @@
-//! The "Bad input" paragraph of issue 3, as far as models go: each kind has its message, its exit
-//! code, and nothing that must not run has run.
+//! Bad input to and from models: each kind has its message, its exit code, and nothing that must
+//! not run has run.
 
 use serde_json::{Value, json};
 

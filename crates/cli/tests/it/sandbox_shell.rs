@@ -30,10 +30,11 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
     terminal.sees("looked-2");
     // Ctrl C ends the program, not the shell. What is typed before the prompt is back is lost, so
-    // the prompt is one that the keys themselves do not show.
+    // the prompt is one that the keys themselves do not show. The program says itself that it
+    // runs: bash drops an interrupt that comes while it starts one.
     terminal.types("PS1='re''ady> '\r");
     terminal.sees("ready> ");
-    terminal.types("echo begun-$((3 + 3)); sleep 600\r");
+    terminal.types("sh -c 'echo begun-$((3 + 3)); sleep 600'\r");
     terminal.sees("begun-6");
     terminal.types("\u{3}");
     terminal.sees("ready> ");
@@ -49,6 +50,19 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     for command in ["cat notes.md; echo sum-$((40 + 2)); stty size", "sleep 600", "exit 7"] {
         assert!(text.contains(command), "{command}: {text}");
     }
+}
+
+#[test]
+fn a_program_in_the_background_does_not_keep_the_shell_open() {
+    let env = TestEnv::new();
+    let Some(mut terminal) = shell(&env) else { return };
+    terminal.types("sleep 600 & echo started-$((1 + 1))\r");
+    terminal.sees("started-2");
+    // All output of the shell arrives, also what it writes just before its end.
+    terminal.types("seq 1 20000; exit 3\r");
+    terminal.sees("19999");
+    terminal.sees("20000");
+    assert_eq!(terminal.ends(), 3);
 }
 
 #[test]

@@ -59,8 +59,8 @@ const EDITS: &[&str] = &[
 /// What the actions of `file_manager` mean.
 const MANAGED: &[&str] = &["read_file", "list_dir", "write_file", "delete_file"];
 
-/// The names that people know (research/ux-ecosystem 2.2). `Write` and `MultiEdit` mean the same as
-/// `Edit`: every change of a file.
+/// The names that people know from Claude Code's permission rules. `Write` and `MultiEdit` mean the
+/// same as `Edit`: every change of a file.
 pub(super) const CLASSES: &[OperationClass] = &[
     OperationClass { name: "Bash", operations: &[SHELL], subject: SpecifierKind::Command },
     OperationClass {

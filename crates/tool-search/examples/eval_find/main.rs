@@ -1,9 +1,9 @@
 //! Evaluation of `find_tools`: ranking quality and speed, run by `cargo xtask eval-find`.
 //!
-//! By default it uses the full labeled data if present, otherwise the compact set in `eval/`, and
-//! prints which. `--compact` forces the compact set, `--data FILE` selects other data, `--split
-//! NAME` another part of it than `dev`, `--run FILE` writes the rankings, `--model FOLDER` selects
-//! another model, and `--speed` also measures times.
+//! By default it uses the compact set in `eval/`; `--data FILE` selects other data, such as the
+//! full labeled set, which is too large for the repository. `--split NAME` selects another part of
+//! it than `dev`, `--run FILE` writes the rankings, `--model FOLDER` selects another model, and
+//! `--speed` also measures times.
 
 #![expect(
     clippy::print_stdout,
@@ -24,13 +24,8 @@ use std::sync::Arc;
 use toolcrib_tool_search::Model;
 use toolcrib_tool_search::evaluation::{self, Collection, Evaluation, RankingMetrics};
 
-/// Optional location of the full data, relative to the workspace root. It is too large for the
-/// repository.
-const FULL: &str = "../shared/tool-retrieval/dev.jsonl";
-
 /// Command-line options.
 struct Asked {
-    compact: bool,
     data: Option<PathBuf>,
     split: String,
     run: Option<PathBuf>,
@@ -49,25 +44,18 @@ fn main() -> ExitCode {
 }
 
 fn asked() -> Result<Asked, Box<dyn Error>> {
-    let mut asked = Asked {
-        compact: false,
-        data: None,
-        split: "dev".to_owned(),
-        run: None,
-        model: None,
-        speed: false,
-    };
+    let mut asked =
+        Asked { data: None, split: "dev".to_owned(), run: None, model: None, speed: false };
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let mut value = || args.next().ok_or_else(|| format!("{flag} needs a value"));
         match flag.as_str() {
-            "--compact" => asked.compact = true,
             "--data" => asked.data = Some(value()?.into()),
             "--split" => asked.split = value()?,
             "--run" => asked.run = Some(value()?.into()),
             "--model" => asked.model = Some(value()?.into()),
             "--speed" => asked.speed = true,
-            _ => return Err(format!("unexpected argument `{flag}`; known: --compact --data FILE --split NAME --run FILE --model FOLDER --speed").into()),
+            _ => return Err(format!("unexpected argument `{flag}`; known: --data FILE --split NAME --run FILE --model FOLDER --speed").into()),
         }
     }
     Ok(asked)
@@ -92,19 +80,9 @@ fn run(asked: &Asked) -> Result<(), Box<dyn Error>> {
 
 /// Opens the selected data and prints which it is.
 fn data(asked: &Asked) -> Result<Box<dyn BufRead>, Box<dyn Error>> {
-    let compact = || Box::new(&include_bytes!("../../eval/compact.jsonl")[..]);
-    let full = PathBuf::from(FULL);
-    let path = match &asked.data {
-        Some(path) => path,
-        None if asked.compact => {
-            println!("data: the compact set");
-            return Ok(compact());
-        }
-        None if !full.exists() => {
-            println!("data: the compact set, because {FULL} does not exist");
-            return Ok(compact());
-        }
-        None => &full,
+    let Some(path) = &asked.data else {
+        println!("data: the compact set");
+        return Ok(Box::new(&include_bytes!("../../eval/compact.jsonl")[..]));
     };
     println!("data: {}", path.display());
     Ok(Box::new(BufReader::new(File::open(path)?)))

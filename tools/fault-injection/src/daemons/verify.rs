@@ -16,8 +16,8 @@ use super::test_tools::{self, Execution, PURE};
 use super::trial_context::{DATABASE, TrialContext};
 use crate::error::Result;
 
-/// Time after the kill switch was acknowledged from which nothing may start (issue 6: within 100 ms
-/// on every daemon).
+/// Microseconds after the kill switch was acknowledged from which no daemon may start a call:
+/// docs/getting-started.md promises 100 ms on every daemon.
 const EVERYWHERE: u128 = 100_000;
 
 /// A call as the database has it.

@@ -87,7 +87,7 @@ fn tool_rules() -> Vec<TestCase> {
             json!(["success", "success", "success", "success"]),
         ),
         case(
-            "4. the preset of the seed: only permissions interrupt",
+            "4. a preset under which only permissions interrupt",
             async |s| {
                 let s = s
                     .settings(|settings| settings.engine.preset = toolcrib_app::Preset::Auto)
