@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn anything_else_is_refused_where_it_stands() {
         for (text, at) in [
-            ("x = 1", 4),
+            ("x = 1", 0),
             ("x = \"\"", 0),
             ("load(\"x\")", 5),
             ("f(a = [\"x\"", 10),
@@ -135,9 +135,13 @@ mod tests {
             ("f(a = \"\", a = \"\")", 10),
             ("f(a = b\"x\")", 6),
             ("f(a = g())", 6),
-            ("f(a = \"\\x41\")", 7),
-            ("def f(): pass", 7),
-            ("def f", 0),
+            ("f(a = u\"x\")", 6),
+            ("f(a = f\"x\")", 6),
+            ("f(a = \"x\" \"y\")", 6),
+            ("f(a = (\"x\", \"y\"))", 6),
+            ("f(**a)", 2),
+            ("def f(): pass", 0),
+            ("def f", 5),
         ] {
             assert_eq!(read(text).unwrap_err().0, at, "{text}");
         }
