@@ -1,21 +1,20 @@
 //! The parser: strict JSON in one pass, and the repairs that have one reading where strict JSON
-//! ends.
+//! ends. `object_parser`, `string_parser` and `scalar_parser` have its methods for those values,
+//! `trailing_text` those for what stands behind the value.
 //!
 //! Recursion is bounded by the depth limit, every byte is looked at a bounded number of times, and
 //! text without repairs takes the strict branches only, so valid JSON means here what it means
 //! everywhere.
 #![deny(clippy::indexing_slicing)]
 
-use serde_json::{Map, Value, map::Entry};
+use serde_json::Value;
 
 use super::argument_error::ArgumentError;
 use super::changes::{ChangeKind, Changes, push_index, push_key};
-use super::number::{self, NumberToken};
-use super::value_preview::{preview, shorten};
+use super::value_preview::shorten;
 
 pub(super) const CUT: &str = "The text ends before the arguments are complete. Send the whole object again, and less text in it if it was cut for length.";
 const NOT_JSON: &str = "Send only one JSON object, with all names and texts in double quotes.";
-const UNDEFINED: &str = "undefined";
 const COMMA: &str =
     "Put a comma between the entries, and write a double quote inside a string as \\\" .";
 
@@ -60,20 +59,10 @@ pub fn parse_strict(text: &str, max_depth: usize) -> Option<Value> {
     (changes.is_empty() && parsed.out_of_range.is_none()).then_some(parsed.value)
 }
 
-/// The strict JSON value that fills `text`. Unlike [`parse_strict`] it looks at nothing behind it,
-/// so that a text of many objects is read once.
-fn strict_end(text: &str, max_depth: usize) -> Option<Value> {
-    let mut changes = Changes::default();
-    let mut parser = Parser::new(text, max_depth, &mut changes);
-    let value = parser.value().ok()?;
-    let is_whole = parser.pos == text.len() && parser.out_of_range.is_none();
-    (is_whole && changes.is_empty()).then_some(value)
-}
-
 /// A step of the path to the value being read: where its key is in the text, or its index. Rendered
 /// only when something is reported.
 #[derive(Clone, Copy)]
-enum Step {
+pub(super) enum Step {
     Key(usize, usize),
     Index(usize),
 }
@@ -81,16 +70,16 @@ enum Step {
 pub(super) struct Parser<'t, 'c> {
     pub(super) text: &'t str,
     pub(super) pos: usize,
-    depth: usize,
+    pub(super) depth: usize,
     deepest: usize,
-    max_depth: usize,
-    path: Vec<Step>,
-    out_of_range: Option<String>,
-    changes: &'c mut Changes,
+    pub(super) max_depth: usize,
+    pub(super) path: Vec<Step>,
+    pub(super) out_of_range: Option<String>,
+    pub(super) changes: &'c mut Changes,
 }
 
 impl<'t, 'c> Parser<'t, 'c> {
-    fn new(text: &'t str, max_depth: usize, changes: &'c mut Changes) -> Self {
+    pub(super) fn new(text: &'t str, max_depth: usize, changes: &'c mut Changes) -> Self {
         let (pos, depth, deepest, path) = (0, 0, 0, Vec::new());
         Self { text, pos, depth, deepest, max_depth, path, out_of_range: None, changes }
     }
@@ -123,53 +112,8 @@ impl<'t, 'c> Parser<'t, 'c> {
         }
     }
 
-    /// Reads what follows the whole value, if it says nothing more: a comma, one brace, the same
-    /// object again, or words.
-    fn rest(&mut self, value: &Value) -> Result<(), ArgumentError> {
-        let rest = self.text.get(self.pos..).unwrap_or_default().trim_end();
-        if value.as_object().is_none_or(|map| map.is_empty())
-            || self.changes.has(ChangeKind::MissingBrace)
-        {
-            return Err(self.trailing());
-        }
-        let (kind, note) = if rest == "," {
-            (ChangeKind::ExtraComma, "a comma after the object was removed".to_owned())
-        } else if rest == "}" {
-            (ChangeKind::ExtraBrace, "a second brace at the end was removed".to_owned())
-        } else if !rest.contains(['{', '}', '[', ']', '"']) && !rest.starts_with([',', ':']) {
-            (
-                ChangeKind::SurroundingText,
-                format!("the text {:?} after the object was removed", shorten(rest, 40)),
-            )
-        } else if strict_end(rest.trim_start_matches([',', '\n', ' ']), self.max_depth).as_ref()
-            == Some(value)
-        {
-            (ChangeKind::RepeatedObject, "the same object stood twice; one was kept".to_owned())
-        } else {
-            return Err(self.trailing());
-        };
-        self.report(kind, || note);
-        Ok(())
-    }
-
-    fn trailing(&self) -> ArgumentError {
-        let rest = self.text.get(self.pos..).unwrap_or_default();
-        match self.peek() {
-            Some(b'{' | b'[' | b',') => ArgumentError::new(
-                self.pos,
-                "a second value after the first",
-                "Send exactly one JSON object; make a separate call for each further one.",
-            ),
-            _ => ArgumentError::new(
-                self.pos,
-                format!("text after the end of the JSON value: {:?}", shorten(rest, 40)),
-                "Send only the JSON object, with nothing after it.",
-            ),
-        }
-    }
-
     /// Skips whitespace and comments.
-    fn skip_space(&mut self) -> Result<(), ArgumentError> {
+    pub(super) fn skip_space(&mut self) -> Result<(), ArgumentError> {
         loop {
             match self.peek() {
                 Some(b' ' | b'\n' | b'\r' | b'\t') => self.pos += 1,
@@ -205,7 +149,7 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(())
     }
 
-    fn value(&mut self) -> Result<Value, ArgumentError> {
+    pub(super) fn value(&mut self) -> Result<Value, ArgumentError> {
         match self.peek() {
             Some(b'{') => self.object(),
             Some(b'[') => self.array(),
@@ -230,7 +174,7 @@ impl<'t, 'c> Parser<'t, 'c> {
         }
     }
 
-    fn enter(&mut self) -> Result<(), ArgumentError> {
+    pub(super) fn enter(&mut self) -> Result<(), ArgumentError> {
         self.depth += 1;
         self.deepest = self.deepest.max(self.depth);
         if self.depth > self.max_depth {
@@ -242,183 +186,6 @@ impl<'t, 'c> Parser<'t, 'c> {
         }
         self.pos += 1;
         Ok(())
-    }
-
-    fn object(&mut self) -> Result<Value, ArgumentError> {
-        self.enter()?;
-        let mut map = Map::new();
-        self.skip_space()?;
-        self.extra_commas()?;
-        if self.peek() != Some(b'}') {
-            loop {
-                let closable = self.member(&mut map)?;
-                if !self.next_entry(b'}', closable)? {
-                    break;
-                }
-            }
-        }
-        // At the end of the text when the last brace was added.
-        self.pos = (self.pos + 1).min(self.text.len());
-        self.depth -= 1;
-        Ok(Value::Object(map))
-    }
-
-    /// Reads one member. True if text may end behind its value: a number might go on.
-    fn member(&mut self, map: &mut Map<String, Value>) -> Result<bool, ArgumentError> {
-        let start = self.pos;
-        let key = self.key()?;
-        let end = self.pos;
-        self.skip_space()?;
-        self.path.push(Step::Key(start, end));
-        self.colon(start, end)?;
-        if self.is_undefined() {
-            self.pos += UNDEFINED.len();
-            self.report(ChangeKind::UndefinedRemoved, || {
-                "undefined was read as the absence of the parameter".to_owned()
-            });
-            self.path.pop();
-            return Ok(self.depth == 1);
-        }
-        let value = self.value()?;
-        let closable = self.depth == 1 && !value.is_number();
-        self.insert(map, key, value, start)?;
-        self.path.pop();
-        Ok(closable)
-    }
-
-    /// Reads the colon after a key. One that is missing is added between a key in quotes and a
-    /// value that begins like one.
-    fn colon(&mut self, start: usize, end: usize) -> Result<(), ArgumentError> {
-        if self.peek() == Some(b':') {
-            self.pos += 1;
-            return self.skip_space();
-        }
-        let is_quoted = self.text.get(start..end).is_some_and(|key| key.ends_with('"'));
-        let begins_value = matches!(self.peek(), Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9'));
-        if !(is_quoted && begins_value && self.pos > end) {
-            return Err(self.unexpected("Put a colon between the name and its value."));
-        }
-        self.report(ChangeKind::MissingColon, || "the missing colon was added".to_owned());
-        Ok(())
-    }
-
-    /// Whether the value at the position is `undefined`.
-    fn is_undefined(&self) -> bool {
-        let rest = self.text.get(self.pos..).and_then(|rest| rest.strip_prefix(UNDEFINED));
-        rest.is_some_and(|rest| {
-            !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || "_$".contains(c))
-        })
-    }
-
-    /// Removes commas before the first or another member of an object. In an array they could stand
-    /// for a missing value.
-    fn extra_commas(&mut self) -> Result<(), ArgumentError> {
-        while self.peek() == Some(b',') {
-            self.pos += 1;
-            self.skip_space()?;
-            self.report(ChangeKind::ExtraComma, || "a comma too many was removed".to_owned());
-        }
-        Ok(())
-    }
-
-    /// `dict(name=value, ...)`
-    fn python_dict(&mut self) -> Result<Value, ArgumentError> {
-        const FIX: &str = "Send a JSON object with all names and texts in double quotes.";
-        let start = self.pos;
-        self.pos += "dict".len();
-        self.enter()?;
-        let mut map = Map::new();
-        self.skip_space()?;
-        while self.peek() != Some(b')') {
-            let from = self.pos;
-            let name = self.identifier().to_owned();
-            let end = self.pos;
-            self.skip_space()?;
-            if name.is_empty() || self.peek() != Some(b'=') {
-                return Err(self.unexpected(FIX));
-            }
-            self.pos += 1;
-            self.skip_space()?;
-            self.path.push(Step::Key(from, end));
-            let value = self.value()?;
-            self.insert(&mut map, name, value, from)?;
-            self.path.pop();
-            self.skip_space()?;
-            match self.peek() {
-                Some(b',') => {
-                    self.pos += 1;
-                    self.skip_space()?;
-                }
-                Some(b')') => {}
-                _ => return Err(self.unexpected(FIX)),
-            }
-        }
-        self.pos += 1;
-        self.depth -= 1;
-        let found = shorten(self.text.get(start..self.pos).unwrap_or_default(), 40).into_owned();
-        self.report(ChangeKind::PythonDict, || format!("{found} was read as an object"));
-        Ok(Value::Object(map))
-    }
-
-    fn insert(
-        &mut self,
-        map: &mut Map<String, Value>,
-        key: String,
-        value: Value,
-        at: usize,
-    ) -> Result<(), ArgumentError> {
-        match map.entry(key) {
-            Entry::Vacant(slot) => {
-                slot.insert(value);
-                return Ok(());
-            }
-            Entry::Occupied(slot) if *slot.get() != value => {
-                return Err(ArgumentError::new(
-                    at,
-                    format!(
-                        "the name {:?} twice with different values, {} and {}",
-                        shorten(slot.key(), 60),
-                        preview(slot.get(), 60),
-                        preview(&value, 60)
-                    ),
-                    "Send each name once.",
-                ));
-            }
-            Entry::Occupied(_) => {}
-        }
-        self.report(ChangeKind::DuplicateKey, || {
-            "the name stood twice with the same value; one was kept".to_owned()
-        });
-        Ok(())
-    }
-
-    fn key(&mut self) -> Result<String, ArgumentError> {
-        match self.peek() {
-            Some(quote @ (b'"' | b'\'')) => self.string(quote),
-            Some(0xe2) => {
-                let typographic = self.typographic_string()?;
-                typographic
-                    .ok_or_else(|| self.unexpected("Here a name in double quotes is needed."))
-            }
-            Some(b) if b.is_ascii_alphabetic() || b == b'_' || b == b'$' => {
-                let key = self.identifier();
-                self.report(ChangeKind::UnquotedKey, || {
-                    format!("the name {:?} stood without quotes", shorten(key, 60))
-                });
-                Ok(key.to_owned())
-            }
-            _ => Err(self.unexpected("Here a name in double quotes is needed.")),
-        }
-    }
-
-    fn identifier(&mut self) -> &'t str {
-        let rest = self.text.get(self.pos..).unwrap_or_default();
-        let length = rest
-            .bytes()
-            .position(|b| !(b.is_ascii_alphanumeric() || b == b'_' || b == b'$'))
-            .unwrap_or(rest.len());
-        self.pos += length;
-        rest.get(..length).unwrap_or_default()
     }
 
     fn array(&mut self) -> Result<Value, ArgumentError> {
@@ -442,7 +209,7 @@ impl<'t, 'c> Parser<'t, 'c> {
 
     /// After an entry: true at a comma with another entry behind it, false at the closing bracket,
     /// which is left to the caller, or at the end of the text where the last brace may be added.
-    fn next_entry(&mut self, close: u8, closable: bool) -> Result<bool, ArgumentError> {
+    pub(super) fn next_entry(&mut self, close: u8, closable: bool) -> Result<bool, ArgumentError> {
         let after_value = self.pos;
         self.skip_space()?;
         match self.peek() {
@@ -498,96 +265,10 @@ impl<'t, 'c> Parser<'t, 'c> {
     fn all_blank(&self, from: usize) -> bool {
         self.text.get(from..).unwrap_or_default().trim().is_empty()
     }
-
-    fn number(&mut self) -> Result<Value, ArgumentError> {
-        let start = self.pos;
-        let rest = self.text.get(start..).unwrap_or_default();
-        let length = rest
-            .bytes()
-            .position(|b| !(b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'+' | b'-')))
-            .unwrap_or(rest.len());
-        let token = rest.get(..length).unwrap_or_default();
-        self.pos += length;
-        let read = number::parse(token).map_err(|fix| {
-            ArgumentError::new(
-                start,
-                format!("{:?} where a value is needed", shorten(token, 60)),
-                fix,
-            )
-        })?;
-        Ok(Value::Number(match read {
-            NumberToken::Strict(number) => number,
-            NumberToken::Foreign(number) => {
-                self.report(ChangeKind::NumberSyntax, || {
-                    format!("{} was read as {number}", shorten(token, 60))
-                });
-                number
-            }
-            NumberToken::Underflow(zero) => {
-                self.report(ChangeKind::Underflow, || {
-                    format!(
-                        "{} is too small for a 64-bit float and was read as 0",
-                        shorten(token, 60)
-                    )
-                });
-                zero
-            }
-            NumberToken::OutOfRange(why) => {
-                let place = pointer(self.text, &self.path);
-                let token = shorten(token, 60);
-                self.out_of_range.get_or_insert_with(|| {
-                    format!("{place}: the number {token} {why} and would be changed. Send a smaller number, or the digits as a string if the tool takes strings.")
-                });
-                0.into()
-            }
-        }))
-    }
-
-    fn word(&mut self) -> Result<Value, ArgumentError> {
-        let start = self.pos;
-        let word = self.identifier();
-        let value = match word {
-            "true" => return Ok(Value::Bool(true)),
-            "false" => return Ok(Value::Bool(false)),
-            "null" => return Ok(Value::Null),
-            "True" => Value::Bool(true),
-            "False" => Value::Bool(false),
-            "None" => Value::Null,
-            "NaN" | "Infinity" => {
-                return Err(ArgumentError::new(
-                    start,
-                    word,
-                    "JSON has no NaN or Infinity. Send a finite number, null, or leave the parameter out.",
-                ));
-            }
-            "undefined" => {
-                return Err(ArgumentError::new(
-                    start,
-                    word,
-                    "JSON has no undefined. Leave the parameter out, or send null.",
-                ));
-            }
-            _ if self.depth == 0 => {
-                return Err(ArgumentError::new(
-                    start,
-                    format!("the text {:?} instead of a JSON object", shorten(word, 40)),
-                    "Send only the JSON object, without any words before it.",
-                ));
-            }
-            _ => {
-                return Err(ArgumentError::new(
-                    start,
-                    format!("{:?} without quotes", shorten(word, 40)),
-                    "Put texts into double quotes, and send the whole object.",
-                ));
-            }
-        };
-        self.report(ChangeKind::PythonLiteral, || format!("{word} was read as {value}"));
-        Ok(value)
-    }
 }
 
-fn pointer(text: &str, path: &[Step]) -> String {
+/// The path in the form of a JSON pointer, for a report.
+pub(super) fn pointer(text: &str, path: &[Step]) -> String {
     let mut out = String::new();
     for step in path {
         match *step {

@@ -18,6 +18,7 @@
 
 pub mod calendar;
 pub mod card;
+mod configured_server_client;
 pub mod document;
 pub mod goal;
 pub mod heartbeat;
@@ -25,7 +26,6 @@ pub mod list;
 pub mod memory;
 pub mod notify;
 mod outside_text;
-mod owner_server;
 mod rows;
 mod secret_shapes;
 pub mod signature;

@@ -2,54 +2,38 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use tokio::runtime::Runtime;
-use toolcrib_app::agent::library::{Folder, Folders, Scope};
-use toolcrib_app::assistant::notify::DesktopProgram;
 use toolcrib_app::bench::ProgramPolicy;
-use toolcrib_app::core::Surroundings;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::sandbox::userland::Userland;
-use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
-use toolcrib_app::{
-    Builder, Opener, PythonSettings, Sealing, Secrets, Settings, Stores, ToolFolder, Toolcrib,
-};
-use toolcrib_ops::mcp_servers::McpServersFile;
+use toolcrib_app::{Builder, PythonSettings, Sealing, Secrets, Settings, Toolcrib};
 
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::{self, Config, Env, OnAsk};
+use crate::folders::userland_folder;
+use crate::library_folders::tool_folders;
 use crate::output::{self, Failure};
 use crate::rule_layers;
 use crate::session::{self, RunSetup};
+use crate::surroundings::{desktop_notifier, locale};
 use crate::terminal::{Console, TerminalApprover};
 
+pub(crate) use crate::async_runtime::{block_on, runtime};
 pub(crate) use crate::configured_names::{
     check_tool_names, check_tools, unknown_matchers, unknown_tools, warn_misspelled_hooks,
 };
-use crate::folders::userland_folder;
 pub(crate) use crate::folders::{
     PROJECT_FOLDER, config_folder, database_path, open_vault, resolve_roots, sandbox_home,
     state_folder,
 };
-
-/// One thread is enough for one command, and starts fastest.
-pub(crate) fn runtime() -> Result<Runtime, Failure> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))
-}
-
-/// Runs a command to its end. What still blocks in the background, such as an abandoned name
-/// lookup, is left behind.
-pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-    let runtime = runtime()?;
-    let result = runtime.block_on(future);
-    runtime.shutdown_background();
-    result
-}
+pub(crate) use crate::library_folders::{library_folders, server_skills};
+pub(crate) use crate::mcp_servers_file::{mcp_file, mcp_servers};
+#[cfg(not(feature = "postgres"))]
+pub(crate) use crate::open_stores::without_postgres;
+pub(crate) use crate::open_stores::{StoreKind, daemon_stores, is_shared, stores, unsigned_stores};
+pub(crate) use crate::surroundings::{desktop_opener, surroundings};
 
 /// Builds what calls run on.
 pub(crate) async fn build_for_person(world: &WorkspaceArgs) -> Result<Toolcrib, Failure> {
@@ -86,138 +70,6 @@ pub(crate) async fn build_with_mcp_server(
     let toolcrib = Toolcrib::builder(settings).stores(stores()?).build().await?;
     output::set_secrets(&toolcrib.engine().sealing().secrets);
     Ok(toolcrib)
-}
-
-/// Everything that is kept of this person.
-pub(crate) fn stores() -> Result<Stores, Failure> {
-    open_stores(SharedIdentity::default())
-}
-
-/// The same for a daemon, which the other daemons of a shared database list. `instance` identifies
-/// it across restarts.
-pub(crate) fn daemon_stores(instance: Option<String>) -> Result<Stores, Failure> {
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    let process = ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() };
-    open_stores(SharedIdentity { process: Some(process), instance })
-}
-
-fn open_stores(identity: SharedIdentity) -> Result<Stores, Failure> {
-    match StoreKind::from_env()? {
-        StoreKind::Shared(url) => open_shared_stores(url, true, shared_options(identity)?),
-        StoreKind::InMemory => Ok(Stores::memory()),
-        StoreKind::InFile => Stores::open(Some(&database_path()?))
-            .map_err(|error| Failure::configuration(error.to_string())),
-    }
-}
-
-/// The same without the key of the audit, for verification: closing them signs nothing.
-pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
-    match StoreKind::from_env()? {
-        StoreKind::Shared(url) => {
-            open_shared_stores(url, false, shared_options(SharedIdentity::default())?)
-        }
-        StoreKind::InMemory => Ok(Stores::memory()),
-        StoreKind::InFile => Stores::unsigned(&database_path()?)
-            .map_err(|error| Failure::configuration(error.to_string())),
-    }
-}
-
-/// Whether everything is kept in a database that several machines share.
-pub(crate) fn is_shared() -> Result<bool, Failure> {
-    Ok(matches!(StoreKind::from_env()?, StoreKind::Shared(_)))
-}
-
-/// Where everything is kept.
-pub(crate) enum StoreKind {
-    /// In the file of the state folder.
-    InFile,
-    /// In memory, and gone with the process.
-    InMemory,
-    /// In the database of this address.
-    Shared(String),
-}
-
-impl StoreKind {
-    /// As the environment has it.
-    ///
-    /// # Errors
-    /// Exit code 3 where it is no text.
-    pub(crate) fn from_env() -> Result<Self, Failure> {
-        Ok(match Env::from_process().text(DATABASE_URL)? {
-            None => Self::InFile,
-            Some(url) if url == IN_MEMORY => Self::InMemory,
-            Some(url) => Self::Shared(url),
-        })
-    }
-
-    /// Its kind, in one word.
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Self::InFile => "sqlite",
-            Self::InMemory => "memory",
-            Self::Shared(_) => "postgres",
-        }
-    }
-}
-
-/// Names a database that several machines share, or [`IN_MEMORY`], in place of the file in the
-/// state folder. It may hold a password, so it is no option.
-const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
-/// Nothing is kept longer than the process lives.
-const IN_MEMORY: &str = "memory:";
-
-/// What a shared database knows of this process; a command has neither.
-#[derive(Default)]
-struct SharedIdentity {
-    process: Option<ProcessIdentity>,
-    instance: Option<String>,
-}
-
-/// Says what happens to missing migrations of a shared database: `apply` (default) or `refuse`.
-const DATABASE_MIGRATIONS: &str = "TOOLCRIB_DATABASE_MIGRATIONS";
-
-fn shared_options(identity: SharedIdentity) -> Result<SharedOptions, Failure> {
-    let migrations = match Env::from_process().text(DATABASE_MIGRATIONS)?.as_deref() {
-        None | Some("apply") => Migrations::Apply,
-        Some("refuse") => Migrations::Refuse,
-        Some(_) => {
-            let words = format!("{DATABASE_MIGRATIONS} must be `apply` or `refuse`");
-            return Err(Failure::configuration(words));
-        }
-    };
-    let SharedIdentity { process, instance } = identity;
-    Ok(SharedOptions { identity: process, instance, migrations })
-}
-
-/// Connects on a thread of its own: callers may be async already.
-#[cfg(feature = "postgres")]
-fn open_shared_stores(url: String, signs: bool, shared: SharedOptions) -> Result<Stores, Failure> {
-    let state = state_folder()?;
-    let connecting = std::thread::spawn(move || {
-        let runtime = runtime()?;
-        let stores = runtime.block_on(async {
-            if signs {
-                Stores::connect(&url, &state, shared).await
-            } else {
-                Stores::connect_unsigned(&url, shared).await
-            }
-        });
-        stores.map_err(|error| Failure::configuration(error.to_string()))
-    });
-    let failed = |_| Failure::run("connecting to the database broke off");
-    connecting.join().map_err(failed)?
-}
-
-#[cfg(not(feature = "postgres"))]
-fn open_shared_stores(_: String, _: bool, _: SharedOptions) -> Result<Stores, Failure> {
-    Err(without_postgres())
-}
-
-#[cfg(not(feature = "postgres"))]
-pub(crate) fn without_postgres() -> Failure {
-    Failure::configuration(format!(
-        "{DATABASE_URL} is set, and this binary was built without Postgres; build it with `--features postgres`, or unset the variable"
-    ))
 }
 
 /// Builds what is only looked at, with the switches that are stored. No call can run on it, so
@@ -385,16 +237,6 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     Ok(settings)
 }
 
-/// The file of MCP servers; `None` = there is no configuration folder.
-pub(crate) fn mcp_file() -> Option<McpServersFile> {
-    Some(McpServersFile { path: config_folder()?.join("mcp.toml") })
-}
-
-/// The MCP servers of this person, those that are off too.
-pub(crate) fn mcp_servers() -> Result<Vec<ServerConfig>, Failure> {
-    mcp_file().map_or_else(|| Ok(Vec::new()), |file| Ok(file.read()?))
-}
-
 /// What programs of tools may touch. Our configuration is not for their eyes.
 fn sandbox_confines(config: &Config) -> ProgramPolicy {
     let confines = config.to_confines(sandbox_home(), &Env::from_process());
@@ -409,54 +251,6 @@ fn sandbox_confines(config: &Config) -> ProgramPolicy {
 pub(crate) fn userland(config: &Config) -> Option<Userland> {
     let home = config.to_confines(sandbox_home(), &Env::from_process()).home?;
     Some(Userland::new(userland_folder()?, home))
-}
-
-/// The variables that lead to the person's desktop, as far as they are set.
-fn desktop_env() -> Vec<(String, String)> {
-    /// What leads to a desktop, and what programs of one expect.
-    const NAMES: [&str; 12] = [
-        "DISPLAY",
-        "WAYLAND_DISPLAY",
-        "XAUTHORITY",
-        "XDG_RUNTIME_DIR",
-        "XDG_CURRENT_DESKTOP",
-        "XDG_DATA_DIRS",
-        "XDG_CONFIG_DIRS",
-        "DBUS_SESSION_BUS_ADDRESS",
-        "HOME",
-        "PATH",
-        "LANG",
-        "BROWSER",
-    ];
-    NAMES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect()
-}
-
-/// What opens files on the person's desktop; `None` = there is none to be seen from here.
-pub(crate) fn desktop_opener() -> Option<Opener> {
-    let env = desktop_env();
-    let has = |name: &str| env.iter().any(|(own, value)| own == name && !value.is_empty());
-    let program = match env::consts::OS {
-        "macos" => "open",
-        "linux" if has("DISPLAY") || has("WAYLAND_DISPLAY") => "xdg-open",
-        _ => return None,
-    };
-    Some(Opener { program: program.into(), env })
-}
-
-/// What shows notifications on the person's desktop; `None` = there is none to be seen from here.
-fn desktop_notifier() -> Option<DesktopProgram> {
-    let env = desktop_env();
-    let value = |name: &str| env.iter().find(|(own, _)| own == name).map(|(_, value)| value);
-    let program = match env::consts::OS {
-        "macos" => "osascript",
-        "linux" if value("DBUS_SESSION_BUS_ADDRESS").is_some_and(|bus| !bus.is_empty()) => {
-            "notify-send"
-        }
-        _ => return None,
-    };
-    let is_there = |folder: PathBuf| folder.join(program).is_file();
-    let is_installed = env::split_paths(value("PATH")?).any(is_there);
-    is_installed.then(|| DesktopProgram { program: program.into(), env })
 }
 
 /// Code execution, in other roles of this executable. Without its path there is none.
@@ -504,100 +298,4 @@ pub(crate) fn sealing() -> Result<Sealing, Failure> {
     let all = kept.iter().chain(&keys).map(String::as_str);
     secrets.add(all.chain(config.literal_tool_config()));
     Ok(Sealing::new(secrets, Arc::new(vault)))
-}
-
-/// What the environment says about the person at this terminal.
-pub(crate) fn surroundings() -> Surroundings {
-    let zone = jiff::tz::TimeZone::system();
-    let said = Surroundings {
-        locale: locale().unwrap_or_default(),
-        time_zone: zone.iana_name().unwrap_or_default().to_owned(),
-        device: "terminal".to_owned(),
-        ..Surroundings::default()
-    };
-    // A locale such as `en_US@nonsense` may have any form.
-    if said.check().is_ok() { said } else { Surroundings::default() }
-}
-
-/// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.
-fn locale() -> Option<String> {
-    let value = ["LC_ALL", "LC_MESSAGES", "LANG"]
-        .into_iter()
-        .find_map(|name| env::var(name).ok().filter(|value| !value.is_empty()))?;
-    let language = value.split(['.', '@']).next()?.replace('_', "-");
-    (!matches!(language.as_str(), "C" | "POSIX" | "")).then_some(language)
-}
-
-/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a
-/// workspace is unknown: its tools never count as harmless, unless the owner trusts it.
-fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
-    let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
-    let workspace = world.root.first().map(|root| {
-        let folder = ToolFolder::new("workspace", root.join(PROJECT_FOLDER).join("tools"));
-        if config.is_trusted_workspace(root, &Env::from_process()) {
-            folder
-        } else {
-            folder.untrusted()
-        }
-    });
-    let named = world.tools.iter().enumerate().map(|(at, path)| {
-        let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };
-        ToolFolder::new(id, path)
-    });
-    // The first that has a name keeps it: a workspace cannot take the place of what the person
-    // brought.
-    own.into_iter().chain(named).chain(workspace).collect()
-}
-
-/// Where agents, skills, kits and guides are looked for: the person's folders and the workspace's.
-pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Folders {
-    let trusted =
-        workspace.is_some_and(|root| config.is_trusted_workspace(root, &Env::from_process()));
-    let mut folders = Folders { trusted, ..Folders::default() };
-    let mut add = |scope: Scope, base: &Path| {
-        let folder = |name: &str| Folder { scope, path: base.join(name) };
-        folders.agents.push(folder("agents"));
-        folders.skills.push(folder("skills"));
-        folders.kits.push(folder("kits"));
-        folders.guides.push(folder("guides"));
-    };
-    if let Some(own) = config_folder() {
-        add(Scope::User, &own);
-    }
-    if let Some(workspace) = workspace {
-        add(Scope::Project, &workspace.join(PROJECT_FOLDER));
-    }
-    if let Some(own) = config_folder() {
-        folders.skills.extend(skills_of_servers(&own));
-    }
-    // Folders that other programs of this kind share (Agent Skills).
-    let shared = [".agents", ".claude"];
-    let home = env::home_dir().filter(|_| env::var_os("TOOLCRIB_HOME").is_none());
-    for (scope, base) in [(Scope::User, home.as_deref()), (Scope::Project, workspace)] {
-        let Some(base) = base else { continue };
-        let skills = shared.iter().map(|name| base.join(name).join("skills"));
-        folders.skills.extend(skills.map(|path| Folder { scope, path }));
-    }
-    folders
-}
-
-/// Skills that were taken over from MCP servers, in a folder for each server, so that no server
-/// replaces the skills of another.
-pub(crate) fn server_skills(config: &Path) -> PathBuf {
-    config.join("server-skills")
-}
-
-/// Those of servers that are there still.
-fn skills_of_servers(config: &Path) -> Vec<Folder> {
-    let base = server_skills(config);
-    if !base.is_dir() {
-        return Vec::new();
-    }
-    let servers = mcp_servers().unwrap_or_default();
-    let folder = |name: &str| Folder { scope: Scope::Server, path: base.join(name) };
-    servers
-        .iter()
-        .filter(|server| server.enabled)
-        .map(|server| folder(server.name.as_str()))
-        .collect()
 }

@@ -1,6 +1,7 @@
 //! The binary: words of the command line in, exit code out. Everything else is in the crates under
 //! it.
 
+mod async_runtime;
 mod backup;
 mod bootstrap;
 mod chat;
@@ -13,8 +14,11 @@ mod daemon;
 mod doctor;
 mod folders;
 mod jsonl;
+mod library_folders;
+mod mcp_servers_file;
 mod op_context;
 mod op_failure;
+mod open_stores;
 mod os_user;
 mod output;
 mod rule_layers;
@@ -22,6 +26,7 @@ mod service;
 mod session;
 mod shutdown_signal;
 mod stage_trace;
+mod surroundings;
 mod terminal;
 mod time_format;
 

@@ -113,7 +113,8 @@ pub(super) struct HtmlTag<'t> {
     pub(super) name: &'t str,
     pub(super) attributes: &'t str,
     pub(super) is_end: bool,
-    start: usize,
+    /// Position of its `<`.
+    pub(super) start: usize,
     /// Byte after the tag.
     pub(super) end: usize,
 }
@@ -223,12 +224,15 @@ fn may_stay_open(name: &str) -> bool {
 }
 
 /// The byte after the element that this tag begins.
-fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
+pub(super) fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
     if is_void(first.name) {
         return first.end;
     }
-    let mut open: Vec<&str> = Vec::new();
     let mut at = raw_text_end(html, first);
+    if at != first.end {
+        return at;
+    }
+    let mut open: Vec<&str> = Vec::new();
     while let Some(tag) = next_tag(html, at) {
         at = tag.end;
         if tag.is_end {
@@ -254,7 +258,8 @@ fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
 
 /// The byte after an element whose content is no markup (`script`), or after the tag of any other.
 fn raw_text_end(html: &str, tag: &HtmlTag<'_>) -> usize {
-    const RAW: [&str; 7] = ["script", "style", "textarea", "title", "xmp", "iframe", "noembed"];
+    const RAW: [&str; 8] =
+        ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
     if !RAW.iter().any(|raw| tag.name.eq_ignore_ascii_case(raw)) {
         return tag.end;
     }
@@ -328,6 +333,7 @@ mod tests {
             ("a<div hidden><script>'</div>'</script>no</div>yes", "ayes"),
             ("a<div hidden><!-- </div> -->no</div>yes", "ayes"),
             ("a<input type=hidden hidden value=x>yes", "ayes"),
+            ("a<iframe style='display:none'><b></iframe>yes", "ayes"),
             ("a<div hidden>no", "a"),
             (
                 "<td style=\"font-size:0\"><i style=\"font-size:9px\">b</i></td>",
@@ -352,5 +358,17 @@ mod tests {
         // The page is streamed, and its script shows it.
         let page = without_hidden("<div id=root></div><div hidden id=S:0><p>all</p></div>");
         assert!(page.hides_everything && page.html.contains("all"));
+    }
+
+    /// The text behind a hidden element whose content is no markup was left out up to the next end
+    /// tag of its name. Pages with a tag manager begin with such a frame.
+    #[test]
+    fn text_behind_a_hidden_frame_stays() {
+        let frame = "<iframe src=x height=0 style=\"display:none;visibility:hidden\"></iframe>";
+        check(&format!("<p>a</p>{frame}<p>b</p>"), "<p>a</p><p>b</p>");
+        check(
+            "<p>a</p><script hidden>x()</script><p>b</p><script>y()</script><p>c</p>",
+            "<p>a</p><p>b</p><script>y()</script><p>c</p>",
+        );
     }
 }

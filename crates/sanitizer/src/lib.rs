@@ -60,6 +60,7 @@ mod property_tests;
 
 pub use head_tail::{Captured, HeadTail};
 pub use hidden_html::{ShownHtml, without_hidden};
+pub use html_to_markdown::{Links, html_to_markdown};
 pub use report::{Change, ChangeKind, Flag, FlagKind};
 pub use sanitize::{Sanitized, sanitize, sanitize_bytes};
 pub use truncate_json::{JsonCut, TruncatedJson, truncate_json};

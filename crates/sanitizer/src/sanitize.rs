@@ -1,11 +1,12 @@
 //! The entry: bytes or text of a media type in, sanitized text and a report out.
 
 use super::content_type::{ContentKind, content_kind};
+use super::html_to_markdown::{Links, html_to_markdown};
 use super::markers::{self, Reading};
 use super::report::{Change, ChangeKind, Flag, FlagKind, Report};
 use super::{
-    call_fences, control_token_scan, decode_utf8, escape_invisible, hidden_html, html_to_markdown,
-    injection_phrases, json_literals, nested_tags, react_labels, remote_images,
+    call_fences, control_token_scan, decode_utf8, escape_invisible, hidden_html, injection_phrases,
+    json_literals, nested_tags, react_labels, remote_images,
 };
 use std::borrow::Cow;
 
@@ -97,7 +98,7 @@ fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Saniti
             if page.hides_everything {
                 report.flag(FlagKind::HiddenText, "the whole page");
             }
-            let markdown = Cow::Owned(html_to_markdown::to_markdown(&page.html));
+            let markdown = Cow::Owned(html_to_markdown(&page.html, Links::AsWritten));
             as_text(markdown, Profile::Converted, &mut report)
         }
         ContentKind::Json => as_json(text, |_| true, &mut report),

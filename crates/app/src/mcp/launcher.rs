@@ -7,7 +7,7 @@ use std::path::Path;
 
 use toolcrib_mcp::client::{Launcher, LauncherKind, Stdio};
 
-use super::launcher_words::{self, LauncherWords};
+use super::launcher_args::{self, LauncherArgs};
 
 /// What a launcher is run for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,15 +80,15 @@ pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>)
         }
         Some(Launcher { kind, package, .. }) => {
             // With all options of the launcher: they may name more packages, or another Python.
-            let LauncherWords { command: own, options, .. } =
-                launcher_words::split(*kind, &stdio.args);
+            let LauncherArgs { command: own, options, .. } =
+                launcher_args::split(*kind, &stdio.args);
             let (names, rest): (&[&str], &[&str]) = match kind {
                 LauncherKind::Uvx => (&["--from"], &["python", "--version"]),
                 _ => (&["--package", "-p"], &["--", "node", "--version"]),
             };
             let mut args: Vec<String> = own.to_vec();
             args.extend(words(&options));
-            if launcher_words::option(&options, names).is_none() {
+            if launcher_args::option(&options, names).is_none() {
                 args.extend(words(&[names.first().copied().unwrap_or_default(), package]));
             }
             args.extend(words(rest));

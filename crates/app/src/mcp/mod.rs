@@ -4,7 +4,7 @@ mod backend;
 mod client_host;
 mod failed_start;
 mod launcher;
-pub mod launcher_words;
+pub mod launcher_args;
 mod program_digest;
 mod resources_and_prompts;
 mod server_program;

@@ -249,12 +249,6 @@ impl Runner {
         tool_names(&self.toolcrib)
     }
 
-    /// The handle of the library, for the tool that loads skills.
-    #[must_use]
-    pub fn library_handle(&self) -> LibraryHandle {
-        self.library.clone()
-    }
-
     /// The price of a model; `None` if it is unknown.
     #[must_use]
     pub fn price(&self, provider: &str, model: &str) -> Option<Price> {

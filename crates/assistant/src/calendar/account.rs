@@ -11,8 +11,8 @@ use toolcrib_net::{Follow, HttpClient, Limits, Method, Request, Response};
 
 use super::busy_times::{BusyTimes, busy_times};
 use super::multistatus::calendar_data;
+use crate::configured_server_client::client_for;
 use crate::notify::ChannelSecret;
-use crate::owner_server::client_for;
 
 /// Longest time of one request.
 const TIMEOUT: Duration = Duration::from_secs(15);

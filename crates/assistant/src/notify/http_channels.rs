@@ -8,7 +8,7 @@ use toolcrib_core::Notification;
 use toolcrib_net::{Follow, HttpClient, Limits, Method, Request};
 
 use super::settings::{NtfySettings, WebhookSettings};
-use crate::owner_server::client_for;
+use crate::configured_server_client::client_for;
 use crate::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, sign};
 
 /// Longest time of one request.

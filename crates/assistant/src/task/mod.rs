@@ -1,6 +1,6 @@
 //! Tasks: making, changing and finding them, and what a scheduler does with a due one.
 
-mod due_look;
+mod claim_due_tasks;
 mod error;
 mod lifecycle;
 mod new_task;
@@ -8,7 +8,7 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 
-pub use due_look::{DueLook, claim_due};
+pub use claim_due_tasks::{DueTasks, claim_due};
 pub use error::TaskError;
 pub use lifecycle::{
     Ended, LATE_MS, LEASE_MS, MAX_ATTEMPTS, MAX_RINGS, alarm_message, alarm_over, claim, postpone,

@@ -4,7 +4,6 @@
 use dom_smoothie::{Config, Readability};
 use url::Url;
 
-use super::worker_protocol::ReadFailure;
 use crate::html_to_markdown;
 
 /// Elements of a page that are looked at; pages have up to 20,000.
@@ -14,7 +13,7 @@ const MIN_ARTICLE: usize = 200;
 
 /// The title and the text of the article of a page, as Markdown. Without an article the title is
 /// empty, and the text is that of the whole page.
-pub(super) fn read(html: &str, url: Option<&str>) -> Result<(String, String), ReadFailure> {
+pub(super) fn read(html: &str, url: Option<&str>) -> (String, String) {
     let base = url.and_then(|url| Url::parse(url).ok());
     // Text that the page hides is gone before anything looks for the article.
     let shown = toolcrib_sanitizer::without_hidden(html);
@@ -24,13 +23,11 @@ pub(super) fn read(html: &str, url: Option<&str>) -> Result<(String, String), Re
         Readability::new(&*shown.html, url, Some(config)).and_then(|mut page| page.parse());
     if let Ok(article) = article {
         let text = html_to_markdown::to_markdown(&article.content, base.as_ref());
-        let text = text.map_err(ReadFailure::damaged)?;
         if text.chars().count() >= MIN_ARTICLE {
-            return Ok((one_line(&article.title), text));
+            return (one_line(&article.title), text);
         }
     }
-    let text = html_to_markdown::to_markdown(html, base.as_ref()).map_err(ReadFailure::damaged)?;
-    Ok((String::new(), text))
+    (String::new(), html_to_markdown::to_markdown(html, base.as_ref()))
 }
 
 fn one_line(text: &str) -> String {

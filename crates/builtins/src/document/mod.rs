@@ -233,8 +233,8 @@ pub(crate) fn text_of(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-fn html_text(bytes: &[u8]) -> Result<String, ReadFailure> {
-    crate::html_to_markdown::to_markdown(&text_of(bytes), None).map_err(ReadFailure::damaged)
+fn html_text(bytes: &[u8]) -> String {
+    crate::html_to_markdown::to_markdown(&text_of(bytes), None)
 }
 
 #[cfg(test)]

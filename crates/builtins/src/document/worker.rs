@@ -75,9 +75,9 @@ fn by_format<W: Write>(
         }
         Format::Xlsx | Format::Office => xlsx_text::read(bytes, pages, sink),
         Format::Csv => sink.single_part(format, csv_text::read(bytes, sink.left())),
-        Format::Html => sink.single_part(format, super::html_text(bytes)?),
+        Format::Html => sink.single_part(format, super::html_text(bytes)),
         Format::Article { ref url } => {
-            let (name, text) = article::read(&super::text_of(bytes), url.as_deref())?;
+            let (name, text) = article::read(&super::text_of(bytes), url.as_deref());
             sink.start(format, 1)?;
             sink.part(Part { number: 1, name, text, ..Part::default() })?;
             Ok(())

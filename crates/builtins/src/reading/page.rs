@@ -131,13 +131,7 @@ pub(super) async fn as_article(
         }
     }
     let base = url.and_then(|url| Url::parse(&url).ok());
-    let text = blocking(move || {
-        html_to_markdown::to_markdown(&html, base.as_ref()).map_err(|error| {
-            ToolError::execution("The page cannot be turned into text. Use http_request.")
-                .with_detail(error.to_string())
-        })
-    })
-    .await?;
+    let text = blocking(move || Ok(html_to_markdown::to_markdown(&html, base.as_ref()))).await?;
     Ok(Reading { kind: "web page", title: String::new(), text, source, notes, sandbox: None })
 }
 

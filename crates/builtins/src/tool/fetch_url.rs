@@ -116,14 +116,7 @@ async fn readable(body: Body, url: String) -> Result<Body, ToolError> {
             if matches!(media_type.as_str(), "text/html" | "application/xhtml+xml") =>
         {
             let markdown = blocking(move || {
-                html_to_markdown::to_markdown(&text, Url::parse(&url).ok().as_ref()).map_err(
-                    |error| {
-                        ToolError::execution(
-                        "The page cannot be turned into text. Use http_request to get it as it is.",
-                    )
-                    .with_detail(error.to_string())
-                    },
-                )
+                Ok(html_to_markdown::to_markdown(&text, Url::parse(&url).ok().as_ref()))
             })
             .await?;
             Ok(Body::Text { text: markdown, media_type: "text/markdown".to_owned() })

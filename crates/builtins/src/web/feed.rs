@@ -178,7 +178,7 @@ fn plain(html: &str) -> String {
     }
     let html = html.get(..end).unwrap_or_default();
     let text = if html.contains('<') || html.contains('&') {
-        html_to_markdown::to_markdown(html, None).unwrap_or_default()
+        html_to_markdown::to_markdown(html, None)
     } else {
         html.to_owned()
     };

@@ -1,4 +1,7 @@
-//! The in-memory stores.
+//! The in-memory stores: what a Toolcrib without a file keeps.
+//!
+//! SQLite in memory would do the same, but `engine` knows no database, so that a program which
+//! embeds it needs none. Both pass the suite in `testkit::conformance`.
 
 mod approvals;
 mod artifacts;

@@ -1,6 +1,9 @@
 //! HTTP fast path: handles the most frequent requests without rmcp. These are tool lists, which are
 //! cached as JSON, and calls of clients of the present revision that need nothing but the response.
 //! Every other request goes to rmcp.
+//!
+//! rmcp identifies a message by trying all its forms, and runs a service for each HTTP request
+//! (docs/adr/0066); `cargo xtask bench` compares a call with the same call of a bare rmcp server.
 #![deny(clippy::indexing_slicing)]
 
 use std::convert::Infallible;

@@ -116,12 +116,6 @@ impl ProviderKind {
         }
     }
 
-    /// Whether its own service requires a key. A server behind another base URL may not.
-    #[must_use]
-    pub fn needs_key(self) -> bool {
-        self.key_variable().is_some()
-    }
-
     /// Whether a streamed answer comes as lines of JSON instead of server-sent events.
     pub(super) fn streams_lines(self) -> bool {
         self == Self::Ollama

@@ -1,4 +1,8 @@
 //! Spans as plain data, independent of the library that exports them.
+//!
+//! A span is made when its call, run or request has ended, from the record that is stored of it.
+//! Layers of `tracing` make one from the scope of running code instead: a call that waits for an
+//! approval and goes on in another process has none.
 
 use std::time::SystemTime;
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use toolcrib_app::mcp::client::{Launcher, LauncherKind};
-use toolcrib_app::mcp::launcher_words;
+use toolcrib_app::mcp::launcher_args;
 
 use super::docker_launcher;
 
@@ -17,8 +17,8 @@ pub(super) fn recognise(command: &str, args: &[String], settings: &Registries) -
     let name = Path::new(command).file_name()?.to_str()?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let named = |kind, options: &[&str]| {
-        let own = launcher_words::split(kind, args);
-        let package = launcher_words::option(&own.options, options).or(own.program)?;
+        let own = launcher_args::split(kind, args);
+        let package = launcher_args::option(&own.options, options).or(own.program)?;
         Some((kind, package.to_owned()))
     };
     let (kind, package) = match (name, words.as_slice()) {

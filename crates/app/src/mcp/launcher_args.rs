@@ -55,7 +55,7 @@ const UVX: [&str; 34] = [
 
 /// A command line of a launcher.
 #[derive(Debug, PartialEq, Eq)]
-pub struct LauncherWords<'a> {
+pub struct LauncherArgs<'a> {
     /// The words before its own options, such as `tool run`.
     pub command: &'a [String],
     /// Its own options with their values.
@@ -66,7 +66,7 @@ pub struct LauncherWords<'a> {
 
 /// Splits the arguments of a launcher; not of docker, whose options have another form.
 #[must_use]
-pub fn split(kind: LauncherKind, args: &[String]) -> LauncherWords<'_> {
+pub fn split(kind: LauncherKind, args: &[String]) -> LauncherArgs<'_> {
     let (commands, with_value): (&[&str], &[&str]) = match kind {
         LauncherKind::Uvx => (&["tool", "run"], &UVX),
         _ => (&["exec", "x"], &NPX),
@@ -80,14 +80,14 @@ pub fn split(kind: LauncherKind, args: &[String]) -> LauncherWords<'_> {
             continue;
         }
         if !word.starts_with('-') {
-            return LauncherWords { command, options, program: Some(word) };
+            return LauncherArgs { command, options, program: Some(word) };
         }
         options.push(word);
         if with_value.contains(&word) {
             options.extend(rest.next());
         }
     }
-    LauncherWords { command, options, program: None }
+    LauncherArgs { command, options, program: None }
 }
 
 /// The value of an option: `--from X` or `--from=X`.

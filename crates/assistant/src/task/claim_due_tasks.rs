@@ -1,15 +1,15 @@
-//! A scheduler's look at the store: claims what is due.
+//! Claims the tasks that are due, for a scheduler.
 
 use toolcrib_core::{StoreError, Task, TaskKind, TaskStore};
 
 use super::lifecycle::claim;
 
-/// Tasks that one look claims at most.
+/// Tasks that are claimed at once at most.
 const MOST: usize = 64;
 
-/// What a look found.
+/// The tasks that were due.
 #[derive(Debug, Default)]
-pub struct DueLook {
+pub struct DueTasks {
     /// The tasks that were claimed, at their new revisions.
     pub claimed: Vec<Task>,
     /// When the next task is due, or a claim ends; Unix time in milliseconds. It may have passed.
@@ -22,33 +22,33 @@ pub struct DueLook {
 /// to it.
 ///
 /// # Errors
-/// The store fails before something was claimed; afterwards the look ends early instead, because
+/// The store fails before something was claimed; afterwards it ends early instead, because
 /// what it has claimed would wait for the end of its claim otherwise.
 pub async fn claim_due(
     store: &dyn TaskStore,
     now: i64,
     may_run: impl Fn(TaskKind) -> bool,
-) -> Result<DueLook, StoreError> {
-    let mut look = DueLook { next_wake: store.next_wake().await?, ..DueLook::default() };
-    if look.next_wake.is_none_or(|wake| wake > now) {
-        return Ok(look);
+) -> Result<DueTasks, StoreError> {
+    let mut due = DueTasks { next_wake: store.next_wake().await?, ..DueTasks::default() };
+    if due.next_wake.is_none_or(|wake| wake > now) {
+        return Ok(due);
     }
     for task in store.waking_tasks(now, MOST).await? {
         if !may_run(task.kind) {
-            look.is_held = true;
+            due.is_held = true;
             continue;
         }
         let Some(claimed) = claim(&task, now) else { continue };
         match store.put_task(claimed.clone()).await {
-            Ok(revision) => look.claimed.push(Task { revision, ..claimed }),
+            Ok(revision) => due.claimed.push(Task { revision, ..claimed }),
             // Another process was faster, or the person changed it.
             Err(StoreError::Conflict(_) | StoreError::Missing(_)) => {}
-            Err(_) if !look.claimed.is_empty() => return Ok(look),
+            Err(_) if !due.claimed.is_empty() => return Ok(due),
             Err(error) => return Err(error),
         }
     }
     if let Ok(next) = store.next_wake().await {
-        look.next_wake = next;
+        due.next_wake = next;
     }
-    Ok(look)
+    Ok(due)
 }

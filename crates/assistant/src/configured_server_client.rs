@@ -1,4 +1,4 @@
-//! Requests to servers that the owner configured.
+//! The HTTP client for servers that the owner configured: a channel of notifications, a calendar.
 
 use toolcrib_net::{AllowEntry, HttpClient};
 use url::Url;
