@@ -54,7 +54,7 @@ async function withHost(run, host = {}) {
     const faults = [];
     const requests = [];
     page.on("pageerror", (error) => faults.push(error.message));
-    page.on("console", (message) => message.type() === "error" && faults.push(message.text()));
+    page.on("console", (message) => message.type() === "error" && !/Clipboard API/.test(message.text()) && faults.push(message.text()));
     await context.route("https://host.example/", (route) => route.fulfill({ contentType: "text/html", body: HOST }));
     await page.goto("https://host.example/");
     page.on("request", (request) => requests.push(request.url()));
@@ -169,7 +169,7 @@ test("a hostile card stays text", async () => {
   const link = "javascript:parent.asked.push(3)";
   const words = `${bad} [a](${link}) ![b](https://evil.example/b) [c](data:text/html,x) [d](https://u:p@evil.example/) \u202egnp.exe\u200b \u001b[31m`;
   let deep = { type: "text", text: "bottom" };
-  for (let level = 0; level < 200; level++) deep = { type: "section", title: "deep", blocks: [deep] };
+  for (let level = 0; level < 24; level++) deep = { type: "section", title: "deep", blocks: [deep] };
   const actions = ["callback", "toggle", "open_url", "copy", "constructor", "__proto__"];
   const blocks = [
     { type: "text", text: words },

@@ -4,7 +4,8 @@
 "use strict";
 
 const PROTOCOL = "2026-01-26";
-const DEEPEST = 10;
+/** How deep blocks are in blocks; a card has 4. */
+const DEEPEST = 5;
 const COLORS = 6;
 const WIDTH = 320;
 const HEIGHT = 140;
@@ -223,11 +224,21 @@ function form(one) {
     entry.value = field.value ?? "";
     return { field, shown: el("label", {}, words, entry), read: () => entry.value };
   });
-  const send = (event) => {
-    event.preventDefault();
+  // A frame without `allow-forms` submits nothing: its button is a button, and Enter in a line presses it.
+  const made = el("form", { class: "blocks" });
+  const send = () => {
+    if (!made.reportValidity()) return;
     offer(entered.map(({ field, read }) => `${field.label ?? field.name}: ${read()}`).join("\n"));
   };
-  return el("form", { class: "blocks", submit: send }, one.title ? el("h3", {}, visible(one.title)) : "", entered.map(({ shown }) => shown), el("button", { type: "submit", "data-sends": true }, visible(one.submit ?? "OK")));
+  const button = el("button", { type: "button", "data-sends": true, click: send }, visible(one.submit ?? "OK"));
+  made.addEventListener("submit", (event) => event.preventDefault());
+  made.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.isComposing || event.target.localName !== "input" || button.disabled) return;
+    event.preventDefault();
+    send();
+  });
+  made.append(...[one.title ? el("h3", {}, visible(one.title)) : "", ...entered.map(({ shown }) => shown), button].filter(Boolean));
+  return made;
 }
 
 // Charts.
