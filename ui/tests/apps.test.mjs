@@ -178,7 +178,7 @@ test("a page reads resources of its own server, while its tool is enabled", asyn
       return frame.getByText("is not enabled, so its page reads nothing").first().isVisible();
     }, "a page of a tool that is off reads nothing");
     assert.equal(await reads(), before);
-    page.faults = page.faults.filter((fault) => !/console: |\b(40[034]|503)\b/.test(fault));
+    page.faults = page.faults.filter((fault) => !/console: |^(403|404|422|503) /.test(fault));
   });
 });
 
@@ -245,7 +245,7 @@ const attempt = async (name, what) => { try { log(name + ": " + JSON.stringify(a
   await attempt("proto", () => rpc("tools/call", { name: "__proto__", arguments: [] }));
   for (const url of ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "https://a:b@evil.example/"]) await attempt("link " + url.slice(0, 4), () => rpc("ui/open-link", { url }));
   await attempt("method", () => rpc("sampling/createMessage", { messages: [] }));
-  for (const uri of ["ui://other", "toolcrib://artifacts/art_1", "file:///etc/passwd", "../page", "", { a: 1 }, ["ui://board/main"], "ui://" + "a".repeat(5000)]) await attempt("resource " + String(uri).slice(0, 9), () => rpc("resources/read", { uri }));
+  for (const uri of ["ui://other", "toolcrib://artifacts/art_1", "file:///etc/passwd", "../page", "", { a: 1 }, ["ui://board/main"], "ui://" + "a".repeat(2100)]) await attempt("resource " + String(uri).slice(0, 9), () => rpc("resources/read", { uri }));
   const text = (text) => [{ type: "text", text }];
   const said = (params) => rpc("ui/message", params).then((done) => done.isError ? Promise.reject() : done);
   for (const params of [{ content: text("no role") }, { role: "assistant", content: text("yes") }, { role: "system", content: text("yes") }, { role: "user", content: text("a".repeat(5000)) }, { role: "user", content: [] }, { role: "user", content: null },
@@ -287,7 +287,7 @@ const attempt = async (name, what) => { try { log(name + ": " + JSON.stringify(a
       assert.match(answer.headers.get("content-security-policy"), /^sandbox allow-scripts; default-src 'none'/);
       assert.equal((await fetch(`${daemon.url}/api/v1/calls/${call}/page`)).status, 401);
       // What the browser refused it is in the console, and that is right.
-      page.faults = page.faults.filter((fault) => !/console: |\b40[34]\b/.test(fault));
+      page.faults = page.faults.filter((fault) => !/console: |^(403|404|422) /.test(fault));
     });
   } finally {
     evil.close();
