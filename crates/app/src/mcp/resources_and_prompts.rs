@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use toolcrib_agent::library::{Kit, Step};
-use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture, ToolMeta, ToolSpec, View, ViewRequest};
+use toolcrib_core::{
+    ArtifactMeta, ArtifactRef, Block, BoxFuture, ToolMeta, ToolSpec, View, ViewRequest,
+};
 use toolcrib_engine::Secrets;
 use toolcrib_mcp::client_channel::ClientChannel;
 use toolcrib_mcp::server::{

@@ -22,7 +22,8 @@ fn request(id: i32, method: &str, params: &Value) -> String {
 #[test]
 fn cards_are_a_page_for_clients_that_show_pages_and_a_text_for_others() {
     let env = TestEnv::new();
-    let pages = |kind: &str| json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": [kind]}}});
+    let pages =
+        |kind: &str| json!({"extensions": {"io.modelcontextprotocol/ui": {"mimeTypes": [kind]}}});
     let told = json!({"ui": {"resourceUri": PAGE}});
     let client = json!({"name": "t", "version": "1"});
     for (capabilities, expected) in
@@ -68,10 +69,13 @@ fn the_page_of_cards_is_read_by_whom_sees_the_tool() {
     let (is_listed, answer) = read("<!doctype html>");
     let page = &answer["result"]["contents"][0];
     assert!(is_listed);
-    assert_eq!((&page["mimeType"], &page["_meta"]["ui"]["prefersBorder"]), (&json!(KIND), &json!(true)));
+    assert_eq!(
+        (&page["mimeType"], &page["_meta"]["ui"]["prefersBorder"]),
+        (&json!(KIND), &json!(true))
+    );
     env.run(&["stop-tools"]).code(0);
     read("all tools are stopped");
     env.run(&["start-tools"]).code(0);
-    env.run(&["tool", "disable", "rich_render"]).code(0);
+    env.run(&["tool", "disable", "--feature", "cards"]).code(0);
     assert!(!read("there is no ui://toolcrib/card").0);
 }
