@@ -139,7 +139,7 @@ pub enum Event {
         /// Its text.
         text: String,
         /// Number of its images; not said of none.
-        #[serde(default, skip_serializing_if = "is_zero")]
+        #[serde(skip_serializing_if = "is_zero")]
         images: usize,
     },
     /// Older messages were replaced by a summary in requests.
