@@ -11,7 +11,7 @@ const WIDTH = 320;
 const HEIGHT = 140;
 const TEXTS = {
   en: { values: "Values", untrusted: "Its words come from outside.", ask: "Send this as your message?", send: "Send", cancel: "Cancel", unsent: "It was not sent.", copied: "Copied.", copy: "Copy this text:", image: "Image from", done: "Done", current: "Now", open: "To come", info: "Note", success: "Success", warning: "Warning", error: "Error" },
-  de: { values: "Werte", untrusted: "Die Worte kommen von außen.", ask: "Als Ihre Nachricht senden?", send: "Senden", cancel: "Abbrechen", unsent: "Es wurde nicht gesendet.", copied: "Kopiert.", copy: "Diesen Text kopieren:", image: "Bild von", done: "Erledigt", current: "Jetzt", open: "Später", info: "Hinweis", success: "Erfolg", warning: "Warnung", error: "Fehler" },
+  de: { values: "Werte", untrusted: "Der Text kommt von außen.", ask: "Als Ihre Nachricht senden?", send: "Senden", cancel: "Abbrechen", unsent: "Es wurde nicht gesendet.", copied: "Kopiert.", copy: "Diesen Text kopieren:", image: "Bild von", done: "Erledigt", current: "Jetzt", open: "Später", info: "Hinweis", success: "Erfolg", warning: "Warnung", error: "Fehler" },
 };
 const main = document.querySelector("main");
 let host = {};
