@@ -138,6 +138,9 @@ pub enum Event {
         kind: UserKind,
         /// Its text.
         text: String,
+        /// Number of its images; not said of none.
+        #[serde(skip_serializing_if = "is_zero")]
+        images: usize,
     },
     /// Older messages were replaced by a summary in requests.
     Compaction {

@@ -5,6 +5,9 @@ use serde_json::{Map, Value};
 /// Media type of an MCP Apps page (SEP-1865).
 pub const PAGE_TYPE: &str = "text/html;profile=mcp-app";
 
+/// The MCP Apps extension (SEP-1865), with which clients say that they show such pages.
+pub(crate) const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
+
 /// Contents of a resource.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Contents {

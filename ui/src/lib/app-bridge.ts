@@ -3,10 +3,12 @@
 // what is listed here is answered.
 
 export const PROTOCOL = "2026-01-26";
-/** Calls of a page that may go on at once. */
+/** Calls and reads of a page that may go on at once. */
 const MAX_CALLS = 4;
 /** Characters of a message. */
 const MAX_MESSAGE = 256_000;
+/** Characters of a text that a page suggests as a message. */
+const MAX_SUGGESTION = 4_000;
 /** Messages of a page in a second; more are not read. */
 const MAX_PER_SECOND = 50;
 const NO_METHOD = -32601;
@@ -22,6 +24,14 @@ export interface ToolResult {
   isError?: boolean;
 }
 
+/** A resource as the standard has it: text or base64. */
+export interface AppResource {
+  uri: string;
+  mimeType?: string;
+  text?: string;
+  blob?: string;
+}
+
 /** What a page may ask of us. */
 export interface AppHost {
   version: string;
@@ -31,6 +41,10 @@ export interface AppHost {
   callTool(name: string, args: Params): Promise<ToolResult>;
   /** Asks the person; whether the link was opened. */
   openLink(url: string): Promise<boolean>;
+  /** Reads a resource of the page's own server. */
+  readResource(uri: string): Promise<AppResource>;
+  /** Shows the person a text as a message to send; whether they sent it. */
+  suggest(text: string): Promise<boolean>;
   resize(height: number): void;
 }
 
@@ -51,6 +65,18 @@ export function webAddress(value: unknown): string {
   } catch {
     return "";
   }
+}
+
+/** The text of a `ui/message`; empty where it is no text of a person or too long. Blocks are an array, in
+ *  drafts of the standard a single one. */
+export function suggestion({ role, content }: Params): string {
+  if (role !== "user") return "";
+  const texts = (Array.isArray(content) ? content : [content]).map((block) => {
+    const { type, text } = (block ?? {}) as { type?: unknown; text?: unknown };
+    return type === "text" && typeof text === "string" ? text : null;
+  });
+  const whole = texts.join("\n").trim();
+  return texts.includes(null) || whole.length > MAX_SUGGESTION ? "" : whole;
 }
 
 export class AppBridge {
@@ -131,7 +157,7 @@ export class AppBridge {
         return {
           protocolVersion: PROTOCOL,
           hostInfo: { name: "Toolcrib", version: this.host.version },
-          hostCapabilities: { openLinks: {}, serverTools: {} },
+          hostCapabilities: { openLinks: {}, serverTools: {}, serverResources: {}, message: { text: {} } },
           hostContext: this.host.context(),
         };
       case "ui/open-link": {
@@ -140,8 +166,18 @@ export class AppBridge {
         if (!(await this.host.openLink(url))) throw new RpcError(REFUSED, "the person did not open it");
         return {};
       }
+      case "ui/message": {
+        const text = suggestion(params);
+        if (!text) throw new RpcError(BAD_PARAMS, `a message has the role user and text of at most ${MAX_SUGGESTION} characters`);
+        return (await this.host.suggest(text)) ? {} : { isError: true };
+      }
       case "tools/call":
         return this.call(params);
+      case "resources/read": {
+        const { uri } = params;
+        if (typeof uri !== "string" || !uri) throw new RpcError(BAD_PARAMS, "resources/read needs uri");
+        return { contents: [await this.oneOfFew(() => this.host.readResource(uri))] };
+      }
       default:
         throw new RpcError(NO_METHOD, "this host does not have that method");
     }
@@ -150,10 +186,15 @@ export class AppBridge {
   private async call(params: Params): Promise<ToolResult> {
     const args = params.arguments ?? {};
     if (typeof params.name !== "string" || typeof args !== "object" || Array.isArray(args)) throw new RpcError(BAD_PARAMS, "tools/call needs name and arguments");
-    if (this.calls >= MAX_CALLS) throw new RpcError(REFUSED, "too many calls at once; wait for their results");
+    const { name } = params;
+    return this.oneOfFew(() => this.host.callTool(name, args as Params));
+  }
+
+  private async oneOfFew<T>(work: () => Promise<T>): Promise<T> {
+    if (this.calls >= MAX_CALLS) throw new RpcError(REFUSED, "too many requests at once; wait for their results");
     this.calls += 1;
     try {
-      return await this.host.callTool(params.name, args as Params);
+      return await work();
     } finally {
       this.calls -= 1;
     }

@@ -6,6 +6,7 @@ import type { ImagePart } from "./images";
 import { live } from "./live.svelte";
 import { RunView, type Snapshot } from "./run.svelte";
 import { router } from "./router.svelte";
+import { session } from "./session.svelte";
 import { surroundings } from "./surroundings";
 
 type MessagePage = Schemas["MessageRowPage"];
@@ -14,6 +15,13 @@ export interface Queued {
   text: string;
   skill?: string;
   images?: ImagePart[];
+}
+
+/** A message that the page of a server suggests. */
+export interface Suggestion {
+  server: string;
+  text: string;
+  answer: (sent: boolean) => void;
 }
 
 /** Runs of a conversation that are shown at first; the earlier ones come on demand. */
@@ -36,6 +44,8 @@ class Chat {
   drafts = $state<Record<string, string>>({});
   /** What tools of the conversation changed, by call. */
   changes = $state<Schemas["Change"][]>([]);
+  /** What a page of a server wants to be said; the person sends it or not. */
+  suggestion = $state.raw<Suggestion | null>(null);
   private opening = 0;
   /** Whether a run is being begun here: it is announced before it can be read. */
   private starting = false;
@@ -126,7 +136,19 @@ class Chat {
     this.changes = [];
     this.problem = "";
     this.loading = false;
+    this.settleSuggestion(false);
     this.conversation = "";
+  }
+
+  /** Shows a message that a page suggests; whether the person sent it. One at a time. */
+  suggest(server: string, text: string): Promise<boolean> {
+    if (this.suggestion || !session.may("caller")) return Promise.resolve(false);
+    return new Promise((answer) => (this.suggestion = { server, text, answer }));
+  }
+
+  settleSuggestion(sent: boolean): void {
+    this.suggestion?.answer(sent);
+    this.suggestion = null;
   }
 
   private follow(): void {
@@ -207,8 +229,13 @@ class Chat {
   private keep(queue: Queued[]): void {
     this.queue = queue;
     const name = QUEUE + this.conversation;
-    if (queue.length) localStorage.setItem(name, JSON.stringify(queue));
-    else localStorage.removeItem(name);
+    // Images can be more than a browser stores: then the queue lasts as long as the page.
+    try {
+      if (queue.length) localStorage.setItem(name, JSON.stringify(queue));
+      else localStorage.removeItem(name);
+    } catch {
+      localStorage.removeItem(name);
+    }
   }
 
   withdraw(id: string): void {
@@ -217,7 +244,7 @@ class Chat {
 
   async steer(one: Queued): Promise<void> {
     if (!this.run) return;
-    await api.post(path`/runs/${this.run.id}/steer`, { text: one.text });
+    await api.post(path`/runs/${this.run.id}/steer`, { text: one.text, ...(one.images ? { images: one.images } : {}) });
     this.withdraw(one.id);
   }
 

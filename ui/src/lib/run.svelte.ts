@@ -118,7 +118,7 @@ export class RunView {
         break;
       }
       case "message":
-        items.push({ item: "message", kind: fields.kind as string, text: fields.text as string });
+        items.push({ item: "message", kind: fields.kind as string, text: fields.text as string, images: (fields.images as number | undefined) ?? 0 });
         break;
       case "notice":
         this.notice(fields.text as string);

@@ -268,7 +268,8 @@ impl RunDriver<'_> {
                 && message.kind == UserKind::Guard
             {
                 let (kind, text) = (message.kind, message.text.clone());
-                self.driver.tell(Event::Message { kind, text });
+                let images = message.images.len();
+                self.driver.tell(Event::Message { kind, text, images });
             }
         }
     }

@@ -344,10 +344,10 @@ impl<'a> RunDriver<'a> {
             return;
         }
         for message in self.control.take_messages() {
-            let text = message.text.clone();
+            let (text, images) = (message.text.clone(), message.images.len());
             if machine.queue(message).is_ok() {
                 let kind = toolcrib_providers::conversation::UserKind::Queued;
-                self.driver.tell(Event::Message { kind, text });
+                self.driver.tell(Event::Message { kind, text, images });
             }
         }
     }

@@ -1,6 +1,7 @@
 //! MCP: the configured servers as tool sources, and Toolcrib as a server for MCP clients.
 
 mod backend;
+mod card_page;
 mod client_host;
 mod failed_start;
 mod launcher;
@@ -24,7 +25,7 @@ pub use backend::ToolcribBackend;
 pub use client_host::forget_reviews;
 pub(crate) use client_host::{ClientForServer, McpClientHost};
 pub use launcher::fetch_again;
-pub use resources_and_prompts::ToolcribResources;
+pub use resources_and_prompts::{ToolcribResources, mask_contents};
 pub use servers::McpServers;
 pub use toolcrib_mcp::*;
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use toolcrib_agent::library::{Kit, Step};
-use toolcrib_core::{ArtifactMeta, ArtifactRef, Block, BoxFuture, ToolMeta, View, ViewRequest};
+use toolcrib_core::{
+    ArtifactMeta, ArtifactRef, Block, BoxFuture, ToolMeta, ToolSpec, View, ViewRequest,
+};
 use toolcrib_engine::Secrets;
 use toolcrib_mcp::client_channel::ClientChannel;
 use toolcrib_mcp::server::{
@@ -13,7 +15,7 @@ use toolcrib_mcp::server::{
     ResourcesAndPrompts, Skill,
 };
 
-use super::{skill_resources, ui_resources};
+use super::{card_page, skill_resources, ui_resources};
 use crate::toolcrib::Toolcrib;
 
 /// URI prefix of artifacts.
@@ -153,9 +155,16 @@ impl ResourcesAndPrompts for ToolcribResources {
                 library.iter().flat_map(|library| skill_resources::list_resources(library));
             let stored = self.toolcrib.stores().artifacts.list(&who.owner, LISTED);
             let stored = stored.unwrap_or_default().into_iter().map(resource);
+            let own = card_page::is_visible(view).then(card_page::resource);
             let pages = ui_resources::list_resources(self.toolcrib.mcp(), view);
-            skills.chain(pages).chain(stored).collect()
+            // A server that uses the address of our page does not replace it.
+            let pages = pages.into_iter().filter(|page| page.uri != card_page::URI);
+            skills.chain(own).chain(pages).chain(stored).collect()
         })
+    }
+
+    fn page_of(&self, tool: &ToolSpec) -> Option<&str> {
+        card_page::page_of(tool)
     }
 
     fn templates(&self) -> Vec<Resource> {
@@ -188,26 +197,31 @@ impl ResourcesAndPrompts for ToolcribResources {
             if self.toolcrib.kill_switch().is_engaged() || !self.toolcrib.engine().tools_enabled() {
                 return Err("all tools are stopped, and so are the pages of their servers; the owner lets them run again".to_owned());
             }
+            if uri == card_page::URI {
+                return Ok(card_page::is_visible(view).then(card_page::contents));
+            }
             let secrets = &self.toolcrib.engine().sealing().secrets;
             let everything = self.toolcrib.catalog().view(&Arc::new(ViewRequest::default()));
             let read = ui_resources::read_page(self.toolcrib.mcp(), view, &everything, uri).await;
-            Ok(read.map_err(|words| secrets.mask(words))?.map(|page| masked(page, secrets)))
+            Ok(read.map_err(|words| secrets.mask(words))?.map(|page| mask_contents(page, secrets)))
         })
     }
 }
 
-/// A page is for a program: secrets are masked, but the text is not sanitized.
-fn masked(page: Contents, secrets: &Secrets) -> Contents {
-    let body = match page.body {
+/// Masks secrets in what a server sends for a page. That is for a program, so the text is not
+/// sanitized.
+#[must_use]
+pub fn mask_contents(contents: Contents, secrets: &Secrets) -> Contents {
+    let body = match contents.body {
         ResourceBody::Text(text) => ResourceBody::Text(secrets.mask(text)),
         ResourceBody::Bytes(bytes) => match String::from_utf8(bytes) {
             Ok(text) => ResourceBody::Bytes(secrets.mask(text).into_bytes()),
             Err(error) => ResourceBody::Bytes(error.into_bytes()),
         },
     };
-    let meta = match secrets.mask_json(&Value::Object(page.meta)) {
+    let meta = match secrets.mask_json(&Value::Object(contents.meta)) {
         Value::Object(meta) => meta,
         _ => Map::new(),
     };
-    Contents { body, meta, ..page }
+    Contents { body, meta, ..contents }
 }

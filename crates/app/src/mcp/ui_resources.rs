@@ -42,6 +42,22 @@ impl McpServers {
         }
     }
 
+    /// A resource that the page of this tool asks for, read from the server of the tool and no
+    /// other. `None` = the tool has no page, or the server no such resource.
+    ///
+    /// # Errors
+    /// Why it cannot be read, in words for a model.
+    pub async fn page_resource(
+        &self,
+        spec: &ToolSpec,
+        uri: &str,
+    ) -> Result<Option<Contents>, ToolError> {
+        match page_of(self, spec) {
+            Some((server, _)) => server.read(uri).await,
+            None => Ok(None),
+        }
+    }
+
     /// The tool that a page of this tool's server means by a name of its server. `None` = the tool
     /// has no page, or that name is no tool for pages.
     #[must_use]

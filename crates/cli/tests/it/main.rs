@@ -51,6 +51,7 @@ mod kits;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;
+mod mcp_card_page;
 mod mcp_launchers;
 mod mcp_search;
 mod net_check;

@@ -15,10 +15,7 @@ use toolcrib_core::CallCtx;
 
 use super::connection::Connection;
 use super::elicitation::{Elicitation, Elicited};
-use crate::resource_contents::PAGE_TYPE;
-
-/// The MCP Apps extension (SEP-1865).
-const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
+use crate::resource_contents::{PAGE_TYPE, PAGES_EXTENSION};
 
 /// Our side of a connection.
 pub(crate) struct McpClientHandler(pub(crate) Weak<Connection>);

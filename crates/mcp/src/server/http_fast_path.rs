@@ -131,8 +131,8 @@ where
 
 fn list(serve: &McpServer, known: &http::Extensions, text: &[u8]) -> Option<Answer> {
     let list = ListRequest::parse(text)?;
-    list.meta().filter(|meta| is_fast_meta(meta))?;
-    let listing = serve.listing(&serve.backend().identify(Some(known)).ok()?)?;
+    let capabilities = list.meta().filter(|meta| is_fast_meta(meta))?.client_capabilities()?;
+    let listing = serve.listing(&serve.backend().identify(Some(known)).ok()?, &capabilities)?;
     Some(json(StatusCode::OK, write_answer(&list.id, &listing.modern)?))
 }
 

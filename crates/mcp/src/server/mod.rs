@@ -20,7 +20,7 @@ pub use mcp_server::McpServer;
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
     Answer, ApprovalId, BatchSubscriber, Block, BoxFuture, Call, DecisionRecord, Entry, ToolError,
-    View,
+    ToolSpec, View,
 };
 
 use crate::client_channel::ClientChannel;
@@ -191,6 +191,12 @@ pub trait ResourcesAndPrompts: Send + Sync {
     ) -> BoxFuture<'a, Vec<Resource>> {
         let _ = (who, view);
         Box::pin(std::future::ready(Vec::new()))
+    }
+
+    /// The page of our own that shows results of this tool, for clients that show pages (MCP Apps).
+    fn page_of(&self, tool: &ToolSpec) -> Option<&str> {
+        let _ = tool;
+        None
     }
 
     /// The resource templates.

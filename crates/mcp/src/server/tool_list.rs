@@ -3,11 +3,15 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use rmcp::model::{JsonObject, ListToolsResult, MetaObject, ServerResult, Tool, ToolAnnotations};
+use rmcp::model::{
+    ClientCapabilities, JsonObject, ListToolsResult, MetaObject, ServerResult, Tool,
+    ToolAnnotations,
+};
 use serde_json::{Map, Value, json};
 use toolcrib_core::{Effect, ToolSpec, View};
 
-use super::{LEAN_TOOLS, ToolListMode};
+use super::{LEAN_TOOLS, PAGE_TYPE, ResourcesAndPrompts, ToolListMode};
+use crate::resource_contents::PAGES_EXTENSION;
 
 /// Most cached lists. Callers have few different views.
 const MAX_CACHED_LISTS: usize = 8;
@@ -15,6 +19,8 @@ const MAX_CACHED_LISTS: usize = 8;
 /// A tool list, serialized once for all callers with the same view.
 pub(super) struct ToolList {
     view: Arc<View>,
+    /// Whether the clients show pages.
+    with_pages: bool,
     /// The result for clients of the present revision.
     pub(super) modern: Bytes,
     /// The result for clients of older revisions.
@@ -22,15 +28,20 @@ pub(super) struct ToolList {
 }
 
 impl ToolList {
-    fn render(view: Arc<View>, mode: ToolListMode) -> serde_json::Result<Self> {
-        let list = ListToolsResult::with_all_items(tools(&view, mode));
+    fn render(
+        view: Arc<View>,
+        mode: ToolListMode,
+        pages: Option<&dyn ResourcesAndPrompts>,
+    ) -> serde_json::Result<Self> {
+        let list = ListToolsResult::with_all_items(tools(&view, mode, pages));
         let mut result = ServerResult::ListToolsResult(list);
         let mut legacy = result.clone();
         result.fill_missing_cache_hints();
         let modern = serde_json::to_vec(&result)?.into();
         legacy.strip_result_type_for_legacy_peer();
         legacy.strip_non_object_output_for_legacy_peer();
-        Ok(Self { view, modern, legacy: serde_json::to_vec(&legacy)?.into() })
+        let legacy = serde_json::to_vec(&legacy)?.into();
+        Ok(Self { view, with_pages: pages.is_some(), modern, legacy })
     }
 }
 
@@ -39,13 +50,22 @@ impl ToolList {
 pub(super) struct ToolListCache(Mutex<Vec<Arc<ToolList>>>);
 
 impl ToolListCache {
-    /// The list of this view. A changed view is a new one.
-    pub(super) fn get(&self, view: Arc<View>, mode: ToolListMode) -> Option<Arc<ToolList>> {
+    /// The list of this view. A changed view is a new one. `pages` = names our own pages, for
+    /// clients that show pages.
+    pub(super) fn get(
+        &self,
+        view: Arc<View>,
+        mode: ToolListMode,
+        pages: Option<&dyn ResourcesAndPrompts>,
+    ) -> Option<Arc<ToolList>> {
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept().iter().find(|known| Arc::ptr_eq(&known.view, &view)) {
+        let is_it = |known: &&Arc<ToolList>| {
+            Arc::ptr_eq(&known.view, &view) && known.with_pages == pages.is_some()
+        };
+        if let Some(known) = kept().iter().find(is_it) {
             return Some(Arc::clone(known));
         }
-        let made = Arc::new(ToolList::render(view, mode).ok()?);
+        let made = Arc::new(ToolList::render(view, mode, pages).ok()?);
         let mut kept = kept();
         if kept.len() >= MAX_CACHED_LISTS {
             kept.remove(0);
@@ -58,11 +78,31 @@ impl ToolListCache {
 /// The tool that calls others by name.
 pub(super) const CALL_TOOL: &str = "call_tool";
 
-/// The tools of a view, in order.
-pub(super) fn tools(view: &View, mode: ToolListMode) -> Vec<Tool> {
+/// Whether a client shows pages of servers (MCP Apps, SEP-1865).
+pub(super) fn takes_pages(capabilities: &ClientCapabilities) -> bool {
+    let extension = capabilities.extensions.as_ref().and_then(|all| all.get(PAGES_EXTENSION));
+    let kinds = extension.and_then(|settings| settings.get("mimeTypes")).and_then(Value::as_array);
+    kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == PAGE_TYPE))
+}
+
+/// The tools of a view, in order; with our own pages for clients that show them.
+pub(super) fn tools(
+    view: &View,
+    mode: ToolListMode,
+    pages: Option<&dyn ResourcesAndPrompts>,
+) -> Vec<Tool> {
     let specs = view.tools.iter().map(|entry| entry.spec());
+    let with_page = |spec: &ToolSpec| {
+        let mut tool = tool_from_spec(spec);
+        if let Some(uri) = pages.and_then(|pages| pages.page_of(spec)) {
+            let mut meta = tool.meta.take().unwrap_or_default();
+            meta.0.insert("ui".to_owned(), json!({"resourceUri": uri}));
+            tool.meta = Some(meta);
+        }
+        tool
+    };
     match mode {
-        ToolListMode::Direct => specs.map(|spec| tool_from_spec(spec)).collect(),
+        ToolListMode::Direct => specs.map(|spec| with_page(spec)).collect(),
         ToolListMode::Lean => {
             let lean = specs.filter(|spec| LEAN_TOOLS.contains(&spec.name.as_str()));
             lean.map(|spec| tool_from_spec(spec)).chain([call_tool()]).collect()

@@ -7,6 +7,7 @@ mod explain;
 mod history;
 mod lookup;
 mod page;
+mod page_resource;
 mod resolve;
 mod result_limit;
 mod show;
@@ -21,6 +22,7 @@ pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallReques
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};
+pub use page_resource::{PageResource, PageResourceRequest, page_resource};
 pub use resolve::{resolve_agent, resolve_call, resolve_conversation, resolve_run, resolve_tool};
 pub use result_limit::{MIN_RESULT_TOKENS, ResultLimit};
 pub use show::{ShowCallRequest, show};

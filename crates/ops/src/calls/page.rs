@@ -68,7 +68,7 @@ pub async fn page_tool(ctx: &OpContext<'_>, request: PageToolRequest) -> Result<
 }
 
 /// The tool of a call, and its conversation.
-async fn shown(
+pub(super) async fn shown(
     ctx: &OpContext<'_>,
     call: CallId,
 ) -> Result<(Arc<ToolSpec>, Option<ConversationId>), OpError> {

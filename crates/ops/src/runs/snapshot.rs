@@ -226,9 +226,10 @@ impl RunSnapshot {
                     *said = to_value(answer);
                 }
             }
-            Event::Message { kind, text } => {
+            Event::Message { kind, text, images } => {
                 let kind = serialized_name(kind).unwrap_or_default();
-                self.items.push(SnapshotItem::Message { kind, text: text.clone(), images: 0 });
+                let (text, images) = (text.clone(), *images);
+                self.items.push(SnapshotItem::Message { kind, text, images });
             }
             Event::Compaction { covers } => {
                 self.notice(format!("{covers} older messages are replaced by a summary"));

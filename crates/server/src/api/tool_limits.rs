@@ -102,6 +102,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::POST, "/calls/{id}/cancel", Checked),
     (Method::GET, "/calls/{id}/page", Checked),
     (Method::POST, "/calls/{id}/page/calls", Checked),
+    (Method::GET, "/calls/{id}/page/resource", Checked),
     (Method::POST, "/exec", Checked),
     (Method::GET, "/files", Checked),
     (Method::GET, "/files/list", Checked),

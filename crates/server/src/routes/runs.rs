@@ -2,6 +2,7 @@
 //!
 //! There is no way to delete a run: what it did stays on record.
 
+mod images;
 mod owner_stream;
 mod request;
 mod run_stream;
@@ -27,6 +28,7 @@ use crate::role::{Principal, Role};
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
+use images::{NewImage, decode_images};
 pub(super) use request::NewRun;
 
 /// The list, as its cursors name it.
@@ -94,6 +96,9 @@ struct ListRunsQuery {
 struct SteerBody {
     /// The words, at least one.
     text: String,
+    /// Images beside the text, at most 8, for models that take images; others are told of them.
+    #[serde(default)]
+    images: Vec<NewImage>,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -314,14 +319,15 @@ async fn steer_run(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
-    Json(SteerBody { text }): Json<SteerBody>,
+    Json(SteerBody { text, images }): Json<SteerBody>,
 ) -> Result<Response, Problem> {
     if text.trim().is_empty() {
         return Err(Problem::invalid("text must not be empty"));
     }
+    let images = decode_images(&images)?;
     let run = find_run(&daemon, &principal, &id).await?;
     principal.require_control_of(&run.context.device)?;
-    let message = UserMessage { text, ..UserMessage::default() };
+    let message = UserMessage { text, images, ..UserMessage::default() };
     let id = run.id;
     if daemon.run_supervisor().is_driving(id)
         && let Some(live) = daemon.run_supervisor().get(id)

@@ -289,6 +289,50 @@ async fn what_is_said_meanwhile_is_heard_at_the_next_boundary() {
     daemon.stop().await;
 }
 
+/// Images went only with a message that begins a run.
+#[tokio::test]
+async fn images_are_said_to_a_run_at_work() {
+    let script = "turns:
+  - say: I wait.
+    calls: [{tool: gate, args: {}}]
+  - expect: {last_user_contains: the plan}
+    say: I see.
+";
+    let gate = Gate::new("gate", Effect::Pure);
+    let daemon = TestDaemon::with(gate.plan(script)).await;
+    let client = daemon.client();
+    let run = begun(&client, &json!({"text": "go"})).await;
+    gate.began(1).await;
+    let path = format!("/api/v1/runs/{run}/steer");
+    // The first bytes of a GIF.
+    let image = json!({"media_type": "image/gif", "data": "R0lGODlhAQABAAAAACw="});
+    let refused = [
+        json!([{"media_type": "image/svg+xml", "data": "PHN2Zy8+"}]),
+        json!([{"media_type": "image/png", "data": "R0lGODlhAQABAAAAACw="}]),
+        json!([{"media_type": "image/gif", "data": "no base64"}]),
+        json!(vec![image.clone(); 9]),
+    ];
+    for images in refused {
+        let body = json!({"text": "the plan", "images": images});
+        assert_eq!(client.post(&path, &body).await.problem(), "invalid", "{images}");
+    }
+    let empty = json!({"text": "", "images": [image]});
+    assert_eq!(client.post(&path, &empty).await.problem(), "invalid");
+    let body = json!({"text": "the plan", "images": [image, image]});
+    client.post(&path, &body).await.expect(202);
+    gate.open(1);
+    let live = stands(&client, &run, "ended").await;
+    assert_eq!((&live["status"], &live["text"]), (&json!("completed"), &json!("I see.")));
+    let said = |view: &Value| {
+        let items = view["items"].as_array().unwrap();
+        let queued: Vec<_> = items.iter().filter(|item| item["kind"] == "queued").collect();
+        assert_eq!(queued.len(), 1, "{view}");
+        (queued[0]["text"].clone(), queued[0]["images"].clone())
+    };
+    assert_eq!(said(&live), (json!("the plan"), json!(2)));
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn two_runs_do_not_work_in_one_conversation() {
     let script = format!("{ONE_CALL}  - say: More.\n");

@@ -154,7 +154,7 @@ async fn rounds_that_bring_nothing_new_are_hinted_at_and_then_end_it() {
     assert_eq!(scene.model().texts(5).last().map(String::as_str), Some(model_messages::STALL_HINT));
     check_bailed_out(&scene, &ran, model_messages::STALLED);
     let told = ran.events.iter().filter(
-        |event| matches!(event, Event::Message { kind: UserKind::Guard, text } if text == model_messages::STALL_HINT),
+        |event| matches!(event, Event::Message { kind: UserKind::Guard, text, .. } if text == model_messages::STALL_HINT),
     );
     assert_eq!(told.count(), 1, "people see the hint too");
 }

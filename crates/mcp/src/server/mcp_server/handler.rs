@@ -104,7 +104,9 @@ impl ServerHandler for McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let view = self.0.backend.view(&self.who(&context)?);
-        Ok(ListToolsResult::with_all_items(tool_list::tools(&view, self.0.mode)))
+        let capabilities = context.client_capabilities();
+        let pages = capabilities.as_ref().and_then(|own| self.pages_for(own));
+        Ok(ListToolsResult::with_all_items(tool_list::tools(&view, self.0.mode, pages)))
     }
 
     async fn call_tool(

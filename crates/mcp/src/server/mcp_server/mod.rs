@@ -25,7 +25,9 @@ use toolcrib_core::{Answer, BatchSubscriber, Call, RawArgs, ToolError};
 use super::request_state::{PendingRequests, RequestStep};
 use super::tasks::McpTasks;
 use super::tool_list::{ToolList, ToolListCache};
-use super::{ClientIdentity, McpBackend, ToolListMode, approval, call_result, tool_list};
+use super::{
+    ClientIdentity, McpBackend, ResourcesAndPrompts, ToolListMode, approval, call_result, tool_list,
+};
 use crate::client_channel::{ClientChannel, ClientChannels, ClientQuestions};
 use crate::stdio::StdioTransport;
 
@@ -185,8 +187,17 @@ impl McpServer {
     }
 
     /// The cached tool list of this caller.
-    pub(super) fn listing(&self, who: &ClientIdentity) -> Option<Arc<ToolList>> {
-        self.0.listings.get(self.0.backend.view(who), self.0.mode)
+    pub(super) fn listing(
+        &self,
+        who: &ClientIdentity,
+        capabilities: &ClientCapabilities,
+    ) -> Option<Arc<ToolList>> {
+        self.0.listings.get(self.0.backend.view(who), self.0.mode, self.pages_for(capabilities))
+    }
+
+    /// What names our own pages, if this client shows pages.
+    fn pages_for(&self, capabilities: &ClientCapabilities) -> Option<&dyn ResourcesAndPrompts> {
+        tool_list::takes_pages(capabilities).then(|| self.0.backend.resources_and_prompts())
     }
 
     pub(super) fn backend(&self) -> &dyn McpBackend {

@@ -54,7 +54,11 @@ impl StdioFastPath {
         if !modern && (says || met == ProtocolMode::Modern) {
             return None;
         }
-        let listing = self.serve.listing(&self.who()?)?;
+        let capabilities = match list.meta().filter(|_| modern) {
+            Some(meta) => meta.client_capabilities()?,
+            None => self.peer.get()?.peer_info()?.capabilities.clone(),
+        };
+        let listing = self.serve.listing(&self.who()?, &capabilities)?;
         http_fast_path::write_answer(
             &list.id,
             if modern { &listing.modern } else { &listing.legacy },

@@ -1,5 +1,5 @@
 //! The page of a call's server (MCP Apps): its HTML under a policy that gives it no origin and no
-//! network, and the calls that it asks for.
+//! network, and the calls and resources that it asks for.
 
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -8,13 +8,15 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolcrib_app::core::CallId;
-use toolcrib_ops::calls::{self, CallPageRequest, CallerContextRequest, PageToolRequest};
+use toolcrib_ops::calls::{
+    self, CallPageRequest, CallerContextRequest, PageResource, PageResourceRequest, PageToolRequest,
+};
 
 use super::document::{answer_response, document_status_codes, no_answer};
 use super::start::{NewCall, in_context};
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
-use crate::api::{Api, Json, Operation, Path};
+use crate::api::{Api, Json, Operation, Path, Query};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -37,6 +39,15 @@ struct PageCall {
     arguments: Map<String, Value>,
 }
 
+/// A resource that a page asks for.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct PageResourceQuery {
+    /// The address that the server of the page gives it.
+    #[schemars(length(min = 1, max = 2000))]
+    uri: String,
+}
+
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get(
         "/calls/{id}/page",
@@ -52,6 +63,25 @@ pub(super) fn routes(api: &mut Api) {
     );
     let call = call.queues_calls().description("Only tools of the same server that are for pages. The call goes through the same checks as every other; its topic names the page that asked.").body::<PageCall>();
     api.add(document_status_codes(call), call_tool);
+    let read = Operation::get(
+        "/calls/{id}/page/resource",
+        Role::Caller,
+        "Reads a resource that the page of a call asks for.",
+    );
+    let read = read.description("Only resources of the server of the page, while its tool is enabled; of at most 4 MB, with secrets masked. It is for the page: nothing in it is sanitized.");
+    let read = read.query::<PageResourceQuery>().returns_ok::<PageResource>("The resource.");
+    api.add(read, read_resource);
+}
+
+async fn read_resource(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(call): Path<CallId>,
+    Query(PageResourceQuery { uri }): Query<PageResourceQuery>,
+) -> Result<Json<PageResource>, Problem> {
+    daemon.require_call(&principal, call).await?;
+    let request = PageResourceRequest { call, uri };
+    Ok(Json(calls::page_resource(&daemon.op_context(&principal, None), request).await?))
 }
 
 async fn show_page(

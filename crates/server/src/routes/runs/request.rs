@@ -2,17 +2,16 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_app::agent::context::Money;
 use toolcrib_app::assistant::time::parse_zone;
-use toolcrib_app::core::{Blob, Surroundings, canonical_json};
+use toolcrib_app::core::{Surroundings, canonical_json};
 use toolcrib_app::runner::RunnerLimits;
 
 use super::conversation_id;
+use super::images::{NewImage, decode_images};
 use crate::active_requests::channel_for;
 use crate::daemon_host::RunRequest;
 use crate::problem::Problem;
@@ -52,47 +51,6 @@ pub(crate) struct NewRun {
     /// Answer with the events of the run.
     #[serde(default)]
     pub(crate) stream: bool,
-}
-
-/// An image beside a message.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct NewImage {
-    /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
-    media_type: String,
-    /// The bytes, base64. Requests have a limit too (`[server] body_bytes`).
-    data: String,
-}
-
-/// Most images of a message.
-const IMAGES: usize = 8;
-/// Most bytes of an image: what the strictest provider takes.
-const IMAGE_BYTES: usize = 5_000_000;
-
-/// The media types that providers take, each with what its files begin with.
-const KINDS: [(&str, &[u8]); 4] = [
-    ("image/png", b"\x89PNG\r\n\x1a\n"),
-    ("image/jpeg", b"\xff\xd8\xff"),
-    ("image/webp", b"RIFF"),
-    ("image/gif", b"GIF8"),
-];
-
-impl NewImage {
-    fn blob(&self) -> Result<Blob, Problem> {
-        let kind = KINDS.iter().find(|(name, _)| *name == self.media_type);
-        let (media_type, begin) = kind.ok_or_else(|| {
-            Problem::invalid("images are image/png, image/jpeg, image/webp or image/gif")
-        })?;
-        let data = BASE64_STANDARD.decode(&self.data);
-        let data = data.map_err(|_| Problem::invalid("the data of an image is base64"))?;
-        if data.len() > IMAGE_BYTES {
-            return Err(Problem::invalid("an image has at most 5,000,000 bytes"));
-        }
-        if !data.starts_with(begin) {
-            return Err(Problem::invalid(format!("the data of an image is no {media_type}")));
-        }
-        Ok(Blob { media_type: (*media_type).to_owned(), data })
-    }
 }
 
 /// What a client says about the person who asks, for the prompt and for tools that want it.
@@ -179,13 +137,9 @@ impl NewRun {
         let limits = RunnerLimits { rounds, calls, tokens, time, cost: micro_dollars.map(Money) };
         let limits = limits.check().map_err(|error| Problem::invalid(error.to_string()))?;
         let conversation = self.conversation.as_deref().map(conversation_id).transpose()?;
-        if self.images.len() > IMAGES {
-            return Err(Problem::invalid(format!("a message has at most {IMAGES} images")));
-        }
-        let images = self.images.iter().map(NewImage::blob).collect::<Result<_, _>>()?;
         Ok(RunRequest {
+            images: decode_images(&self.images)?,
             text: self.text,
-            images,
             conversation,
             agent: self.agent,
             model: self.model,
@@ -216,23 +170,6 @@ impl NewRun {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn an_image_is_what_it_says() {
-        let check = |media_type: &str, data: &[u8], expected: bool| {
-            let data = BASE64_STANDARD.encode(data);
-            let image = NewImage { media_type: media_type.to_owned(), data };
-            assert_eq!(image.blob().is_ok(), expected, "{media_type}");
-        };
-        check("image/png", b"\x89PNG\r\n\x1a\nrest", true);
-        check("image/jpeg", b"\xff\xd8\xff\xe0", true);
-        check("image/jpeg", b"\x89PNG\r\n\x1a\n", false);
-        check("image/svg+xml", b"<svg/>", false);
-        check("image/png", b"", false);
-        check("image/png", &[0; IMAGE_BYTES + 1], false);
-        let image = NewImage { media_type: "image/png".to_owned(), data: "no base64!".to_owned() };
-        assert!(image.blob().is_err());
-    }
 
     #[test]
     fn the_language_with_the_largest_weight_is_preferred() {

@@ -1,0 +1,88 @@
+//! Images beside a message of a person.
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::core::Blob;
+
+use crate::problem::Problem;
+
+/// An image beside a message.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NewImage {
+    /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
+    media_type: String,
+    /// The bytes, base64. Requests have a limit too (`[server] body_bytes`).
+    data: String,
+}
+
+/// Most images of a message.
+const IMAGES: usize = 8;
+/// Most bytes of an image: what the strictest provider takes.
+const IMAGE_BYTES: usize = 5_000_000;
+
+/// The media types that providers take, each with what its files begin with.
+const KINDS: [(&str, &[u8]); 4] = [
+    ("image/png", b"\x89PNG\r\n\x1a\n"),
+    ("image/jpeg", b"\xff\xd8\xff"),
+    ("image/webp", b"RIFF"),
+    ("image/gif", b"GIF8"),
+];
+
+/// The images of a message, checked.
+pub(super) fn decode_images(images: &[NewImage]) -> Result<Vec<Blob>, Problem> {
+    if images.len() > IMAGES {
+        return Err(Problem::invalid(format!("a message has at most {IMAGES} images")));
+    }
+    images.iter().map(NewImage::blob).collect()
+}
+
+impl NewImage {
+    fn blob(&self) -> Result<Blob, Problem> {
+        let kind = KINDS.iter().find(|(name, _)| *name == self.media_type);
+        let (media_type, begin) = kind.ok_or_else(|| {
+            Problem::invalid("images are image/png, image/jpeg, image/webp or image/gif")
+        })?;
+        let data = BASE64_STANDARD.decode(&self.data);
+        let data = data.map_err(|_| Problem::invalid("the data of an image is base64"))?;
+        if data.len() > IMAGE_BYTES {
+            return Err(Problem::invalid("an image has at most 5,000,000 bytes"));
+        }
+        if !data.starts_with(begin) {
+            return Err(Problem::invalid(format!("the data of an image is no {media_type}")));
+        }
+        Ok(Blob { media_type: (*media_type).to_owned(), data })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_what_it_says() {
+        let check = |media_type: &str, data: &[u8], expected: bool| {
+            let data = BASE64_STANDARD.encode(data);
+            let image = NewImage { media_type: media_type.to_owned(), data };
+            assert_eq!(image.blob().is_ok(), expected, "{media_type}");
+        };
+        check("image/png", b"\x89PNG\r\n\x1a\nrest", true);
+        check("image/jpeg", b"\xff\xd8\xff\xe0", true);
+        check("image/jpeg", b"\x89PNG\r\n\x1a\n", false);
+        check("image/svg+xml", b"<svg/>", false);
+        check("image/png", b"", false);
+        check("image/png", &[0; IMAGE_BYTES + 1], false);
+        let image = NewImage { media_type: "image/png".to_owned(), data: "no base64!".to_owned() };
+        assert!(image.blob().is_err());
+    }
+
+    #[test]
+    fn a_message_has_at_most_eight_images() {
+        let data = BASE64_STANDARD.encode(b"GIF89a");
+        let image = NewImage { media_type: "image/gif".to_owned(), data };
+        assert_eq!(decode_images(&vec![image.clone(); IMAGES]).unwrap().len(), IMAGES);
+        assert!(decode_images(&vec![image; IMAGES + 1]).is_err());
+    }
+}
