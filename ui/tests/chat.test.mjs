@@ -191,3 +191,27 @@ turns:
     await page.locator(".md").getByText("\\undefinedmacro{y}").waitFor();
   });
 });
+
+test("runs that another program begins here are shown, even if they end at once; the first leave a long chat", async () => {
+  const talks = Array.from({ length: 60 }, (_, at) => `  - say: Answer ${at}.\n`).join("");
+  await withPage(browser, `version: 1\nturns:\n${talks}`, async ({ daemon, page }) => {
+    await ask(page, "Question 0");
+    await page.getByText("Answer 0.").waitFor();
+    const [conversation] = /conv_[^?]+/.exec(page.url());
+    const begin = (at) => daemon.api("POST", "/runs", { text: `Question ${at}`, conversation, wait: true });
+    await begin(1);
+    await page.getByText("Answer 1.").waitFor();
+    for (let at = 2; at < 45; at++) await begin(at);
+    await page.getByText("Answer 44.").waitFor();
+    const earlier = page.getByRole("button", { name: "Show earlier runs" });
+    await earlier.waitFor();
+    assert.ok((await page.locator(".me").count()) <= 40, "what is shown has an end");
+    // Twice at once: each run is shown once.
+    await earlier.dblclick();
+    for (let more = await earlier.count(); more; more = await earlier.count()) await earlier.click();
+    const asked = () => page.locator(".me").allInnerTexts();
+    await eventually(async () => (await asked()).length >= 45, "all messages");
+    assert.deepEqual(await asked(), Array.from({ length: 45 }, (_, at) => `Question ${at}`));
+    // A run is announced before it can be read.
+  }, { expected: ["404"] });
+});

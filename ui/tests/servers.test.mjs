@@ -163,3 +163,35 @@ test("a person logs in to a server: refused first, then let in, and the daemon's
     notes.close();
   }
 });
+
+test("cards of many tools are made as the page is scrolled to them", async () => {
+  await withPage(browser, "version: 1\nturns:\n  - say: Nothing.\n", async ({ daemon, page }) => {
+    const project = path.join(daemon.folder, "many");
+    fs.mkdirSync(project);
+    const many = SERVER.replace('[{"name": "count",', '[{"name": f"count_{n}",').replace('"inputSchema": schema}]', '"inputSchema": schema} for n in range(150)]');
+    fs.writeFileSync(path.join(project, "requirements.txt"), "");
+    fs.writeFileSync(path.join(project, "server.py"), many);
+    fs.writeFileSync(path.join(project, "about.txt"), "Counts words.");
+    await page.goto(`${daemon.url}/#/servers`);
+    await page.getByRole("button", { name: "Add server" }).click();
+    const form = page.locator("dialog[open]");
+    await form.getByLabel("Name", { exact: true }).fill("many");
+    await form.getByLabel("Command").fill(`python3 ${project}/server.py`);
+    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Add 1" }).click();
+    await page.locator('[data-server="many"]').getByRole("switch").click();
+    await eventually(async () => (await daemon.api("GET", "/tools?limit=1000")).items.length > 150, "the tools");
+    await page.goto(`${daemon.url}/#/tools`);
+    await page.reload();
+    await page.locator(".toolcard").first().waitFor();
+    const { items } = await daemon.api("GET", "/tools?limit=1000");
+    assert.ok((await page.locator(".toolcard").count()) < items.length);
+    await eventually(async () => {
+      await page.evaluate(() => scrollTo(0, document.documentElement.scrollHeight));
+      return (await page.locator(".toolcard").count()) === items.length;
+    }, "the last card");
+    await page.locator("[data-search]").fill("count_149");
+    await eventually(async () => (await page.locator(".toolcard").count()) < 60, "what is searched for");
+    await page.locator('[data-tool="many__count_149"]').waitFor();
+  });
+});

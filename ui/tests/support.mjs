@@ -27,8 +27,8 @@ async function freePort() {
   });
 }
 
-export async function eventually(check, what) {
-  const end = Date.now() + PATIENCE_MS;
+export async function eventually(check, what, patience = PATIENCE_MS) {
+  const end = Date.now() + patience;
   for (;;) {
     const found = await check();
     if (found) return found;

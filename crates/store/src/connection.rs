@@ -1,5 +1,5 @@
-//! SQLite connections: creates the database file privately, checks its header, and opens every
-//! connection with the same settings.
+//! SQLite connections: checks the header of the database file, and opens every connection with the
+//! same settings.
 
 use std::fs::{DirBuilder, File};
 use std::io;
@@ -12,6 +12,7 @@ use crate::db_files::SharedFile;
 use crate::disk_reserve::{DiskReserve, companion_path, open_with_reserve};
 use crate::error::{OpenError, is_full_error, open_error};
 use crate::integrity::{Pages, check_after_unclean_end};
+use crate::new_database;
 use crate::schema;
 use crate::worker_locks::WorkerLocks;
 
@@ -59,6 +60,7 @@ pub(crate) fn open(path: &Path, busy: Duration) -> Result<OpenedDatabase, OpenEr
 fn open_once(path: PathBuf, busy: Duration) -> Result<OpenedDatabase, OpenError> {
     let io = |source| not_made(&path, source);
     create_private_folder(&path).map_err(io)?;
+    new_database::create_if_missing(&path)?;
     let (held, is_made) = SharedFile::open(&path).map_err(io)?;
     let was_unclean = ended_uncleanly(&path);
     let may_be_fresh = may_be_fresh(&path).map_err(io)?;
@@ -70,12 +72,6 @@ fn open_once(path: PathBuf, busy: Duration) -> Result<OpenedDatabase, OpenError>
     if conn.is_readonly(MAIN_DB).map_err(failed)? {
         // SQLite silently opens a file read-only if it cannot open it for writing.
         return Err(OpenError::ReadOnly { path });
-    }
-    let new = schema::user_version(&conn).map_err(failed)? == 0;
-    if new {
-        // A new file has nothing to lose yet, and creating it takes a dozen syncs of up to 5 ms
-        // each.
-        conn.execute_batch("PRAGMA synchronous = OFF").map_err(failed)?;
     }
     let found = schema::migrate(&mut conn, schema::MIGRATIONS).map_err(failed)?;
     let known = schema::version(schema::MIGRATIONS);
@@ -90,11 +86,11 @@ fn open_once(path: PathBuf, busy: Duration) -> Result<OpenedDatabase, OpenError>
     {
         return Err(OpenError::Damaged { path, reason });
     }
-    Ok(OpenedDatabase { conn, path, held, unsynced: new || may_be_fresh })
+    Ok(OpenedDatabase { conn, path, held, unsynced: may_be_fresh })
 }
 
 /// The error for a file or folder that cannot be created or opened.
-fn not_made(path: &Path, source: io::Error) -> OpenError {
+pub(crate) fn not_made(path: &Path, source: io::Error) -> OpenError {
     let path = path.to_owned();
     match source.kind() {
         io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => {

@@ -29,6 +29,8 @@
 //!   file stops the store: nothing is acknowledged after it.
 //! - All pages are checked at the start after an unclean end, and in the background of a process
 //!   that stays.
+//! - A new database has its name only when it is whole and synced: a power cut while it is created
+//!   leaves nothing, or a store that opens.
 //! - A foreign file, a file of a newer build, or a file shorter than its header says is refused
 //!   before anything in it is changed.
 //! - Secrets are stored apart from the database, encrypted: [`vault`].
@@ -48,6 +50,7 @@ mod health;
 mod inspect;
 mod integrity;
 mod json;
+mod new_database;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod read_pool;

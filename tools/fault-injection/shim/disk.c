@@ -9,6 +9,7 @@
  *   CRASH_DISK_FAIL_SYNC   the sync of this number fails with EIO, once
  *   CRASH_DISK_FAIL_WRITE  the write of this number fails with EIO, once
  *   CRASH_DISK_FAIL_ON     all later syncs or writes fail too: a disk that is gone
+ *   CRASH_DISK_CUT         the process is killed when it comes to the change of this number
  *   CRASH_DISK_FULL        after so many bytes there is no room ..
  *   CRASH_DISK_ROOM        .. until this file exists
  */
@@ -17,6 +18,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -38,9 +40,9 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static const char *folder;
 static size_t folder_len;
 static int notes = -1;
-static long sync_us, deaf, fail_sync, fail_write, fail_on, full_after = -1;
+static long sync_us, deaf, fail_sync, fail_write, fail_on, cut, full_after = -1;
 static const char *room, *notes_path;
-static long syncs, writes, bytes, unlinked;
+static long syncs, writes, bytes, unlinked, changes;
 
 static long number(const char *name, long otherwise) {
     const char *value = getenv(name);
@@ -60,6 +62,7 @@ __attribute__((constructor)) static void begin(void) {
     fail_sync = number("CRASH_DISK_FAIL_SYNC", 0);
     fail_write = number("CRASH_DISK_FAIL_WRITE", 0);
     fail_on = number("CRASH_DISK_FAIL_ON", 0);
+    cut = number("CRASH_DISK_CUT", 0);
     full_after = number("CRASH_DISK_FULL", -1);
     room = getenv("CRASH_DISK_ROOM");
     notes = syscall(SYS_openat, AT_FDCWD, notes_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
@@ -94,6 +97,10 @@ static void put(const void *data, size_t len) {
 
 static void note(uint32_t kind, const char *path, uint64_t offset, uint64_t len, uint64_t old_size,
                  const void *kept, uint64_t kept_len) {
+    if (cut && kind != FAULT && ++changes == cut) {
+        note(FAULT, path, 0, 0, 0, NULL, 0);
+        kill(getpid(), SIGKILL);
+    }
     struct note head = {0x4b534944, kind, (uint32_t)strlen(path), 0, offset, len, old_size, kept_len};
     put(&head, sizeof head);
     put(path, head.path_len);
@@ -246,12 +253,21 @@ int open64(const char *path, int flags, ...) { MODE(flags) return open_any(AT_FD
 int openat(int at, const char *path, int flags, ...) { MODE(flags) return open_any(at, path, flags, mode); }
 int openat64(int at, const char *path, int flags, ...) { MODE(flags) return open_any(at, path, flags, mode); }
 
+/* Another name of a file: what is lost of it is the name. */
+int linkat(int from_at, const char *from, int at, const char *path, int flags) {
+    pthread_mutex_lock(&lock);
+    if (folder && is_ours(path) && access(path, F_OK) != 0) note(CREATE, path, 0, 0, 0, NULL, 0);
+    int done = (int)syscall(SYS_linkat, from_at, from, at, path, flags);
+    pthread_mutex_unlock(&lock);
+    return done;
+}
+
 int unlink(const char *path) {
     if (!is_ours(path)) return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     char kept[PATH_MAX];
     pthread_mutex_lock(&lock);
     snprintf(kept, sizeof kept, "%s.%ld", notes_path, unlinked++);
-    if (link(path, kept) == 0) note(UNLINK, path, 0, 0, 0, kept, strlen(kept));
+    if (syscall(SYS_linkat, AT_FDCWD, path, AT_FDCWD, kept, 0) == 0) note(UNLINK, path, 0, 0, 0, kept, strlen(kept));
     int done = (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
     pthread_mutex_unlock(&lock);
     return done;

@@ -10,6 +10,8 @@ pub(crate) enum Command {
     Kills,
     /// So many power cuts.
     PowerCuts(u32),
+    /// A power cut at each of so many first changes of a new database.
+    CreationCuts(u32),
     /// The n-th write or sync of the disk fails, for every n.
     Anomalies,
     /// So many daemons on one Postgres.
@@ -43,7 +45,7 @@ pub(crate) struct Options {
 const DAEMONS: u32 = 4;
 
 /// How it is used.
-const USAGE: &str = "usage: toolcrib-fault-injection [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --anomalies [--step N] | --daemons [N] [--calls N] [--hurry] | --schedule N]";
+const USAGE: &str = "usage: toolcrib-fault-injection [--rounds N] [--random N] [--seed S] [--lanes N] [--json] [--power-cuts N | --creation-cuts N | --anomalies [--step N] | --daemons [N] [--calls N] [--hurry] | --schedule N]";
 
 impl Options {
     /// Reads the words of a command line.
@@ -78,6 +80,9 @@ impl Options {
                 "--lanes" => options.lanes = u32::try_from(number()?.max(1))?,
                 "--step" => options.step = u32::try_from(number()?.max(1))?,
                 "--power-cuts" => options.command = Command::PowerCuts(u32::try_from(number()?)?),
+                "--creation-cuts" => {
+                    options.command = Command::CreationCuts(u32::try_from(number()?)?);
+                }
                 "--anomalies" => options.command = Command::Anomalies,
                 "--schedule" => {
                     options.command = Command::Schedule(u32::try_from(number()?.max(1))?);
@@ -113,6 +118,8 @@ mod tests {
         let options = parse("--daemons --calls 500 --hurry").unwrap();
         assert_eq!((options.command, options.calls), (Command::Daemons(4), 500));
         assert_eq!(parse("--daemons 3 --json").unwrap().command, Command::Daemons(3));
+        let command = parse("--creation-cuts 8").unwrap().command;
+        assert_eq!(command, Command::CreationCuts(8));
         assert_eq!(parse("--schedule 9").unwrap().command, Command::Schedule(9));
         for wrong in ["--rounds", "--schedule", "--rounds x", "--rounds -1", "--round 3", "3"] {
             assert!(parse(wrong).is_err(), "{wrong}");

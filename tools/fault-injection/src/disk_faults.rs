@@ -27,6 +27,25 @@ pub(crate) fn cuts(options: &Options, cuts: u32) -> Result<Tally> {
     })
 }
 
+/// Cuts the power at each of the first changes that a process makes to a new database; once, all
+/// is lost that was not synced, and twice some sectors of it.
+pub(crate) fn creation_cuts(options: &Options, changes: u32) -> Result<Tally> {
+    let next = AtomicU32::new(0);
+    run_parallel(options, Shim::build, |lane| {
+        loop {
+            let cut = next.fetch_add(1, Ordering::Relaxed);
+            if cut >= changes * 3 {
+                return lane.close();
+            }
+            let fault = DiskFault::Cut(cut / 3 + 1);
+            match cut % 3 {
+                0 => lane.cut("everything", fault, LostWrites::Everything)?,
+                _ => lane.cut("some sectors", fault, LostWrites::SomeSectors)?,
+            };
+        }
+    })
+}
+
 /// Faults of the disk, each with the first number it comes at and the step to the next.
 type Series = (&'static str, fn(u32) -> DiskFault, u32, u32);
 const SERIES: [Series; 5] = [

@@ -20,6 +20,8 @@ pub(crate) enum DiskFault {
     Write(u32),
     /// The write of this number fails, and all after it.
     WritesFrom(u32),
+    /// The power is cut at the change of this number.
+    Cut(u32),
     /// The disk is full after so many bytes, until the trial frees space.
     Full(u32),
 }
@@ -53,6 +55,7 @@ impl Shim {
             DiskFault::Write(number) | DiskFault::WritesFrom(number) => {
                 set("CRASH_DISK_FAIL_WRITE", number.to_string());
             }
+            DiskFault::Cut(number) => set("CRASH_DISK_CUT", number.to_string()),
             DiskFault::Full(bytes) => {
                 set("CRASH_DISK_FULL", bytes.to_string());
                 set("CRASH_DISK_ROOM", text(&disk.room));

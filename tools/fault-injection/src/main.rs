@@ -48,6 +48,9 @@ fn main() -> ExitCode {
         let (json, table, is_clean) = match options.command {
             Command::Kills => report(&trial::run_kill_trials(&options)?),
             Command::PowerCuts(cuts) => report(&disk_faults::cuts(&options, cuts)?),
+            Command::CreationCuts(changes) => {
+                report(&disk_faults::creation_cuts(&options, changes)?)
+            }
             Command::Anomalies => report(&disk_faults::anomalies(&options)?),
             Command::Daemons(daemons) => findings(&daemons::run(options.plan(daemons))?),
             Command::Schedule(rounds) => {

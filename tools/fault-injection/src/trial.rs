@@ -217,8 +217,10 @@ impl Trial {
         if self.rounds >= ROUNDS || fault != DiskFault::None {
             self.close()?;
         }
-        self.after =
-            if fault == DiskFault::None { FailureKind::PowerCut } else { FailureKind::Fault };
+        self.after = match fault {
+            DiskFault::None | DiskFault::Cut(_) => FailureKind::PowerCut,
+            _ => FailureKind::Fault,
+        };
         let found_before = self.tally.finding_count();
         self.rounds += 1;
         self.tally.rounds += 1;

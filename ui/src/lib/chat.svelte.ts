@@ -26,6 +26,8 @@ export interface Suggestion {
 
 /** Runs of a conversation that are shown at first; the earlier ones come on demand. */
 const RUNS_SHOWN = 15;
+/** So many stay shown while a conversation goes on; then those before the last fifteen leave the screen. */
+const MOST_RUNS = 40;
 const QUEUE = "toolcrib-queue-";
 
 class Chat {
@@ -124,9 +126,25 @@ class Chat {
 
   async showEarlier(): Promise<void> {
     const ids = this.earlier.slice(-RUNS_SHOWN);
-    const more = await Promise.all(ids.map((id) => this.read(id)));
+    const mine = this.opening;
+    // At once, so that a second click does not read the same ones.
     this.earlier = this.earlier.slice(0, -RUNS_SHOWN);
-    this.runs = [...more, ...this.runs];
+    try {
+      const more = await Promise.all(ids.map((id) => this.read(id)));
+      if (mine === this.opening) this.runs = [...more, ...this.runs];
+    } catch (error) {
+      if (mine !== this.opening) return;
+      this.earlier = [...this.earlier, ...ids];
+      this.problem = words(error);
+    }
+  }
+
+  /** Leaves out the first runs of a conversation that has become long, while its end is looked at. */
+  trim(): void {
+    if (this.runs.length <= MOST_RUNS) return;
+    const gone = this.runs.slice(0, -RUNS_SHOWN);
+    this.earlier = [...this.earlier, ...gone.map((run) => run.id)];
+    this.runs = this.runs.slice(-RUNS_SHOWN);
   }
 
   leave(): void {
@@ -168,14 +186,19 @@ class Chat {
   /** A run that another tab began in this conversation. */
   async notice(): Promise<void> {
     if (this.starting) return;
-    const open = Object.values(live.runs).filter((run) => run.conversation === this.conversation);
-    for (const one of open) {
-      if (this.runs.some((run) => run.id === one.run) || this.loading || !this.conversation) continue;
-      const view = await this.read(one.run);
-      if (this.runs.some((run) => run.id === one.run) || one.conversation !== this.conversation) continue;
-      this.runs = [...this.runs, view];
-      this.follow();
-    }
+    for (const one of Object.values(live.runs)) await this.join(one);
+  }
+
+  /** Shows a run of this conversation that was begun elsewhere. */
+  async join(one: { run: string; conversation: string }): Promise<void> {
+    const isKnown = () => this.runs.some((run) => run.id === one.run) || this.earlier.includes(one.run);
+    const isElsewhere = () => !one.conversation || one.conversation !== this.conversation;
+    if (this.starting || this.loading || isKnown() || isElsewhere()) return;
+    const view = await this.read(one.run);
+    if (isKnown() || isElsewhere()) return;
+    // Ids begin with the time; answers to requests of one moment come in any order.
+    this.runs = [...this.runs, view].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    this.follow();
   }
 
   /** Sends a message, or queues it while a run works. Its files are stored first; `bare` = what is in the
@@ -274,3 +297,5 @@ class Chat {
 }
 
 export const chat = new Chat();
+// Those that go on are noticed in `live.runs`; one that has ended by then is not there any more.
+live.onrun = (run) => void (run.state === "ended" && chat.join(run).catch(() => undefined));

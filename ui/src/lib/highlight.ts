@@ -10,14 +10,14 @@ const WORDS = new Set(
 );
 const TOKEN =
   /(\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|(?:^|(?<=\s))#[^\n]*)|("(?:[^"\\\n]|\\.)*"?|'(?:[^'\\\n]|\\.)*'?|`(?:[^`\\]|\\.)*`?)|(\b\d[\d_.]*(?:[eE][+-]?\d+)?\b)|([A-Za-z_]\w*)/g;
-/** Longer texts stay plain, so that no answer can keep the page busy. */
+/** What is behind it stays plain, so that no answer can keep the page busy. Not all of a longer text: its
+ *  thousands of coloured pieces would have to leave at once when it grows beyond this. */
 const LONGEST = 50_000;
 
 export function highlight(text: string): Piece[] {
-  if (text.length > LONGEST) return [{ text, kind: "" }];
   const pieces: Piece[] = [];
   let plain = 0;
-  for (const match of text.matchAll(TOKEN)) {
+  for (const match of text.slice(0, LONGEST).matchAll(TOKEN)) {
     const kind = match[1] ? "com" : match[2] ? "str" : match[3] ? "num" : WORDS.has(match[0]) ? "key" : "";
     if (!kind) continue;
     if (match.index > plain) pieces.push({ text: text.slice(plain, match.index), kind: "" });

@@ -60,6 +60,18 @@ fn twenty_power_cuts_lose_nothing_that_was_promised() {
     assert!(report["acknowledged"].as_u64().unwrap() > 100, "{report:#}");
 }
 
+/// A process that created the database under its own name left a file that no start could open:
+/// "file is not a database", "database disk image is malformed".
+#[cfg(target_os = "linux")]
+#[test]
+fn a_power_cut_while_the_database_is_created_leaves_a_store_that_opens() {
+    let report = run(&["--creation-cuts", "12"]);
+    assert_eq!(report["rounds"], 36);
+    for (loss, row) in report["by_point"].as_object().unwrap() {
+        assert_eq!(row["unreached"], 0, "{loss}: {report:#}");
+    }
+}
+
 /// A judge that finds nothing on a disk that forgets everything would find nothing anywhere.
 #[cfg(target_os = "linux")]
 #[test]
