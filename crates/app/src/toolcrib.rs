@@ -1,6 +1,7 @@
 //! Toolcrib: the facade value that owns engine, stores and tool sources.
 
 mod assistant_tools;
+mod mail_tools;
 mod builder;
 mod from_settings;
 mod host_policy;
@@ -13,6 +14,7 @@ use toolcrib_agent::library::LibraryHandle;
 use toolcrib_assistant::AssistantTools;
 use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::soul::Souls;
+use toolcrib_mail::MailTools;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -56,6 +58,7 @@ pub struct Toolcrib {
     kernels: Arc<KernelPool>,
     stores: Stores,
     assistant: AssistantTools,
+    mail: MailTools,
     heartbeats: Heartbeats,
     souls: Souls,
     library: Option<LibraryHandle>,
