@@ -28,6 +28,16 @@ const TO_TEST: &[Need] = &[
         package: "busybox-static",
         why: "the Linux userland is tested with a small system of it",
     },
+    Need {
+        program: "dovecot",
+        package: "dovecot-imapd",
+        why: "mail is read from a real server in tests",
+    },
+    Need {
+        program: "/usr/lib/dovecot/submission-login",
+        package: "dovecot-submissiond",
+        why: "mail is handed to a real server in tests",
+    },
     Need { program: "gpg", package: "gnupg", why: "the witness for signatures" },
     Need { program: "bwrap", package: "bubblewrap", why: "the other maker of sandboxes" },
 ];

@@ -15,7 +15,9 @@ mod doctor;
 mod document;
 #[cfg(test)]
 mod documented_commands;
+mod draft;
 mod goal;
+mod mail;
 mod grant;
 mod heartbeat;
 mod help_examples;
@@ -71,12 +73,14 @@ pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use document::Document;
+pub(crate) use draft::{Draft, EditDraft, SendDraft};
 pub(crate) use goal::Goal;
 pub(crate) use grant::Grant;
 pub(crate) use heartbeat::Heartbeat;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
+pub(crate) use mail::{AddMail, Mail};
 pub(crate) use list::{List, ListItems};
 pub(crate) use log_options::{LogArgs, LogFormat};
 pub(crate) use mcp::{
@@ -272,6 +276,12 @@ pub(crate) enum Command {
     /// Start goals that runs in the background pursue, look at them, cancel them.
     #[command(subcommand, after_help = goal::GOAL_HELP)]
     Goal(Goal),
+    /// Look at what models wrote in your name; send it, change it, discard it.
+    #[command(subcommand, after_help = draft::DRAFT_HELP)]
+    Draft(Draft),
+    /// Set up mail accounts.
+    #[command(subcommand, after_help = mail::MAIL_HELP)]
+    Mail(Mail),
     /// Put files in, search them, read them.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),
