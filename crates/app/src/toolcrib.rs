@@ -1,10 +1,10 @@
 //! Toolcrib: the facade value that owns engine, stores and tool sources.
 
 mod assistant_tools;
-mod mail_tools;
 mod builder;
 mod from_settings;
 mod host_policy;
+mod mail_tools;
 mod search_tools;
 
 use std::path::PathBuf;
@@ -14,7 +14,6 @@ use toolcrib_agent::library::LibraryHandle;
 use toolcrib_assistant::AssistantTools;
 use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::soul::Souls;
-use toolcrib_mail::MailTools;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -27,6 +26,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, Preset};
+use toolcrib_mail::MailTools;
 use toolcrib_providers::{self as providers, Declarations, Format, Options};
 
 use crate::hooks::HookRelay;

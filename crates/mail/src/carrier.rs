@@ -49,7 +49,8 @@ impl MailCarrier {
     }
 
     async fn content(&self, owner: &str, file: &DraftAttachment) -> Result<Vec<u8>, MailError> {
-        let (artifacts, owner, file) = (Arc::clone(&self.artifacts), owner.to_owned(), file.clone());
+        let (artifacts, owner, file) =
+            (Arc::clone(&self.artifacts), owner.to_owned(), file.clone());
         let gone = MailError::Argument(format!("The file {} is not there any more.", file.name));
         let read = tokio::task::spawn_blocking(move || {
             let artifact = ArtifactRef(file.artifact);

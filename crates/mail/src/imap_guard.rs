@@ -97,9 +97,8 @@ impl<S> ImapGuard<S> {
 /// what looks like one.
 fn has_literals(head: &[u8]) -> bool {
     let Some(rest) = head.strip_prefix(b"* ") else { return false };
-    let is_status = |word: &&[u8]| {
-        rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
-    };
+    let is_status =
+        |word: &&[u8]| rest.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
     let words: [&[u8]; 5] = [b"OK", b"NO", b"BAD", b"BYE", b"PREAUTH"];
     !words.iter().any(is_status)
 }

@@ -51,10 +51,7 @@ pub(crate) async fn test(login: &Login) -> Result<(), MailError> {
 }
 
 /// The newest mails that fit a query of IMAP, and how many there are.
-pub(crate) async fn search(
-    login: &Login,
-    query: &str,
-) -> Result<(Vec<Summary>, usize), MailError> {
+pub(crate) async fn search(login: &Login, query: &str) -> Result<(Vec<Summary>, usize), MailError> {
     within(login, async {
         let mut mailbox = open(login).await?;
         mailbox.session.examine("INBOX").await.map_err(|error| mailbox.failed(&error))?;

@@ -200,7 +200,8 @@ pub(crate) fn check_stream_target(
     policy: &AddressPolicy,
 ) -> Result<Target, ConnectionDenied> {
     let is_v6 = host.contains(':');
-    let raw = if is_v6 { format!("https://[{host}]:{port}/") } else { format!("https://{host}:{port}/") };
+    let raw =
+        if is_v6 { format!("https://[{host}]:{port}/") } else { format!("https://{host}:{port}/") };
     check_text(&raw)?;
     let url = Url::parse(&raw).map_err(|error| malformed(&error.to_string()))?;
     let found = host_of(&url)?;

@@ -19,11 +19,11 @@ use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_providers::provider_tools;
 
 use super::assistant_tools::{assistant_tools, notifier};
-use super::mail_tools::mail_tools;
 use super::from_settings::{
     client_for_servers, http_client, protected_paths, workspace, workspace_identity,
 };
 use super::host_policy::HostPolicy;
+use super::mail_tools::mail_tools;
 use super::{AGENT_SOURCE, Toolcrib};
 use crate::document_files::DocumentFiles;
 use crate::history_records;

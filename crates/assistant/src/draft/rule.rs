@@ -24,9 +24,8 @@ impl SendRule {
     #[must_use]
     pub fn covers(rules: &[Self], kind: DraftKind, recipients: &[String]) -> bool {
         let has_rule = |to: &String| {
-            let matches = |rule: &Self| {
-                rule.kind == kind && rule.recipient.eq_ignore_ascii_case(to.trim())
-            };
+            let matches =
+                |rule: &Self| rule.kind == kind && rule.recipient.eq_ignore_ascii_case(to.trim());
             rules.iter().any(matches)
         };
         !recipients.is_empty() && recipients.iter().all(has_rule)

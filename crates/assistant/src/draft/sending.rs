@@ -94,14 +94,12 @@ impl Drafts {
             let attempt = Some(attempt.clone());
             Ok(Draft { status: DraftStatus::Sending, attempt, note: None, ..draft })
         };
-        let draft =
-            self.change(writer, &request.id, request.version, "sending", begin).await?;
+        let draft = self.change(writer, &request.id, request.version, "sending", begin).await?;
         let Some(carrier) = self.carriers.iter().find(|found| found.kind() == draft.kind) else {
             let none = format!("Nothing here sends drafts of the kind {}.", draft.kind.as_str());
             return self.record(writer, &draft.id, claim, Delivery::Failed(none)).await;
         };
-        let delivered =
-            tokio::time::timeout(LONGEST, carrier.deliver(&writer.owner, &draft)).await;
+        let delivered = tokio::time::timeout(LONGEST, carrier.deliver(&writer.owner, &draft)).await;
         let delivery = delivered.unwrap_or_else(|_| {
             Delivery::Unknown(format!("The server did not answer in {} s.", LONGEST.as_secs()))
         });

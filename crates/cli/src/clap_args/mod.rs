@@ -17,7 +17,6 @@ mod document;
 mod documented_commands;
 mod draft;
 mod goal;
-mod mail;
 mod grant;
 mod heartbeat;
 mod help_examples;
@@ -26,6 +25,7 @@ mod init;
 mod kill_switch;
 mod list;
 mod log_options;
+mod mail;
 mod mcp;
 mod memory;
 mod net;
@@ -80,9 +80,9 @@ pub(crate) use heartbeat::Heartbeat;
 pub(crate) use history::{Explain, History, Metrics, Usage, UsageGrouping};
 pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
-pub(crate) use mail::{AddMail, Mail};
 pub(crate) use list::{List, ListItems};
 pub(crate) use log_options::{LogArgs, LogFormat};
+pub(crate) use mail::{AddMail, Mail};
 pub(crate) use mcp::{
     Mcp, McpAccess, McpAdd, McpAuth, McpClient, McpImport, McpPin, McpReview, McpSearch, McpServe,
     McpSet, McpSkills, McpTestArgs, McpWorkspace,

@@ -3,9 +3,7 @@
 use serde_json::json;
 use toolcrib_app::Toolcrib;
 use toolcrib_app::mail::account::NewAccount;
-use toolcrib_ops::mail::{
-    self, AddMailAccountRequest, MailAccountReply, TestMailAccountRequest,
-};
+use toolcrib_ops::mail::{self, AddMailAccountRequest, MailAccountReply, TestMailAccountRequest};
 
 use super::library_snapshot;
 use super::secret::read_password;

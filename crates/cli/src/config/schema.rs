@@ -20,8 +20,8 @@ use toolcrib_app::{PermissionTable, Preset, ToolSettings};
 use toolcrib_ops::secrets::SecretConsumer;
 
 use crate::config::calendar::CalendarSection;
-use crate::config::drafts::DraftsSection;
 use crate::config::deserialize::{self, MaskedText};
+use crate::config::drafts::DraftsSection;
 use crate::config::environment::Env;
 use crate::config::file_paths::{folder_of, resolve_in_folder};
 use crate::config::flag_name::FlagName;

@@ -87,10 +87,10 @@ impl MailAccount {
         self.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain)
     }
 
-    /// Name of the password in the vault.
+    /// Name of the password in the vault. A dot would give it to a tool (`TOOL.KEY`).
     #[must_use]
     pub fn secret_name(&self) -> String {
-        format!("mail-{}", self.id)
+        format!("mail-{}", self.id.replace('.', "-"))
     }
 }
 

@@ -31,9 +31,8 @@ pub(super) fn servers_of(domain: &str) -> Servers {
     let known = KNOWN.iter().find(|(domains, ..)| domains.contains(&domain.as_str()));
     match known {
         Some((_, imap, smtp)) => Servers { imap: (*imap).into(), smtp: (*smtp).into() },
-        None => Servers {
-            imap: format!("imap.{domain}").into(),
-            smtp: format!("smtp.{domain}").into(),
-        },
+        None => {
+            Servers { imap: format!("imap.{domain}").into(), smtp: format!("smtp.{domain}").into() }
+        }
     }
 }

@@ -11,7 +11,10 @@ fn servers_follow_from_the_address_and_ports_from_the_protocol() {
     ] {
         let new = NewAccount { address: address.to_owned(), ..NewAccount::default() };
         let account = new.complete().unwrap();
-        assert_eq!((account.imap.to_string(), account.smtp.to_string()), (imap.into(), smtp.into()));
+        assert_eq!(
+            (account.imap.to_string(), account.smtp.to_string()),
+            (imap.into(), smtp.into())
+        );
         assert_eq!(account.imap.security(), Security::Tls);
         assert_eq!(account.smtp.security(), Security::Starttls);
     }

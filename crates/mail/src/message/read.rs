@@ -85,17 +85,21 @@ pub(crate) fn parse(bytes: &[u8]) -> Mail {
         date: date(&message),
         message_id: message.message_id().map(angled).unwrap_or_default(),
         text: text(&message),
-        attachments: message.attachments().take(MAX_FILES).map(|part| {
-            let kind = part.content_type();
-            let media_type = kind.map_or_else(String::new, |kind| {
-                format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream"))
-            });
-            File {
-                name: line(part.attachment_name().unwrap_or("unnamed")),
-                media_type: line(&media_type),
-                bytes: part.len(),
-            }
-        }).collect(),
+        attachments: message
+            .attachments()
+            .take(MAX_FILES)
+            .map(|part| {
+                let kind = part.content_type();
+                let media_type = kind.map_or_else(String::new, |kind| {
+                    format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream"))
+                });
+                File {
+                    name: line(part.attachment_name().unwrap_or("unnamed")),
+                    media_type: line(&media_type),
+                    bytes: part.len(),
+                }
+            })
+            .collect(),
         from,
     }
 }

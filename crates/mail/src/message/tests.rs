@@ -39,7 +39,10 @@ fn what_is_composed_reads_as_it_was_written_and_is_ascii() {
     let mail = parse(&bytes);
     assert_eq!(mail.subject, "Überraschung: 日本");
     assert_eq!(mail.text.replace("\r\n", "\n").trim_end(), body);
-    assert_eq!((mail.to.as_str(), mail.message_id.as_str()), ("bob@example.org", "<3@example.org>"));
+    assert_eq!(
+        (mail.to.as_str(), mail.message_id.as_str()),
+        ("bob@example.org", "<3@example.org>")
+    );
     assert!(mail.from.starts_with("Änn"), "{}", mail.from);
     assert_eq!((mail.attachments.len(), mail.attachments[0].bytes), (1, 3));
     let ids = ["<1@example.org>", "<2@example.org>", "<3@example.org>"];

@@ -37,7 +37,11 @@ pub(super) async fn attachments(
     Ok(files)
 }
 
-async fn stored(tools: &MailTools, ctx: &CallCtx, name: &str) -> Result<DraftAttachment, ToolError> {
+async fn stored(
+    tools: &MailTools,
+    ctx: &CallCtx,
+    name: &str,
+) -> Result<DraftAttachment, ToolError> {
     let artifact = ArtifactRef(name.to_owned());
     let missing = || ToolError::validation(format!("There is no stored result {name}."));
     if !artifact.is_well_formed() {

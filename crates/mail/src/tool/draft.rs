@@ -90,7 +90,9 @@ fn answer(draft: &Draft) -> ToolOutput {
         DraftStatus::Draft => {
             "Nothing was sent. The user sends the draft with `toolcrib draft send`, or discards it. Show them what it says."
         }
-        DraftStatus::Sent => "It was sent, because a rule of the user lets mail to this recipient leave.",
+        DraftStatus::Sent => {
+            "It was sent, because a rule of the user lets mail to this recipient leave."
+        }
         _ => "It was not sent as it should be; tell the user.",
     };
     let mut answer = json!({

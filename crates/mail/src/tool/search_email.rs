@@ -73,10 +73,12 @@ fn query(args: &Args) -> Result<String, MailError> {
 fn day(text: &str) -> Result<String, MailError> {
     const MONTHS: [&str; 12] =
         ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let bad = || MailError::Argument(format!(
-        "since is a day such as 01-Jan-2025, not \"{}\".",
-        text.escape_debug()
-    ));
+    let bad = || {
+        MailError::Argument(format!(
+            "since is a day such as 01-Jan-2025, not \"{}\".",
+            text.escape_debug()
+        ))
+    };
     let parts: Vec<&str> = text.split('-').collect();
     let &[first, month, last] = &parts[..] else { return Err(bad()) };
     let (year, day) = if first.len() == 4 { (first, last) } else { (last, first) };

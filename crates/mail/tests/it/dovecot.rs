@@ -38,9 +38,8 @@ impl Drop for Dovecot {
 impl Dovecot {
     /// `None`, with a loud line, where it is not installed or may not be started.
     fn start() -> Option<Self> {
-        let is_root = fs::metadata("/proc/self").is_ok_and(|meta| {
-            std::os::unix::fs::MetadataExt::uid(&meta) == 0
-        });
+        let is_root = fs::metadata("/proc/self")
+            .is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0);
         let has_submission = Path::new("/usr/lib/dovecot/submission-login").exists();
         if !is_root || !has_submission || !Path::new(DOVECOT).exists() {
             eprintln!("SKIPPED: needs root, dovecot-imapd and dovecot-submissiond");
@@ -54,7 +53,8 @@ impl Dovecot {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         // Dovecot opens no mail as root.
-        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+        fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .unwrap();
         std::os::unix::fs::chown(folder.path().join("home"), Some(65_534), Some(65_534)).unwrap();
         let config = format!(
             "base_dir = {path}/run\nstate_dir = {path}/run\nlog_path = {path}/log\nprotocols = imap submission\nlisten = 127.0.0.1\nssl = required\nssl_cert = <{}\nssl_key = <{}\nfirst_valid_uid = 1\nmail_location = maildir:~/Maildir\nhostname = mail.example.org\nauth_mechanisms = plain login\npassdb {{\n driver = static\n args = password={PASSWORD}\n}}\nuserdb {{\n driver = static\n args = uid=65534 gid=65534 home={path}/home/%n\n}}\nservice imap-login {{\n inet_listener imap {{\n  port = 0\n }}\n inet_listener imaps {{\n  port = {imap}\n  ssl = yes\n }}\n}}\nservice submission-login {{\n inet_listener submission {{\n  port = {submission}\n }}\n inet_listener submissions {{\n  port = 0\n }}\n}}\nsubmission_relay_host = 127.0.0.1\nsubmission_relay_port = {}\nnamespace inbox {{\n inbox = yes\n mailbox Gesendet {{\n  special_use = \\Sent\n  auto = create\n }}\n}}\n",
@@ -153,16 +153,26 @@ async fn mail_is_checked_read_searched_and_answered_in_its_thread() {
     assert_eq!(output.trust, Some(Trust::External));
     let checked = output.structured.unwrap();
     assert_eq!(checked["accounts"][0]["unread"], 2, "{checked}\n{}", dovecot.log());
-    let found = structured(&tools, "search_email", json!({"from": "joe", "since": "01-Jan-2020"})).await;
+    let found =
+        structured(&tools, "search_email", json!({"from": "joe", "since": "01-Jan-2020"})).await;
     assert_eq!((&found["found"], &found["mails"][0]["subject"]), (&json!(1), &json!("Lunch")));
     let uid = &found["mails"][0]["uid"];
     let mail = structured(&tools, "read_email", json!({"uid": uid})).await;
-    assert_eq!((&mail["from"], &mail["message_id"]), (&json!("Jörg <joe@example.net>"), &json!("<2@example.net>")));
+    assert_eq!(
+        (&mail["from"], &mail["message_id"]),
+        (&json!("Jörg <joe@example.net>"), &json!("<2@example.net>"))
+    );
     let text = mail["text"].as_str().unwrap();
     assert!(text.contains("Tuesday?") && !text.contains("![](https://track"), "{text}");
     let checked = structured(&tools, "check_email", json!({})).await;
     assert_eq!(checked["accounts"][0]["unread"], 1, "reading marks as read");
-    assert!(call(&tools, "read_email", json!({"uid": 99})).await.unwrap_err().message.contains("no mail with the uid 99"));
+    assert!(
+        call(&tools, "read_email", json!({"uid": 99}))
+            .await
+            .unwrap_err()
+            .message
+            .contains("no mail with the uid 99")
+    );
     assert!(call(&tools, "search_email", json!({})).await.is_err());
     let reply = json!({"to": "Jörg <joe@example.net>", "subject": "Lunch", "body": "Tuesday is fine. Grüße", "in_reply_to": "<2@example.net>", "attachments": ["docs/notes.txt"]});
     let made = structured(&tools, "reply_email", reply).await;
@@ -174,7 +184,12 @@ async fn mail_is_checked_read_searched_and_answered_in_its_thread() {
     assert_eq!((sent.status, sent.note), (DraftStatus::Sent, None), "{}", dovecot.log());
     let mails = dovecot.sink.mails.lock().unwrap().clone();
     let [mail] = &mails[..] else { panic!("{mails:?}") };
-    for part in ["From: \"Ann\" <ann@example.org>", "In-Reply-To: <2@example.net>", "notes.txt", &draft.message_id] {
+    for part in [
+        "From: \"Ann\" <ann@example.org>",
+        "In-Reply-To: <2@example.net>",
+        "notes.txt",
+        &draft.message_id,
+    ] {
         assert!(mail.contains(part), "{part} is not in {mail}");
     }
     // The copy is in the folder that is marked as the one for sent mail.

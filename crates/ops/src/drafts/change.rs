@@ -52,8 +52,7 @@ pub async fn discard(
     ctx: &OpContext<'_>,
     request: DiscardDraftRequest,
 ) -> Result<DraftReply, OpError> {
-    let discarded =
-        ctx.toolcrib.drafts().discard(&writer(&ctx.store), &request.draft).await?;
+    let discarded = ctx.toolcrib.drafts().discard(&writer(&ctx.store), &request.draft).await?;
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     record(&ctx.store, secrets, Act::new("draft.discard", discarded.id.as_str())).await?;
     Ok(DraftReply::new(&ctx.store, discarded))
