@@ -7,6 +7,7 @@ use std::sync::Arc;
 use toolcrib_net::HttpClient;
 
 use super::file;
+use super::login::Login;
 use super::model::{MailAccount, NewAccount};
 use crate::error::MailError;
 use crate::{mailbox, submission};
@@ -33,13 +34,6 @@ pub trait PasswordVault: Send + Sync {
 
     /// Masks a password in all output of this process.
     fn mask(&self, password: &str);
-}
-
-/// An account with its password, for one connection.
-pub(crate) struct Login {
-    pub(crate) account: MailAccount,
-    pub(crate) password: String,
-    pub(crate) client: HttpClient,
 }
 
 /// The accounts of the owner. Clones share them.

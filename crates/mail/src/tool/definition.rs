@@ -6,8 +6,6 @@ use toolcrib_core::{
     schema,
 };
 
-use super::{check_email, compose_email, read_email, reply_email, search_email, setup_email};
-
 /// Id of the source of these tools.
 pub const SOURCE: &str = "mail";
 /// Feature switch and group of these tools.
@@ -38,17 +36,4 @@ pub(super) fn base_spec<A: JsonSchema>(name: &str, title: &str, description: &st
         required: true,
     }];
     spec
-}
-
-/// The definitions of all tools in order, for documentation.
-#[must_use]
-pub fn specs() -> Vec<ToolSpec> {
-    vec![
-        setup_email::spec(),
-        check_email::spec(),
-        read_email::spec(),
-        search_email::spec(),
-        compose_email::spec(),
-        reply_email::spec(),
-    ]
 }

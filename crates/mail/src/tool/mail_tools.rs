@@ -1,14 +1,11 @@
-//! What the tools work on, and all of them as a source for the registry.
+//! What the tools work on.
 
 use std::sync::Arc;
 
 use toolcrib_assistant::draft::Drafts;
 use toolcrib_assistant::{LabelsOfRuns, WorkspaceFiles};
-use toolcrib_core::entry::FixedSource;
-use toolcrib_core::{ArtifactStore, Entry, Handler, ToolOutput, Trust, TypedHandler};
+use toolcrib_core::{ArtifactStore, ToolOutput, Trust};
 
-use super::definition::SOURCE;
-use super::{check_email, compose_email, read_email, reply_email, search_email, setup_email};
 use crate::account::{MailAccounts, PasswordVault};
 
 /// What the tools work on.
@@ -26,28 +23,6 @@ pub struct MailTools {
     pub files: Arc<dyn WorkspaceFiles>,
     /// Taint labels of open runs.
     pub labels: LabelsOfRuns,
-}
-
-impl MailTools {
-    /// The tools in declaration order.
-    #[must_use]
-    pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
-        let tools = || self.clone();
-        vec![
-            TypedHandler::handler(setup_email::SetupEmail(tools())),
-            TypedHandler::handler(check_email::CheckEmail(tools())),
-            TypedHandler::handler(read_email::ReadEmail(tools())),
-            TypedHandler::handler(search_email::SearchEmail(tools())),
-            TypedHandler::handler(compose_email::ComposeEmail(tools())),
-            TypedHandler::handler(reply_email::ReplyEmail(tools())),
-        ]
-    }
-
-    /// The tools as a source for the registry.
-    #[must_use]
-    pub fn source(&self) -> FixedSource {
-        FixedSource::new(SOURCE, self.handlers().into_iter().map(Entry::Local).collect())
-    }
 }
 
 /// A result with text of mails: it comes from outside.

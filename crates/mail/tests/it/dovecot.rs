@@ -49,13 +49,16 @@ impl Dovecot {
         let (cert, key) = certificate(folder.path());
         let (imap, submission, sink) = (free_port(), free_port(), Sink::start());
         let path = folder.path().display();
-        for name in ["home", "run"] {
-            fs::create_dir(folder.path().join(name)).unwrap();
+        let home = folder.path().join("home");
+        let maildir = home.join("ann/Maildir");
+        let inbox = ["new", "cur", "tmp"].map(|name| maildir.join(name));
+        inbox.iter().for_each(|name| fs::create_dir_all(name).unwrap());
+        for owned in [&home, &home.join("ann"), &maildir].into_iter().chain(&inbox) {
+            std::os::unix::fs::chown(owned, Some(65_534), Some(65_534)).unwrap();
         }
         // Dovecot opens no mail as root.
         fs::set_permissions(folder.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))
             .unwrap();
-        std::os::unix::fs::chown(folder.path().join("home"), Some(65_534), Some(65_534)).unwrap();
         let config = format!(
             "base_dir = {path}/run\nstate_dir = {path}/run\nlog_path = {path}/log\nprotocols = imap submission\nlisten = 127.0.0.1\nssl = required\nssl_cert = <{}\nssl_key = <{}\nfirst_valid_uid = 1\nmail_location = maildir:~/Maildir\nhostname = mail.example.org\nauth_mechanisms = plain login\npassdb {{\n driver = static\n args = password={PASSWORD}\n}}\nuserdb {{\n driver = static\n args = uid=65534 gid=65534 home={path}/home/%n\n}}\nservice imap-login {{\n inet_listener imap {{\n  port = 0\n }}\n inet_listener imaps {{\n  port = {imap}\n  ssl = yes\n }}\n}}\nservice submission-login {{\n inet_listener submission {{\n  port = {submission}\n }}\n inet_listener submissions {{\n  port = 0\n }}\n}}\nsubmission_relay_host = 127.0.0.1\nsubmission_relay_port = {}\nnamespace inbox {{\n inbox = yes\n mailbox Gesendet {{\n  special_use = \\Sent\n  auto = create\n }}\n}}\n",
             cert.display(),
