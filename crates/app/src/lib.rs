@@ -36,6 +36,7 @@ pub mod hooks;
 mod kill_switch_file;
 mod link_notifications;
 mod locked_file;
+mod mail_vault;
 pub mod mcp;
 mod permission_table;
 mod python_settings;
@@ -76,6 +77,8 @@ pub use toolcrib_argument_decoder as argument_decoder;
 
 /// The assistant: memories, tasks and their times.
 pub use toolcrib_assistant as assistant;
+/// E-mail: accounts, tools, and sending drafts.
+pub use toolcrib_mail as mail;
 
 /// The audit: its signing key and its verifier.
 pub use toolcrib_audit as audit;

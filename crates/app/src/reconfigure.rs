@@ -20,7 +20,7 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `web`,
-    /// `notifications`, `calendar`. MCP servers that are new, changed or gone take effect at once
+    /// `notifications`, `calendar`, `mail_accounts`. MCP servers that are new, changed or gone take effect at once
     /// ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
@@ -42,6 +42,7 @@ impl Toolcrib {
                 self.engine().reconfigure(policy);
                 self.hooks.change(hooks.clone());
                 self.heartbeats().set_settings(settings.heartbeat.clone());
+                self.drafts().set_rules(settings.send_rules.clone());
                 *self.settings.write().unwrap_or_else(PoisonError::into_inner) = kept;
             })
             .await
@@ -92,6 +93,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("web", before.web != now.web),
         ("notifications", before.notifications != now.notifications),
         ("calendar", before.calendar != now.calendar),
+        ("mail_accounts", before.mail_accounts != now.mail_accounts),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -123,6 +125,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         web: before.web,
         notifications: before.notifications,
         calendar: before.calendar,
+        mail_accounts: before.mail_accounts,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

@@ -90,6 +90,10 @@ pub struct Settings {
     pub notifications: NotifySettings,
     /// The owner's calendar; `None` = events are only made as files.
     pub calendar: Option<CalendarSettings>,
+    /// File of the mail accounts; `None` = there are none, and none can be added.
+    pub mail_accounts: Option<std::path::PathBuf>,
+    /// What lets drafts leave without being asked.
+    pub send_rules: Vec<toolcrib_assistant::draft::SendRule>,
     /// When the heartbeat runs. A daemon runs it.
     pub heartbeat: HeartbeatSettings,
     /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
@@ -157,6 +161,8 @@ impl Settings {
             web: WebSettings::default(),
             notifications: NotifySettings::default(),
             calendar: None,
+            mail_accounts: None,
+            send_rules: Vec::new(),
             heartbeat: HeartbeatSettings::default(),
             locale: None,
             python: None,

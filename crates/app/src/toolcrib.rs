@@ -4,6 +4,7 @@ mod assistant_tools;
 mod builder;
 mod from_settings;
 mod host_policy;
+mod mail_tools;
 mod search_tools;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, Preset};
+use toolcrib_mail::MailTools;
 use toolcrib_providers::{self as providers, Declarations, Format, Options};
 
 use crate::hooks::HookRelay;
@@ -56,6 +58,7 @@ pub struct Toolcrib {
     kernels: Arc<KernelPool>,
     stores: Stores,
     assistant: AssistantTools,
+    mail: MailTools,
     heartbeats: Heartbeats,
     souls: Souls,
     library: Option<LibraryHandle>,

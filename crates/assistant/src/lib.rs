@@ -4,7 +4,8 @@
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
 //! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
 //! what runs in the background pursue; [`soul`] the person's text in the prompt; [`document`] finds
-//! passages in files that people put in; [`card`] checks what is shown to people. `tool` has one
+//! passages in files that people put in; [`draft`] keeps what is to leave in a person's name, and sends
+//! it once; [`card`] checks what is shown to people. `tool` has one
 //! file per tool. A daemon runs due tasks; this crate only says which ones and when.
 //!
 //! Invariants
@@ -20,6 +21,7 @@ pub mod calendar;
 pub mod card;
 mod configured_server_client;
 pub mod document;
+pub mod draft;
 pub mod goal;
 pub mod heartbeat;
 pub mod list;
@@ -35,7 +37,7 @@ pub mod time;
 mod tool;
 
 pub use rows::{RowError, Writer};
-pub use tool::{AssistantTools, SOURCE, specs};
+pub use tool::{AssistantTools, SOURCE, author_of, specs};
 
 use std::sync::Arc;
 
@@ -65,7 +67,8 @@ const EXTERNAL_AGENT: &str = "external-agent";
 
 /// What makes a text that this call passes untrusted; `None` = its run has read nothing from
 /// outside. A run that is not open, and an agent outside, may have read anything.
-fn untrusted_source(labels: &LabelsOfRuns, ctx: &CallCtx) -> Option<String> {
+#[must_use]
+pub fn untrusted_source(labels: &LabelsOfRuns, ctx: &CallCtx) -> Option<String> {
     match ctx.run.map(|run| labels(run)) {
         Some(Some(labels)) => labels.untrusted.as_ref().map(ToString::to_string),
         Some(None) => Some("a run whose reading is not known".to_owned()),

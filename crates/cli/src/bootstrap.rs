@@ -220,6 +220,8 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.heartbeat = config.heartbeat_settings();
     settings.notifications = config.notify_settings(desktop_notifier());
     settings.calendar = config.calendar_settings();
+    settings.send_rules = config.send_rules();
+    settings.mail_accounts = config_folder().map(|folder| folder.join("mail.toml"));
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     if let Some(time) = config.shell.background_idle {

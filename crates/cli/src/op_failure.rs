@@ -74,6 +74,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Memory => "memory list",
         Resource::List => "list all",
         Resource::Goal => "goal list",
+        Resource::Draft => "draft list",
         Resource::Document => "document list",
         Resource::Switch => "tool list",
         Resource::McpServer => "mcp list",

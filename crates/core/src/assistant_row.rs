@@ -1,4 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions and documents, each a JSON body under a key.
+//! Rows of the assistant: lists, goals, instructions, documents and drafts, each a JSON body under a
+//! key.
 
 use std::fmt;
 
@@ -17,11 +18,13 @@ pub enum RowKind {
     Soul,
     /// A file that a person put in, without its text.
     Document,
+    /// What is to leave in a person's name: a mail.
+    Draft,
 }
 
 impl RowKind {
     /// All kinds.
-    pub const ALL: [Self; 4] = [Self::List, Self::Goal, Self::Soul, Self::Document];
+    pub const ALL: [Self; 5] = [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft];
 
     /// Name in databases.
     #[must_use]
@@ -31,6 +34,7 @@ impl RowKind {
             Self::Goal => "goal",
             Self::Soul => "soul",
             Self::Document => "document",
+            Self::Draft => "draft",
         }
     }
 }

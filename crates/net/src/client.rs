@@ -27,8 +27,9 @@ use crate::error::HttpError;
 use crate::http_message::{Head, Hop, Request, Response, bounded_headers, reason_of};
 use crate::limits::{Limits, REDIRECT_CEILING};
 use crate::redirect::{RedirectedRequest, is_followed, next_hop};
+use crate::stream::PlainStream;
 use crate::tls;
-use crate::url_check::{Target, check_url};
+use crate::url_check::{Target, check_stream_target, check_url};
 
 /// Sent if the caller sets no `User-Agent`.
 const DEFAULT_USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"));
@@ -127,6 +128,36 @@ impl HttpClient {
     /// The policy that every hop is checked against.
     pub fn policy(&self) -> &AddressPolicy {
         &self.policy
+    }
+
+    /// Opens a TCP connection for a protocol other than HTTP, such as IMAP, under the same policy:
+    /// one lookup, every address checked, and only checked addresses connected to.
+    ///
+    /// # Errors
+    /// [`HttpError::Denied`], and why no address accepted a connection.
+    pub async fn open_stream(
+        &self,
+        host: &str,
+        port: u16,
+        limits: &Limits,
+    ) -> Result<PlainStream, HttpError> {
+        let target = check_stream_target(host, port, &self.policy)?;
+        let dialer = Dialer {
+            policy: &self.policy,
+            resolver: &*self.resolver,
+            tls: self.tls.as_ref(),
+            limits,
+            deadline: Deadline::after(limits.total),
+        };
+        let (stream, _) = dialer.dial_tcp(&target).await?;
+        let config = match &self.tls {
+            Some(config) => Arc::clone(config),
+            None => tls::system_config().map_err(|error| HttpError::Tls {
+                host: target.authority(),
+                detail: error.to_string(),
+            })?,
+        };
+        Ok(PlainStream::new(stream, target, tls::without_alpn(&config)))
     }
 
     /// Sends a request and reads the body, up to its bounds.

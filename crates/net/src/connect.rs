@@ -107,12 +107,8 @@ impl Dialer<'_> {
         target: &Target,
     ) -> Result<(Box<dyn Io>, SocketAddr), HttpError> {
         let host = target.authority();
+        let (stream, peer) = self.dial_tcp(target).await?;
         let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
-        let looking = resolve_checked(target, self.resolver, self.policy);
-        let addresses = limit.bound(Phase::Dns, &host, looking).await??.addresses;
-
-        let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
-        let (stream, peer) = connect_first(&addresses, limit, &host).await?;
         let stream = QuickAckStream::new(stream);
         if !target.is_https() {
             return Ok((Box::new(stream), peer));
@@ -125,6 +121,21 @@ impl Dialer<'_> {
         let shaking = tls::handshake(config, target.host(), stream);
         let stream = limit.bound(Phase::Tls, &host, shaking).await?.map_err(refused)?;
         Ok((Box::new(stream), peer))
+    }
+}
+
+impl Dialer<'_> {
+    /// A TCP connection to `target` with the address of the peer.
+    pub(crate) async fn dial_tcp(
+        &self,
+        target: &Target,
+    ) -> Result<(TcpStream, SocketAddr), HttpError> {
+        let host = target.authority();
+        let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
+        let looking = resolve_checked(target, self.resolver, self.policy);
+        let addresses = limit.bound(Phase::Dns, &host, looking).await??.addresses;
+        let limit = self.deadline.earlier(Deadline::after(self.limits.connect));
+        connect_first(&addresses, limit, &host).await
     }
 }
 

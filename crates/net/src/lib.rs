@@ -42,6 +42,7 @@ mod limits;
 mod own_ports;
 mod quick_ack;
 mod redirect;
+mod stream;
 mod tls;
 mod url_check;
 
@@ -67,5 +68,6 @@ pub use limits::{
     MAX_WIRE_BYTES, REDIRECT_CEILING, TOTAL_TIMEOUT,
 };
 pub use own_ports::OwnPorts;
+pub use stream::{PlainStream, SecureStream};
 pub use tokio_rustls::rustls::RootCertStore;
 pub use url_check::{Host, MAX_URL_BYTES, Target, check_url, private_target};

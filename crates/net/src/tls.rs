@@ -34,6 +34,14 @@ fn system_roots() -> RootCertStore {
     roots
 }
 
+/// The configuration for protocols other than HTTP: the same roots, and no protocol by ALPN. A
+/// server that knows ALPN refuses a client that offers only `http/1.1` (RFC 7301, 3.2).
+pub(crate) fn without_alpn(config: &ClientConfig) -> Arc<ClientConfig> {
+    let mut config = config.clone();
+    config.alpn_protocols = Vec::new();
+    Arc::new(config)
+}
+
 /// A configuration that trusts exactly these roots.
 pub(crate) fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, Error> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))

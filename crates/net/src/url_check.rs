@@ -192,11 +192,39 @@ pub(crate) fn host_of(url: &Url) -> Result<Host, ConnectionDenied> {
     }
 }
 
-fn check_host(host: &Host, port: u16, policy: &AddressPolicy) -> Result<(), ConnectionDenied> {
-    let subject = || format!("{host}:{port}");
-    if is_bad_port(port) && !policy.allows_port(host, port) {
-        return Err(ConnectionDenied::new(Rule::UrlPort, subject()));
+/// The target of a protocol other than HTTP at `host:port`: every rule applies but the one that
+/// keeps HTTP requests from ports of other protocols.
+pub(crate) fn check_stream_target(
+    host: &str,
+    port: u16,
+    policy: &AddressPolicy,
+) -> Result<Target, ConnectionDenied> {
+    let is_v6 = host.contains(':');
+    let raw =
+        if is_v6 { format!("https://[{host}]:{port}/") } else { format!("https://{host}:{port}/") };
+    check_text(&raw)?;
+    let url = Url::parse(&raw).map_err(|error| malformed(&error.to_string()))?;
+    let found = host_of(&url)?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return Err(malformed("the host is not a name or an address"));
     }
+    check_name_or_address(&found, port, policy)?;
+    Ok(Target { url, host: found, port })
+}
+
+fn check_host(host: &Host, port: u16, policy: &AddressPolicy) -> Result<(), ConnectionDenied> {
+    if is_bad_port(port) && !policy.allows_port(host, port) {
+        return Err(ConnectionDenied::new(Rule::UrlPort, format!("{host}:{port}")));
+    }
+    check_name_or_address(host, port, policy)
+}
+
+fn check_name_or_address(
+    host: &Host,
+    port: u16,
+    policy: &AddressPolicy,
+) -> Result<(), ConnectionDenied> {
+    let subject = || format!("{host}:{port}");
     match host {
         Host::Addr(ip) => policy
             .evaluate(host, *ip, port)

@@ -229,6 +229,8 @@ resources! {
     Memory = "memory";
     /// A goal.
     Goal = "goal";
+    /// A draft.
+    Draft = "draft";
     /// A document.
     Document = "document";
     /// A list.

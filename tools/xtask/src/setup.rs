@@ -1,6 +1,6 @@
 //! What a fresh machine lacks: installed where that is allowed, named where it is not.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
@@ -82,7 +82,27 @@ pub(crate) fn for_tests() -> Result<()> {
         }
     }
     language_servers();
+    mail_server();
     Ok(())
+}
+
+/// Gets Dovecot, from which mail is read in tests. Without it the tests say what they did not try.
+fn mail_server() {
+    let parts = ["imap-login", "submission-login"];
+    if parts.iter().all(|part| Path::new("/usr/lib/dovecot").join(part).exists()) {
+        return;
+    }
+    println!("installing dovecot ...");
+    let install = |args: &[&str]| {
+        let mut command = Command::new("apt-get");
+        let status = command.args(args).env("DEBIAN_FRONTEND", "noninteractive").status();
+        status.is_ok_and(|status| status.success())
+    };
+    let packages = ["dovecot-imapd", "dovecot-submissiond"];
+    let wanted = [&["install", "-y", "-qq", "--no-install-recommends"][..], &packages[..]].concat();
+    if !is_root() || !install(&["update", "-qq"]) || !install(&wanted) {
+        println!("Dovecot could not be installed; its tests are left out");
+    }
 }
 
 /// Gets the language servers of tests. Without them the tests say what they did not try.

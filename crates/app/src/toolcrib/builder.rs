@@ -23,6 +23,7 @@ use super::from_settings::{
     client_for_servers, http_client, protected_paths, workspace, workspace_identity,
 };
 use super::host_policy::HostPolicy;
+use super::mail_tools::mail_tools;
 use super::{AGENT_SOURCE, Toolcrib};
 use crate::document_files::DocumentFiles;
 use crate::history_records;
@@ -255,13 +256,15 @@ impl Builder {
         let labels = engine.labels_of_runs();
         let assistant =
             assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels)?;
-        let souls = Souls::new(Arc::clone(&stores.assistant_rows), is_secret);
+        let souls = Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret));
+        let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),
             assistant.memories.clone(),
             self.settings.heartbeat.clone(),
         );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
+        engine.catalog().attach(&mail.source()).await.map_err(SetupError::Source)?;
         // Before code execution, because scripts search for tools with it. The index is built at
         // the first search, over all tools that are attached by then.
         let discovery = ToolSearcher::new(&self.settings.discovery)?;
@@ -302,6 +305,7 @@ impl Builder {
             kernels,
             stores,
             assistant,
+            mail,
             heartbeats,
             souls,
             library: self.library,

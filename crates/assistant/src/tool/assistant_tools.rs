@@ -55,7 +55,8 @@ pub(super) fn zone_of(ctx: &CallCtx) -> Option<String> {
 }
 
 /// The author of what a call writes: its agent, or the client that made it.
-pub(super) fn author(ctx: &CallCtx) -> Author {
+#[must_use]
+pub fn author(ctx: &CallCtx) -> Author {
     let context = &ctx.context;
     let names = [&context.agent, &context.device, &context.channel];
     let by = names.into_iter().find(|name| !name.is_empty()).cloned();

@@ -25,7 +25,7 @@ mod send_notification;
 mod set_alarm;
 mod source;
 
-pub use assistant_tools::AssistantTools;
+pub use assistant_tools::{AssistantTools, author as author_of};
 pub use definition::SOURCE;
 pub use source::specs;
 

@@ -15,6 +15,7 @@ mod doctor;
 mod document;
 #[cfg(test)]
 mod documented_commands;
+mod draft;
 mod goal;
 mod grant;
 mod heartbeat;
@@ -24,6 +25,7 @@ mod init;
 mod kill_switch;
 mod list;
 mod log_options;
+mod mail;
 mod mcp;
 mod memory;
 mod net;
@@ -71,6 +73,7 @@ pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use document::Document;
+pub(crate) use draft::{Draft, EditDraft, SendDraft};
 pub(crate) use goal::Goal;
 pub(crate) use grant::Grant;
 pub(crate) use heartbeat::Heartbeat;
@@ -79,6 +82,7 @@ pub(crate) use init::Init;
 pub(crate) use kill_switch::StopTools;
 pub(crate) use list::{List, ListItems};
 pub(crate) use log_options::{LogArgs, LogFormat};
+pub(crate) use mail::{AddMail, Mail};
 pub(crate) use mcp::{
     Mcp, McpAccess, McpAdd, McpAuth, McpClient, McpImport, McpPin, McpReview, McpSearch, McpServe,
     McpSet, McpSkills, McpTestArgs, McpWorkspace,
@@ -272,6 +276,12 @@ pub(crate) enum Command {
     /// Start goals that runs in the background pursue, look at them, cancel them.
     #[command(subcommand, after_help = goal::GOAL_HELP)]
     Goal(Goal),
+    /// Look at what models wrote in your name; send it, change it, discard it.
+    #[command(subcommand, after_help = draft::DRAFT_HELP)]
+    Draft(Draft),
+    /// Set up mail accounts.
+    #[command(subcommand, after_help = mail::MAIL_HELP)]
+    Mail(Mail),
     /// Put files in, search them, read them.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),

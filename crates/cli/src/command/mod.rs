@@ -14,6 +14,7 @@ mod daemon;
 mod db;
 mod doctor;
 mod document;
+mod draft;
 mod dry_run;
 mod exec;
 mod exec_in_daemon;
@@ -30,6 +31,7 @@ mod kit;
 mod library_snapshot;
 mod list;
 mod lookup;
+mod mail;
 pub(crate) mod mcp;
 mod memory;
 mod metrics;
@@ -140,6 +142,8 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Memory(command) => memory::run(command, json),
         Command::Prompt(command) => prompt::run(command, json),
         Command::Goal(command) => goal::run(command, json),
+        Command::Draft(command) => draft::run(command, json),
+        Command::Mail(command) => mail::run(command, json),
         Command::List(command) => list::run(command, json),
         Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),

@@ -40,6 +40,7 @@ fn every_key_is_on_the_page() {
         "[web]",
         "[notifications]",
         "[calendar]",
+        "[drafts]",
         "[heartbeat]",
         "[[hooks]]",
     ] {

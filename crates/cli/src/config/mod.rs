@@ -13,6 +13,7 @@
 
 mod calendar;
 mod deserialize;
+mod drafts;
 pub(crate) mod duration_and_money;
 mod edit;
 mod env_layer;

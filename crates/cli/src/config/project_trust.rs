@@ -58,6 +58,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["calendar", ..] => {
                 Some("which calendar gets your events is the person's; put it into your own file")
             }
+            ["drafts", ..] => {
+                Some("what leaves in your name is the person's to say; put it into your own file")
+            }
             ["python", ..] => {
                 Some("which program runs code is the person's; put it into your own file")
             }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use toolcrib_app::assistant::calendar::CalendarSettings;
+use toolcrib_app::assistant::draft::SendRule;
 use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
 use toolcrib_app::assistant::notify::{DesktopProgram, NotifySettings};
 use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
@@ -20,6 +21,7 @@ use toolcrib_ops::secrets::SecretConsumer;
 
 use crate::config::calendar::CalendarSection;
 use crate::config::deserialize::{self, MaskedText};
+use crate::config::drafts::DraftsSection;
 use crate::config::environment::Env;
 use crate::config::file_paths::{folder_of, resolve_in_folder};
 use crate::config::flag_name::FlagName;
@@ -94,6 +96,8 @@ pub(crate) struct Config {
     pub(super) notifications: NotificationsSection,
     /// The owner's calendar.
     pub(super) calendar: CalendarSection,
+    /// What may leave without a question.
+    pub(super) drafts: DraftsSection,
     /// When the heartbeat runs.
     pub(super) heartbeat: HeartbeatSection,
 }
@@ -398,6 +402,11 @@ impl Config {
     /// The owner's calendar.
     pub(crate) fn calendar_settings(&self) -> Option<CalendarSettings> {
         self.calendar.settings()
+    }
+
+    /// What lets drafts leave without being asked.
+    pub(crate) fn send_rules(&self) -> Vec<SendRule> {
+        self.drafts.rules()
     }
 
     /// Keys of services that are written in the file.

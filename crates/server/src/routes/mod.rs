@@ -10,6 +10,7 @@ mod changes;
 mod conversations;
 mod docs;
 mod documents;
+mod drafts;
 mod exec;
 mod files;
 mod goals;
@@ -58,6 +59,7 @@ pub(crate) fn all() -> Api {
     conversations::routes(&mut api);
     docs::routes(&mut api);
     documents::routes(&mut api);
+    drafts::routes(&mut api);
     exec::routes(&mut api);
     files::routes(&mut api);
     goals::routes(&mut api);

@@ -2,6 +2,8 @@
 
 mod value_input;
 
+pub(crate) use value_input::read_password;
+
 use serde_json::json;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;

@@ -14,8 +14,19 @@ const EXIT_INTERRUPTED: u8 = 130;
 
 /// Reads it.
 pub(super) fn read(name: &SecretName) -> Result<Secret, Failure> {
-    let bytes = if io::stdin().is_terminal() { from_terminal(name)? } else { from_stdin()? };
+    let bytes = read_bytes(&format!("Value of {name}"))?;
     Secret::from_bytes(bytes).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Reads the password of an account.
+pub(crate) fn read_password(account: &str) -> Result<String, Failure> {
+    let bytes = read_bytes(&format!("Password of {account}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("a password is text"))?;
+    Ok(text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+fn read_bytes(what: &str) -> Result<Vec<u8>, Failure> {
+    if io::stdin().is_terminal() { from_terminal(what) } else { from_stdin() }
 }
 
 fn from_stdin() -> Result<Vec<u8>, Failure> {
@@ -25,10 +36,10 @@ fn from_stdin() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn from_terminal(name: &SecretName) -> Result<Vec<u8>, Failure> {
+fn from_terminal(what: &str) -> Result<Vec<u8>, Failure> {
     bootstrap::block_on(async {
         let mut keys = Console::default().listen()?;
-        output::eprint_prompt(&format!("Value of {name} (not shown): "));
+        output::eprint_prompt(&format!("{what} (not shown): "));
         let mut text = String::new();
         let ended = loop {
             match keys.next().await {

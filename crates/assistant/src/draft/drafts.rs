@@ -1,0 +1,234 @@
+//! The drafts of all owners: making, changing and discarding them.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use toolcrib_core::{AssistantRowStore, CallStore, RowKind, TaskId};
+
+use super::error::DraftError;
+use super::model::{Draft, DraftChange, DraftKind, DraftStatus, NewDraft, check};
+use super::rule::SendRule;
+use super::sending::Carrier;
+use crate::SecretCheck;
+use crate::rows::{RowError, Step, Stored, TypedRows, Writer};
+use crate::secret_shapes;
+
+/// Drafts of one owner that wait. None is dropped for another: it may be all that is left of a
+/// text.
+pub const MAX_WAITING: usize = 50;
+/// Drafts that are kept of one owner; the oldest that are over are removed.
+const KEPT: usize = 200;
+
+/// The drafts of all owners. Clones share them.
+#[derive(Clone)]
+pub struct Drafts {
+    pub(super) rows: TypedRows<Draft>,
+    pub(super) claims: Arc<dyn CallStore>,
+    pub(super) carriers: Arc<[Arc<dyn Carrier>]>,
+    rules: Arc<RwLock<Vec<SendRule>>>,
+    is_secret: SecretCheck,
+}
+
+impl Drafts {
+    /// Drafts in this store, with what delivers them. `claims` says which processes are alive.
+    #[must_use]
+    pub fn new(
+        store: Arc<dyn AssistantRowStore>,
+        claims: Arc<dyn CallStore>,
+        carriers: Vec<Arc<dyn Carrier>>,
+        is_secret: SecretCheck,
+    ) -> Self {
+        let rows = TypedRows::new(store, RowKind::Draft);
+        Self { rows, claims, carriers: carriers.into(), rules: Arc::default(), is_secret }
+    }
+
+    /// Replaces the rules that let drafts leave without being asked.
+    pub fn set_rules(&self, rules: Vec<SendRule>) {
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
+    }
+
+    /// Whether the rules of the person let a draft to these recipients leave without being asked.
+    #[must_use]
+    pub fn has_rule_for(&self, kind: DraftKind, recipients: &[String]) -> bool {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+        SendRule::covers(&rules, kind, recipients)
+    }
+
+    /// Makes a draft. Nothing leaves.
+    ///
+    /// # Errors
+    /// [`DraftError`] if it cannot be used.
+    pub async fn create(&self, writer: &Writer, new: NewDraft) -> Result<Draft, DraftError> {
+        let all = self.list(&writer.owner).await?;
+        if all.iter().filter(|draft| draft.status.is_open()).count() >= MAX_WAITING {
+            return Err(DraftError::Full);
+        }
+        let now = self.rows.now();
+        // Ids of tasks are unique and sort by time; a draft has its own prefix.
+        let id = TaskId::fresh().to_string().replacen("task_", "draft_", 1);
+        let unique = id.trim_start_matches("draft_");
+        let draft = Draft {
+            kind: new.kind,
+            status: DraftStatus::Draft,
+            account: new.account,
+            to: new.to,
+            subject: new.subject,
+            body: new.body,
+            attachments: new.attachments,
+            in_reply_to: new.in_reply_to,
+            references: new.references,
+            message_id: format!("<{unique}@{}>", new.message_domain),
+            untrusted: writer.untrusted.clone(),
+            author: writer.author.clone(),
+            attempt: None,
+            note: None,
+            created_at: now,
+            changed_at: now,
+            version: 0,
+            id,
+        };
+        self.check(&draft)?;
+        self.put(writer, "made", None, &draft).await?;
+        self.remove_oldest(writer, &all).await?;
+        self.get(&writer.owner, &draft.id).await
+    }
+
+    /// All drafts of an owner, the newest first.
+    ///
+    /// # Errors
+    /// [`DraftError::Row`].
+    pub async fn list(&self, owner: &str) -> Result<Vec<Draft>, DraftError> {
+        let mut all = Vec::new();
+        for row in self.rows.all(owner).await? {
+            all.push(self.settled(owner, draft_of(row)).await?);
+        }
+        all.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        Ok(all)
+    }
+
+    /// One draft.
+    ///
+    /// # Errors
+    /// [`DraftError::Unknown`], [`DraftError::Row`].
+    pub async fn get(&self, owner: &str, id: &str) -> Result<Draft, DraftError> {
+        let found = self.rows.get(owner, id.trim()).await?.ok_or_else(|| unknown(id))?;
+        self.settled(owner, draft_of(found)).await
+    }
+
+    /// Changes a draft that has not left. With a `version`, only that one.
+    ///
+    /// # Errors
+    /// [`DraftError`] if it cannot be changed, or not like this.
+    pub async fn edit(
+        &self,
+        writer: &Writer,
+        id: &str,
+        version: Option<i64>,
+        change: &DraftChange,
+    ) -> Result<Draft, DraftError> {
+        self.change(writer, id, version, "changed", |draft| {
+            if !draft.status.is_editable() {
+                return Err(refused(&draft, "changed"));
+            }
+            let text_is_new = change.body.is_some() || change.subject.is_some();
+            let draft = Draft {
+                status: DraftStatus::Draft,
+                note: None,
+                author: writer.author.clone(),
+                // Outside text stays marked until a person writes the text anew.
+                untrusted: match (&writer.untrusted, text_is_new) {
+                    (Some(source), _) => Some(source.clone()),
+                    (None, true) if writer.author.run.is_none() => None,
+                    (None, _) => draft.untrusted.clone(),
+                },
+                ..change.applied_to(draft)
+            };
+            self.check(&draft)?;
+            Ok(draft)
+        })
+        .await
+    }
+
+    /// Discards a draft: it stays readable for a while, and cannot leave.
+    ///
+    /// # Errors
+    /// [`DraftError::Unknown`], [`DraftError::State`] if it is over or leaves now.
+    pub async fn discard(&self, writer: &Writer, id: &str) -> Result<Draft, DraftError> {
+        self.change(writer, id, None, "discarded", |draft| {
+            if !draft.status.is_open() || draft.status == DraftStatus::Sending {
+                return Err(refused(&draft, "discarded"));
+            }
+            Ok(Draft { status: DraftStatus::Discarded, ..draft })
+        })
+        .await
+    }
+
+    /// Changes a draft; another process that changes it meanwhile makes this try again.
+    pub(super) async fn change(
+        &self,
+        writer: &Writer,
+        id: &str,
+        version: Option<i64>,
+        note: &str,
+        next: impl Fn(Draft) -> Result<Draft, DraftError>,
+    ) -> Result<Draft, DraftError> {
+        for _ in 0..ATTEMPTS {
+            let before = self.get(&writer.owner, id).await?;
+            if version.is_some_and(|version| version != before.version) {
+                return Err(DraftError::Stale(before.id));
+            }
+            let expected = before.version;
+            let after = Draft { changed_at: self.rows.now(), ..next(before)? };
+            if self.put(writer, note, Some(expected), &after).await? {
+                return self.get(&writer.owner, id).await;
+            }
+        }
+        Err(RowError::Contended(id.to_owned()).into())
+    }
+
+    /// Writes a draft; `false` if it is not at the expected version.
+    pub(super) async fn put(
+        &self,
+        writer: &Writer,
+        note: &str,
+        expected: Option<i64>,
+        draft: &Draft,
+    ) -> Result<bool, DraftError> {
+        let step = Step { key: draft.id.clone(), expected, body: Some(draft.clone()) };
+        Ok(self.rows.write(writer, note, vec![step]).await?)
+    }
+
+    fn check(&self, draft: &Draft) -> Result<(), DraftError> {
+        check(draft)?;
+        let is_secret = |text: &str| (self.is_secret)(text) || secret_shapes::occur_in(text);
+        if is_secret(&draft.body) || is_secret(&draft.subject) {
+            return Err(DraftError::Secret);
+        }
+        Ok(())
+    }
+
+    async fn remove_oldest(&self, writer: &Writer, all: &[Draft]) -> Result<(), DraftError> {
+        let over = all.iter().filter(|draft| !draft.status.is_open());
+        for draft in over.skip(KEPT) {
+            let step = Step { key: draft.id.clone(), expected: Some(draft.version), body: None };
+            self.rows.write(writer, "removed", vec![step]).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Attempts at a change while others change the same draft.
+pub(super) const ATTEMPTS: usize = 8;
+
+pub(super) fn draft_of(row: Stored<Draft>) -> Draft {
+    Draft { version: row.revision, ..row.body }
+}
+
+pub(super) fn unknown(id: &str) -> DraftError {
+    DraftError::Unknown(id.chars().filter(|c| !c.is_control()).take(60).collect())
+}
+
+/// Why the state of a draft does not allow something.
+pub(super) fn refused(draft: &Draft, what: &str) -> DraftError {
+    let (id, status) = (&draft.id, draft.status.as_str());
+    DraftError::State(format!("The draft {id} is {status}, so it cannot be {what}."))
+}

@@ -1,0 +1,69 @@
+//! Why a draft was not made, changed or sent.
+
+use toolcrib_core::{StoreError, ToolError};
+
+use super::drafts::MAX_WAITING;
+use super::model::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
+use crate::rows::RowError;
+
+/// Why an operation on drafts failed. The texts are for models and people.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DraftError {
+    /// No draft has this id.
+    #[error("There is no draft \"{0}\".")]
+    Unknown(String),
+    /// Bad number of recipients.
+    #[error("A draft has 1 to {MAX_RECIPIENTS} recipients.")]
+    Recipients,
+    /// A recipient that cannot be used.
+    #[error("\"{0}\" is no recipient. Pass one address for each, without line breaks.")]
+    Recipient(String),
+    /// A subject that cannot be used.
+    #[error("A subject is one line of at most {MAX_SUBJECT_CHARS} characters.")]
+    Subject,
+    /// A Message-ID that cannot be used.
+    #[error("A Message-ID is one word such as <abc@example.org>.")]
+    MessageId,
+    /// A text that cannot be used.
+    #[error("A text has 1 to {MAX_BODY_CHARS} characters. Attach longer ones as a file.")]
+    Body,
+    /// Too many files.
+    #[error("A draft has at most {0} files.")]
+    Attachments(usize),
+    /// It contains a secret.
+    #[error("The text contains a known secret, so it is not kept. Leave the secret out.")]
+    Secret,
+    /// Too many wait.
+    #[error("{MAX_WAITING} drafts wait already. Ask the user to send or discard some.")]
+    Full,
+    /// Its state does not allow that.
+    #[error("{0}")]
+    State(String),
+    /// It was changed since the caller read it.
+    #[error("The draft \"{0}\" was changed since it was shown. Look at it again.")]
+    Stale(String),
+    /// The store failed.
+    #[error(transparent)]
+    Row(#[from] RowError),
+}
+
+impl From<StoreError> for DraftError {
+    fn from(error: StoreError) -> Self {
+        Self::Row(RowError::Store(error))
+    }
+}
+
+impl From<DraftError> for ToolError {
+    fn from(error: DraftError) -> Self {
+        match error {
+            DraftError::Row(RowError::Store(error)) => {
+                Self::execution("The drafts cannot be read or written now. Try again later.")
+                    .with_detail(error.to_string())
+            }
+            DraftError::Row(_) | DraftError::Full | DraftError::State(_) | DraftError::Stale(_) => {
+                Self::execution(error.to_string())
+            }
+            error => Self::validation(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Drafts: whatever is to leave in a person's name, and sending it exactly once.
+//!
+//! - `model`: a draft and its states, pure.
+//! - `drafts`: the drafts of all owners, made and changed.
+//! - `sending`: handing one to what delivers its kind.
+//! - `rule`: what a person lets leave without being asked.
+//! - `unusual_letters`: letters of an address that look like others.
+//!
+//! Invariants
+//! - A draft is stored as `sending` before a byte of it leaves, and only one process can store that.
+//! - A delivery whose end is not known is `unknown`: it is never repeated by itself.
+
+mod drafts;
+mod error;
+mod model;
+mod rule;
+mod sending;
+mod unusual_letters;
+
+pub use drafts::{Drafts, MAX_WAITING};
+pub use error::DraftError;
+pub use model::{
+    Draft, DraftAttachment, DraftChange, DraftKind, DraftStatus, MAX_BODY_CHARS, MAX_RECIPIENTS,
+    MAX_SUBJECT_CHARS, NewDraft,
+};
+pub use rule::{SendRule, SendRuleError};
+pub use sending::{Carrier, Delivery, SendRequest};
+pub use unusual_letters::unusual_letters;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,241 @@
+//! A draft and its states: pure.
+
+use serde::{Deserialize, Serialize};
+use toolcrib_core::Author;
+
+use super::error::DraftError;
+
+/// Characters of a text.
+pub const MAX_BODY_CHARS: usize = 100_000;
+/// Characters of a subject: a line of a mail has at most 998 (RFC 5322, 2.1.1).
+pub const MAX_SUBJECT_CHARS: usize = 900;
+/// Recipients of one draft: a person has to be able to read them.
+pub const MAX_RECIPIENTS: usize = 50;
+/// Files of one draft.
+const MAX_ATTACHMENTS: usize = 20;
+
+/// What a draft is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftKind {
+    /// An e-mail.
+    Mail,
+}
+
+impl DraftKind {
+    /// All kinds.
+    pub const ALL: [Self; 1] = [Self::Mail];
+
+    /// Name in commands, rules and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+        }
+    }
+}
+
+/// Where a draft stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftStatus {
+    /// It waits for a person.
+    Draft,
+    /// A process hands it over.
+    Sending,
+    /// It was accepted by the server.
+    Sent,
+    /// It was refused before anything left.
+    Failed,
+    /// It may have left: the process or the connection ended before the answer.
+    Unknown,
+    /// A person does not want it to leave.
+    Discarded,
+}
+
+impl DraftStatus {
+    /// Name in commands and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Draft => "draft",
+            Self::Sending => "sending",
+            Self::Sent => "sent",
+            Self::Failed => "failed",
+            Self::Unknown => "unknown",
+            Self::Discarded => "discarded",
+        }
+    }
+
+    /// Whether a person has to do something about it.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        !matches!(self, Self::Sent | Self::Discarded)
+    }
+
+    /// Whether its text may be changed.
+    #[must_use]
+    pub fn is_editable(self) -> bool {
+        matches!(self, Self::Draft | Self::Failed)
+    }
+}
+
+/// A file that goes with a draft: kept as it was when the draft was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftAttachment {
+    /// Its name for the recipient.
+    pub name: String,
+    /// Its media type.
+    pub media_type: String,
+    /// Where its content is.
+    pub artifact: String,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// The process that sends a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Attempt {
+    /// Its claim in the store of calls, which says whether it is alive.
+    pub(super) claim: u64,
+    /// The person or the rule that sends.
+    pub(super) by: String,
+    /// Unix time in milliseconds.
+    pub(super) at: i64,
+}
+
+/// A draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Its id.
+    pub id: String,
+    /// What it is.
+    pub kind: DraftKind,
+    /// Where it stands.
+    pub status: DraftStatus,
+    /// The account that sends it, such as an address.
+    pub account: String,
+    /// Recipients.
+    pub to: Vec<String>,
+    /// Subject; empty for kinds without one.
+    #[serde(default)]
+    pub subject: String,
+    /// Text.
+    pub body: String,
+    /// Files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<DraftAttachment>,
+    /// Message-ID of the mail that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_reply_to: Option<String>,
+    /// Message-IDs of the thread, the oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub references: Vec<String>,
+    /// Its own Message-ID, the same in every attempt, so that it can be looked for.
+    pub message_id: String,
+    /// What its text comes from, if that is outside text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untrusted: Option<String>,
+    /// Who or what changed its text last.
+    pub author: Author,
+    /// The last attempt to send it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) attempt: Option<Attempt>,
+    /// Why it failed, how to find out, or what did not work besides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Unix time in milliseconds.
+    pub created_at: i64,
+    /// When its status changed last: Unix time in milliseconds.
+    pub changed_at: i64,
+    /// Number of its last change: a person sends the version that they read.
+    #[serde(skip)]
+    pub version: i64,
+}
+
+impl Draft {
+    /// The person or the rule that sent it, or tried to.
+    #[must_use]
+    pub fn sent_by(&self) -> Option<&str> {
+        self.attempt.as_ref().map(|attempt| attempt.by.as_str())
+    }
+}
+
+/// A draft to make.
+#[derive(Debug, Clone)]
+pub struct NewDraft {
+    /// What it is.
+    pub kind: DraftKind,
+    /// The account that sends it.
+    pub account: String,
+    /// Recipients.
+    pub to: Vec<String>,
+    /// Subject.
+    pub subject: String,
+    /// Text.
+    pub body: String,
+    /// Files.
+    pub attachments: Vec<DraftAttachment>,
+    /// Message-ID of the mail that it answers.
+    pub in_reply_to: Option<String>,
+    /// Message-IDs of the thread.
+    pub references: Vec<String>,
+    /// The part of a Message-ID behind the `@`.
+    pub message_domain: String,
+}
+
+/// What is changed of a draft; `None` keeps it.
+#[derive(Debug, Clone, Default)]
+pub struct DraftChange {
+    /// The account that sends it.
+    pub account: Option<String>,
+    /// Recipients.
+    pub to: Option<Vec<String>>,
+    /// Subject.
+    pub subject: Option<String>,
+    /// Text.
+    pub body: Option<String>,
+    /// Files.
+    pub attachments: Option<Vec<DraftAttachment>>,
+}
+
+impl DraftChange {
+    /// The draft with this change.
+    pub(super) fn applied_to(&self, draft: Draft) -> Draft {
+        Draft {
+            account: self.account.clone().unwrap_or(draft.account),
+            to: self.to.clone().unwrap_or(draft.to),
+            subject: self.subject.clone().unwrap_or(draft.subject),
+            body: self.body.clone().unwrap_or(draft.body),
+            attachments: self.attachments.clone().unwrap_or(draft.attachments),
+            ..draft
+        }
+    }
+}
+
+/// Checks what everything that leaves has in common.
+pub(super) fn check(draft: &Draft) -> Result<(), DraftError> {
+    if draft.to.is_empty() || draft.to.len() > MAX_RECIPIENTS {
+        return Err(DraftError::Recipients);
+    }
+    let has_controls = |text: &str| text.chars().any(char::is_control);
+    // A line break in a header would begin another one (header injection).
+    if let Some(to) = draft.to.iter().find(|to| to.trim().is_empty() || has_controls(to)) {
+        return Err(DraftError::Recipient(to.escape_debug().to_string()));
+    }
+    if draft.subject.chars().count() > MAX_SUBJECT_CHARS || has_controls(&draft.subject) {
+        return Err(DraftError::Subject);
+    }
+    let ids = draft.references.iter().chain(&draft.in_reply_to).chain([&draft.message_id]);
+    if ids.into_iter().any(|id| has_controls(id)) {
+        return Err(DraftError::MessageId);
+    }
+    let body = draft.body.chars().count();
+    if draft.body.trim().is_empty() || body > MAX_BODY_CHARS {
+        return Err(DraftError::Body);
+    }
+    if draft.attachments.len() > MAX_ATTACHMENTS {
+        return Err(DraftError::Attachments(MAX_ATTACHMENTS));
+    }
+    Ok(())
+}

@@ -1,0 +1,33 @@
+//! E-mail: reading it over IMAP, and handing drafts to a submission server.
+//!
+//! - [`account`]: accounts in a file of the configuration; their passwords are in the vault.
+//! - `connection`, `imap_guard`: connections under the address policy, whose answers are bounded.
+//! - `mailbox`: what is asked of an IMAP server.
+//! - `message`: messages read and written.
+//! - `submission`: handing a message over (RFC 6409).
+//! - `carrier`: sends drafts of the kind mail.
+//! - `tool`: one file per tool.
+//!
+//! # Invariants
+//! - No password is sent before TLS, and none is in an error or a `Debug` text.
+//! - A length that a server names is checked before it is believed; memory is bounded by
+//!   [`MAX_MESSAGE`], whatever a server or a mail says.
+//! - Text of a mail is outside text and private; nothing that it refers to is fetched.
+//! - A tool makes drafts. Only the carrier sends, and only what the drafts let leave.
+//!
+//! Absent on purpose: POP3, filters, and folders other than the inbox and the Sent folder.
+
+pub mod account;
+mod carrier;
+mod connection;
+mod error;
+mod imap_guard;
+mod mailbox;
+mod message;
+mod submission;
+mod tool;
+
+pub use carrier::MailCarrier;
+pub use error::MailError;
+pub use mailbox::MAX_MESSAGE;
+pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

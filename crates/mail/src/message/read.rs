@@ -1,0 +1,183 @@
+//! Messages that came, as text.
+
+use mail_parser::{Address, HeaderValue, Message, MessageParser, MimeHeaders as _, PartType};
+use serde::Serialize;
+use toolcrib_assistant::draft::unusual_letters;
+
+/// Most characters of one header that are shown.
+const HEADER_CHARS: usize = 500;
+/// Bytes of a body that are read; the result of a tool is shorter anyway.
+const BODY_BYTES: usize = 2 << 20;
+/// Files that are listed.
+const MAX_FILES: usize = 50;
+/// Message-IDs of a thread that are kept.
+const MAX_THREAD: usize = 50;
+
+/// A mail in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Summary {
+    pub(crate) uid: u32,
+    pub(crate) from: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) to: String,
+    pub(crate) subject: String,
+    pub(crate) date: String,
+    pub(crate) unread: bool,
+    pub(crate) bytes: u32,
+    /// Letters of the sender's address that look like others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unusual_letters: Option<String>,
+}
+
+/// A mail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Mail {
+    pub(crate) from: String,
+    pub(crate) to: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) cc: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reply_to: String,
+    pub(crate) subject: String,
+    pub(crate) date: String,
+    pub(crate) message_id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unusual_letters: Option<String>,
+    pub(crate) text: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attachments: Vec<File>,
+}
+
+/// A file of a mail.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) media_type: String,
+    pub(crate) bytes: usize,
+}
+
+/// A row of a list, from the headers alone.
+pub(crate) fn summary(headers: &[u8], uid: u32, seen: bool, bytes: u32) -> Summary {
+    let message = MessageParser::default().parse_headers(headers).unwrap_or_default();
+    let from = addresses(message.from());
+    Summary {
+        uid,
+        unusual_letters: unusual_letters(address_part(&from)),
+        to: addresses(message.to()),
+        subject: line(message.subject().unwrap_or_default()),
+        date: date(&message),
+        unread: !seen,
+        bytes,
+        from,
+    }
+}
+
+/// A whole mail. What cannot be understood is left out; nothing is fetched.
+pub(crate) fn parse(bytes: &[u8]) -> Mail {
+    let message = MessageParser::default().parse(bytes).unwrap_or_default();
+    let from = addresses(message.from());
+    Mail {
+        unusual_letters: unusual_letters(address_part(&from)),
+        to: addresses(message.to()),
+        cc: addresses(message.cc()),
+        reply_to: addresses(message.reply_to()),
+        subject: line(message.subject().unwrap_or_default()),
+        date: date(&message),
+        message_id: message.message_id().map(angled).unwrap_or_default(),
+        text: text(&message),
+        attachments: message
+            .attachments()
+            .take(MAX_FILES)
+            .map(|part| {
+                let kind = part.content_type();
+                let media_type = kind.map_or_else(String::new, |kind| {
+                    format!("{}/{}", kind.ctype(), kind.subtype().unwrap_or("octet-stream"))
+                });
+                File {
+                    name: line(part.attachment_name().unwrap_or("unnamed")),
+                    media_type: line(&media_type),
+                    bytes: part.len(),
+                }
+            })
+            .collect(),
+        from,
+    }
+}
+
+/// The Message-IDs of the thread that an answer to this mail continues: its references and its own
+/// (RFC 5322, 3.6.4).
+pub(crate) fn thread(headers: &[u8]) -> Vec<String> {
+    let message = MessageParser::default().parse_headers(headers).unwrap_or_default();
+    let mut ids = ids_of(message.references());
+    if ids.is_empty() {
+        ids = ids_of(message.in_reply_to());
+    }
+    ids.extend(message.message_id().map(angled));
+    let first = ids.len().saturating_sub(MAX_THREAD);
+    ids.split_off(first)
+}
+
+fn ids_of(value: &HeaderValue<'_>) -> Vec<String> {
+    value.as_text_list().unwrap_or_default().iter().map(|id| angled(id)).collect()
+}
+
+fn angled(id: &str) -> String {
+    let id: String = id.chars().filter(|c| !c.is_control() && !c.is_whitespace()).collect();
+    format!("<{}>", id.trim_start_matches('<').trim_end_matches('>'))
+}
+
+/// The text of a mail: its plain text, or the text of its HTML.
+fn text(message: &Message<'_>) -> String {
+    let plain: Vec<String> = message
+        .text_bodies()
+        .filter_map(|part| match &part.body {
+            PartType::Text(text) => Some(cut(text).to_owned()),
+            PartType::Html(html) => Some(html_text(html)),
+            _ => None,
+        })
+        .collect();
+    plain.join("\n\n")
+}
+
+/// HTML as Markdown without what the page hides, and without its images: a remote image would tell
+/// the sender that the mail was read.
+fn html_text(html: &str) -> String {
+    toolcrib_sanitizer::sanitize(cut(html), "text/html").text.into_owned()
+}
+
+fn cut(text: &str) -> &str {
+    let mut end = text.len().min(BODY_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+fn date(message: &Message<'_>) -> String {
+    message.date().filter(|date| date.is_valid()).map(|date| date.to_rfc3339()).unwrap_or_default()
+}
+
+fn addresses(found: Option<&Address<'_>>) -> String {
+    let all: Vec<String> = found
+        .into_iter()
+        .flat_map(|address| address.iter())
+        .take(20)
+        .map(|one| match (one.name(), one.address()) {
+            (Some(name), Some(address)) => format!("{} <{}>", line(name), line(address)),
+            (None, Some(text)) | (Some(text), None) => line(text),
+            (None, None) => String::new(),
+        })
+        .collect();
+    all.join(", ")
+}
+
+/// The address of `Name <address>`: the name may have any letters.
+fn address_part(from: &str) -> &str {
+    from.rsplit_once('<').map_or(from, |(_, address)| address.trim_end_matches('>'))
+}
+
+/// A header as one line.
+fn line(text: &str) -> String {
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    words.chars().filter(|c| !c.is_control()).take(HEADER_CHARS).collect()
+}

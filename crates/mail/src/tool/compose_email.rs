@@ -1,0 +1,65 @@
+//! `compose_email`: writes a draft of a mail.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use toolcrib_core::{Assessment, CallCtx, Example, Tool, ToolError, ToolOutput, ToolSpec};
+
+use super::definition::base_spec;
+use super::draft::{MailDraft, assess, make, writes};
+use super::mail_tools::MailTools;
+
+/// Handler of `compose_email`.
+pub(super) struct ComposeEmail(pub(super) MailTools);
+
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// Id or address of the sending account. Default: the only one.
+    account_id: Option<String>,
+    /// Addresses of recipients, with commas between them.
+    to: String,
+    /// Subject.
+    subject: String,
+    /// Text, in plain text.
+    body: String,
+    /// Files: paths of the workspace, or stored results such as art_….
+    attachments: Option<Vec<String>>,
+}
+
+pub(super) fn spec() -> ToolSpec {
+    let mut spec = base_spec::<Args>(
+        "compose_email",
+        "Write an e-mail",
+        "Write a draft of a mail. Nothing is sent: the user reads the draft and sends it.",
+    );
+    writes(&mut spec);
+    spec.examples = vec![Example {
+        need: "Write Bob that I am late".to_owned(),
+        args: serde_json::json!({"to": "bob@example.org", "subject": "Late", "body": "Hi Bob,\n\nI will be ten minutes late."}),
+    }];
+    spec
+}
+
+impl Tool for ComposeEmail {
+    type Args = Args;
+
+    fn spec(&self) -> ToolSpec {
+        spec()
+    }
+
+    fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
+        assess(&self.0, spec, &args.to, &args.subject)
+    }
+
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let account = self.0.accounts.find(args.account_id.as_deref())?;
+        let mail = MailDraft {
+            account,
+            to: args.to,
+            subject: args.subject,
+            body: args.body,
+            attachments: args.attachments.unwrap_or_default(),
+            thread: Vec::new(),
+        };
+        make(&self.0, ctx, mail).await
+    }
+}

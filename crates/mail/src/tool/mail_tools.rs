@@ -1,0 +1,31 @@
+//! What the tools work on.
+
+use std::sync::Arc;
+
+use toolcrib_assistant::draft::Drafts;
+use toolcrib_assistant::{LabelsOfRuns, WorkspaceFiles};
+use toolcrib_core::{ArtifactStore, ToolOutput, Trust};
+
+use crate::account::{MailAccounts, PasswordVault};
+
+/// What the tools work on.
+#[derive(Clone)]
+pub struct MailTools {
+    /// The accounts.
+    pub accounts: MailAccounts,
+    /// Masks the password of a call before it is recorded.
+    pub vault: Arc<dyn PasswordVault>,
+    /// The drafts.
+    pub drafts: Drafts,
+    /// Where files are stored.
+    pub artifacts: Arc<dyn ArtifactStore>,
+    /// Files of the workspace.
+    pub files: Arc<dyn WorkspaceFiles>,
+    /// Taint labels of open runs.
+    pub labels: LabelsOfRuns,
+}
+
+/// A result with text of mails: it comes from outside.
+pub(super) fn from_mail(value: serde_json::Value, account: &str) -> ToolOutput {
+    ToolOutput::structured(value).with_origin(Trust::External, format!("mail of {account}"))
+}

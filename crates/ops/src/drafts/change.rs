@@ -1,0 +1,59 @@
+//! Changes and discards drafts.
+
+use toolcrib_app::assistant::draft::DraftChange;
+
+use super::row::DraftReply;
+use crate::administration::{Act, record};
+use crate::context::OpContext;
+use crate::error::OpError;
+use crate::lists::writer;
+
+/// What is changed of a draft.
+#[derive(Debug, Clone, Default)]
+pub struct EditDraftRequest {
+    /// Its id.
+    pub draft: String,
+    /// The version that the caller read; `None` = whatever it is now.
+    pub version: Option<i64>,
+    /// Recipients.
+    pub to: Option<Vec<String>>,
+    /// Subject.
+    pub subject: Option<String>,
+    /// Text.
+    pub body: Option<String>,
+}
+
+/// Which draft.
+#[derive(Debug, Clone)]
+pub struct DiscardDraftRequest {
+    /// Its id.
+    pub draft: String,
+}
+
+/// Changes a draft that has not left.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if it is
+/// over, [`OpError::Invalid`], [`OpError::Store`].
+pub async fn edit(ctx: &OpContext<'_>, request: EditDraftRequest) -> Result<DraftReply, OpError> {
+    let EditDraftRequest { draft, version, to, subject, body } = request;
+    let change = DraftChange { to, subject, body, ..DraftChange::default() };
+    let drafts = ctx.toolcrib.drafts();
+    let edited = drafts.edit(&writer(&ctx.store), &draft, version, &change).await?;
+    Ok(DraftReply::new(&ctx.store, edited))
+}
+
+/// Discards a draft: it cannot leave any more.
+///
+/// # Errors
+/// [`OpError::NotFound`], [`OpError::Conflict`] if it is over or leaves now, [`OpError::Store`],
+/// [`OpError::Unrecorded`].
+pub async fn discard(
+    ctx: &OpContext<'_>,
+    request: DiscardDraftRequest,
+) -> Result<DraftReply, OpError> {
+    let discarded = ctx.toolcrib.drafts().discard(&writer(&ctx.store), &request.draft).await?;
+    let secrets = &ctx.toolcrib.engine().sealing().secrets;
+    record(&ctx.store, secrets, Act::new("draft.discard", discarded.id.as_str())).await?;
+    Ok(DraftReply::new(&ctx.store, discarded))
+}

@@ -1,0 +1,114 @@
+//! Adds, lists, tests and removes mail accounts.
+
+use serde::Serialize;
+use toolcrib_app::mail::MailError;
+use toolcrib_app::mail::account::{MailAccount, NewAccount};
+
+use crate::administration::{Act, record};
+use crate::context::OpContext;
+use crate::error::OpError;
+
+/// An account to add.
+pub struct AddMailAccountRequest {
+    /// The account.
+    pub account: NewAccount,
+    /// Its password.
+    pub password: String,
+}
+
+/// Which account.
+#[derive(Debug, Clone)]
+pub struct TestMailAccountRequest {
+    /// Its id or address; `None` = the only one.
+    pub account: Option<String>,
+}
+
+/// An account, without its password.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct MailAccountReply {
+    /// Its short name.
+    pub account: String,
+    /// Its address.
+    pub email: String,
+    /// The sender's name.
+    pub display_name: String,
+    /// Where mail is read.
+    pub imap: String,
+    /// Where mail is handed over.
+    pub smtp: String,
+}
+
+impl From<MailAccount> for MailAccountReply {
+    fn from(account: MailAccount) -> Self {
+        Self {
+            imap: account.imap.to_string(),
+            smtp: account.smtp.to_string(),
+            account: account.id,
+            email: account.address,
+            display_name: account.display_name,
+        }
+    }
+}
+
+/// Adds an account after a login at both servers; nothing is saved if one of them refuses.
+///
+/// # Errors
+/// [`OpError::Invalid`], [`OpError::Unavailable`] if a server cannot be reached,
+/// [`OpError::Denied`] if it refuses the password, [`OpError::Unusable`].
+pub async fn add(
+    ctx: &OpContext<'_>,
+    request: AddMailAccountRequest,
+) -> Result<MailAccountReply, OpError> {
+    let AddMailAccountRequest { account, password } = request;
+    let added = ctx.toolcrib.mail_accounts().add(account, &password).await?;
+    let secrets = &ctx.toolcrib.engine().sealing().secrets;
+    record(&ctx.store, secrets, Act::new("mail.add", added.address.as_str())).await?;
+    Ok(added.into())
+}
+
+/// All accounts.
+///
+/// # Errors
+/// [`OpError::Unusable`].
+pub fn list(ctx: &OpContext<'_>) -> Result<Vec<MailAccountReply>, OpError> {
+    Ok(ctx.toolcrib.mail_accounts().list()?.into_iter().map(Into::into).collect())
+}
+
+/// Logs in at both servers.
+///
+/// # Errors
+/// As [`add`], and [`OpError::Absent`].
+pub async fn test(
+    ctx: &OpContext<'_>,
+    request: TestMailAccountRequest,
+) -> Result<MailAccountReply, OpError> {
+    Ok(ctx.toolcrib.mail_accounts().test(request.account.as_deref()).await?.into())
+}
+
+/// Removes an account and its password.
+///
+/// # Errors
+/// [`OpError::Absent`], [`OpError::Unusable`].
+pub async fn remove(ctx: &OpContext<'_>, account: &str) -> Result<MailAccountReply, OpError> {
+    let removed = ctx.toolcrib.mail_accounts().remove(account).await?;
+    let secrets = &ctx.toolcrib.engine().sealing().secrets;
+    record(&ctx.store, secrets, Act::new("mail.remove", removed.address.as_str())).await?;
+    Ok(removed.into())
+}
+
+impl From<MailError> for OpError {
+    fn from(error: MailError) -> Self {
+        let text = error.to_string();
+        match error {
+            MailError::NoAccount { .. } | MailError::NoMail(_) => Self::Absent(text),
+            MailError::WhichAccount(_) | MailError::BadAccount(_) | MailError::Argument(_) => {
+                Self::Invalid(text)
+            }
+            MailError::NoPassword(_) | MailError::Unusable(_) => Self::Unusable(text),
+            MailError::Login { .. } => Self::Denied(text),
+            MailError::Unreachable { .. }
+            | MailError::Refused { .. }
+            | MailError::Answer { .. } => Self::Unavailable(text),
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! Operations on mail accounts.
+
+mod accounts;
+
+pub use accounts::{
+    AddMailAccountRequest, MailAccountReply, TestMailAccountRequest, add, list, remove, test,
+};

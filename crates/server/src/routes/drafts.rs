@@ -1,0 +1,109 @@
+//! Drafts: looking at what is to leave in a person's name, changing it, sending it.
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_ops::drafts::{
+    self, DiscardDraftRequest, DraftReply, EditDraftRequest, ListDraftsRequest, SendDraftRequest,
+    ShowDraftRequest,
+};
+
+use crate::api::{Api, Json, Operation, Page, Path, etag_response};
+use crate::problem::Problem;
+use crate::role::{Principal, Role};
+use crate::state::DaemonState;
+
+/// What is changed of a draft.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct EditDraftBody {
+    /// The version that was read.
+    version: i64,
+    /// Recipients; without them they stay.
+    #[serde(default)]
+    to: Option<Vec<String>>,
+    /// Subject; without it it stays.
+    #[serde(default)]
+    subject: Option<String>,
+    /// Text; without it it stays.
+    #[serde(default)]
+    body: Option<String>,
+}
+
+/// A draft to send.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct SendDraftBody {
+    /// The version that the person read: one that was changed since does not leave.
+    version: i64,
+    /// Send one that is `unknown` once more, although it may have left.
+    #[serde(default)]
+    again: bool,
+}
+
+pub(super) fn routes(api: &mut Api) {
+    let list = Operation::get("/drafts", Role::Viewer, "Lists drafts, newest first.");
+    api.add(list.returns_ok::<Page<DraftReply>>("Your drafts.").etagged(), list_drafts);
+    let show = Operation::get("/drafts/{draft}", Role::Viewer, "Shows a draft.");
+    api.add(show.returns_ok::<DraftReply>("The draft."), show_draft);
+    let edit = Operation::put("/drafts/{draft}", Role::Approver, "Changes a draft.");
+    let edit = edit.body::<EditDraftBody>();
+    api.add(edit.returns_ok::<DraftReply>("The draft in its next version."), edit_draft);
+    let send = Operation::post("/drafts/{draft}/send", Role::Approver, "Sends a draft.");
+    let send = send.description("Answers when the server has taken or refused it; `status` says which. A draft whose end is not known is `unknown`, and `note` says how to find out.");
+    let send = send.body::<SendDraftBody>();
+    api.add(send.returns_ok::<DraftReply>("The draft with its status."), send_draft);
+    let discard = Operation::delete("/drafts/{draft}", Role::Approver, "Discards a draft.");
+    api.add(discard.returns_ok::<DraftReply>("It cannot leave any more."), discard_draft);
+}
+
+async fn list_drafts(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let request = ListDraftsRequest::default();
+    let rows = drafts::list(&daemon.op_context(&principal, None), request).await?;
+    Ok(etag_response(&headers, &Page::single_page(rows)))
+}
+
+async fn show_draft(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(draft): Path<String>,
+) -> Result<Json<DraftReply>, Problem> {
+    Ok(Json(drafts::show(&daemon.op_context(&principal, None), ShowDraftRequest { draft }).await?))
+}
+
+async fn edit_draft(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(draft): Path<String>,
+    Json(body): Json<EditDraftBody>,
+) -> Result<Json<DraftReply>, Problem> {
+    let EditDraftBody { version, to, subject, body } = body;
+    let request = EditDraftRequest { draft, version: Some(version), to, subject, body };
+    Ok(Json(drafts::edit(&daemon.op_context(&principal, None), request).await?))
+}
+
+async fn send_draft(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(draft): Path<String>,
+    Json(body): Json<SendDraftBody>,
+) -> Result<Json<DraftReply>, Problem> {
+    let SendDraftBody { version, again } = body;
+    let request = SendDraftRequest { draft, version, again };
+    Ok(Json(drafts::send(&daemon.op_context(&principal, None), request).await?))
+}
+
+async fn discard_draft(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(draft): Path<String>,
+) -> Result<Json<DraftReply>, Problem> {
+    let request = DiscardDraftRequest { draft };
+    Ok(Json(drafts::discard(&daemon.op_context(&principal, None), request).await?))
+}
