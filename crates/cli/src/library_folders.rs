@@ -1,5 +1,5 @@
-//! Where tools, agents, skills, kits and guides are looked for: the folders of the person and of the
-//! workspace.
+//! Where tools, agents, skills, kits and guides are looked for: the folders of the person and of
+//! the workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};

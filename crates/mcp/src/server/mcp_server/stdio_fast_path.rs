@@ -2,8 +2,8 @@
 //! are cached as JSON, and calls that need nothing but the response; for a client with a handshake,
 //! every call without a progress token.
 //!
-//! rmcp identifies a message by trying all its forms (docs/adr/0066); `cargo xtask bench` compares a
-//! call with the same call of a bare rmcp server.
+//! rmcp identifies a message by trying all its forms (docs/adr/0066); `cargo xtask bench` compares
+//! a call with the same call of a bare rmcp server.
 #![deny(clippy::indexing_slicing)]
 
 use std::panic::AssertUnwindSafe;
