@@ -11,7 +11,8 @@ use crate::config::providers::{ProviderEntry, list_providers};
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What is said when there is nothing to ask: the command that changes that, and the ways around it.
+/// What is said when there is nothing to ask: the command that changes that, and the ways around
+/// it.
 const NO_MODEL_HELP: &str = "\
 no model is set up. Type: toolcrib init
 It finds a key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY) or Ollama on this machine; `--model PROVIDER/MODEL` names one, and `--model scripted:FILE` replays a file.";
