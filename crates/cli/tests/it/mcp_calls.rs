@@ -70,7 +70,8 @@ fn add_fixture(env: &TestEnv, more: &[&str]) {
     env.run(&["mcp", "test", "fx", "--accept"]).code(0);
 }
 
-/// Everything that a server returned counted as text from outside, also where the owner trusts the server.
+/// Everything that a server returned counted as text from outside, also where the owner trusts the
+/// server.
 #[test]
 fn results_of_a_server_count_as_its_owner_says() {
     let env = TestEnv::new();
