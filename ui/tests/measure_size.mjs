@@ -127,7 +127,6 @@ async function thousandTools(page) {
 try {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 } });
   const page = await signIn(context, daemon);
-  await thousandTools(page);
   let conversation;
   for (let run = 0; run < RUNS; run++) {
     const made = await daemon.api("POST", "/runs", { text: `Question ${run}`, wait: true, limits: { rounds: 100, calls: 200 }, ...(conversation ? { conversation } : {}) });
@@ -167,6 +166,8 @@ try {
   console.log(`history, ${await frames(page, ".hlist")}`);
   console.log(`history, typing a filter: ${await interactions(page, () => page.locator(".historyfilters input").first().pressSequentially("get_current", { delay: 200 }))}`);
   console.log(`history: heap ${await heap()} MB`);
+  // Last: each request of a model has all of them.
+  await thousandTools(page);
 } finally {
   await browser.close();
   await daemon.stop();
