@@ -23,8 +23,8 @@ pub struct SendDraftRequest {
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if its
-/// state does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A delivery that fails is no
-/// error: the status of the draft says it.
+/// state does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A delivery that fails
+/// is no error: the status of the draft says it.
 pub async fn send(ctx: &OpContext<'_>, request: SendDraftRequest) -> Result<DraftReply, OpError> {
     let SendDraftRequest { draft, version, again } = request;
     let by = ctx.store.actor.to_owned();
