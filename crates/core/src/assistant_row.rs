@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents and drafts, each a JSON body under a
-//! key.
+//! Rows of the assistant: lists, goals, instructions, documents and drafts, each a JSON body under
+//! a key.
 
 use std::fmt;
 

@@ -13,6 +13,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 /// Longest line; the numbers of about 100,000 mails.
 const MAX_LINE: usize = 1 << 20;
+/// Most lines of one command: each is parsed.
+const MAX_LINES: usize = 50_000;
 /// Bytes of a line's end that can be the length of a literal.
 const TAIL: usize = 24;
 /// Bytes of a line's beginning that say what kind of response it is.
@@ -28,6 +30,8 @@ pub(crate) struct ImapGuard<S> {
     /// Bytes of a literal that are still to come.
     literal: u64,
     line: usize,
+    /// Lines that came for this command.
+    lines: usize,
     head: Vec<u8>,
     tail: Vec<u8>,
 }
@@ -40,6 +44,7 @@ impl<S> ImapGuard<S> {
             left: 0,
             literal: 0,
             line: 0,
+            lines: 0,
             head: Vec::new(),
             tail: Vec::new(),
         };
@@ -50,6 +55,7 @@ impl<S> ImapGuard<S> {
     /// A new command may bring as much as the last one.
     pub(crate) fn next_command(&mut self) {
         self.left = self.max_literal.saturating_add(8 << 20);
+        self.lines = 0;
     }
 
     fn look_at(&mut self, bytes: &[u8]) -> io::Result<()> {
@@ -83,6 +89,10 @@ impl<S> ImapGuard<S> {
         if length.is_some_and(|length| length > self.max_literal) {
             return Err(too_much("a text"));
         }
+        self.lines += 1;
+        if self.lines > MAX_LINES {
+            return Err(too_much("the answer"));
+        }
         (self.line, self.tail) = (0, Vec::new());
         match length.filter(|_| has_literals(&self.head)) {
             // The rest of the response follows: its beginning still says what it is.
@@ -109,7 +119,11 @@ fn literal_length(line: &[u8]) -> Option<u64> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_suffix(b"}")?;
     let line = line.strip_suffix(b"+").unwrap_or(line);
-    let open = line.iter().rposition(|byte| *byte == b'{')?;
+    let Some(open) = line.iter().rposition(|byte| *byte == b'{') else {
+        // More digits than are kept, such as zeros in front that hide the length.
+        let is_long = line.len() > TAIL / 2 && line.iter().all(u8::is_ascii_digit);
+        return is_long.then_some(u64::MAX);
+    };
     let digits = line.get(open + 1..)?;
     let is_number = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
     let text = std::str::from_utf8(digits).ok().filter(|_| is_number)?;
@@ -168,6 +182,7 @@ mod tests {
     fn lengths_are_checked_before_they_are_believed() {
         check(b"* 1 FETCH (BODY[] {400000000}\r\n", Err("a text"));
         check(b"* 1 FETCH (BODY[] {99999999999999999999999}\r\n", Err("a text"));
+        check(b"* 1 FETCH (BODY[] {00000000000000000000000400000000}\r\n", Err("a text"));
         check(b"* 1 FETCH (BODY[] {5}\r\n{9999})\r\n* 2 EXISTS\r\n", Ok(()));
         // A literal hides nothing behind it.
         check(b"* 1 FETCH (A {3}\r\nabc B {400000}\r\n", Err("a text"));

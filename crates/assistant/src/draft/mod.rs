@@ -7,7 +7,7 @@
 //! - `unusual_letters`: letters of an address that look like others.
 //!
 //! Invariants
-//! - A draft is stored as `sending` before a byte of it leaves, and only one process can store that.
+//! - A draft is stored as `sending` before a byte of it leaves, and only one process can do so.
 //! - A delivery whose end is not known is `unknown`: it is never repeated by itself.
 
 mod drafts;

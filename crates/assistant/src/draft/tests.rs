@@ -83,10 +83,9 @@ async fn a_draft_leaves_once_and_only_in_the_version_that_was_read() {
     let changed = drafts.edit(&model(), &draft.id, None, &change).await.unwrap();
     let stale = drafts.send(&person(), send(&draft)).await.unwrap_err();
     assert_eq!(stale, DraftError::Stale(draft.id.clone()));
-    let (one, two) = tokio::join!(
-        drafts.send(&person(), send(&changed)),
-        drafts.send(&person(), send(&changed)),
-    );
+    let ann = person();
+    let (one, two) =
+        tokio::join!(drafts.send(&ann, send(&changed)), drafts.send(&ann, send(&changed)));
     assert_eq!(usize::from(one.is_ok()) + usize::from(two.is_ok()), 1, "{one:?} {two:?}");
     assert_eq!(counter.0.load(Ordering::SeqCst), 1);
     let sent = drafts.get("ann", &draft.id).await.unwrap();

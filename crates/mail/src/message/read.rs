@@ -1,6 +1,8 @@
 //! Messages that came, as text.
 
-use mail_parser::{Address, HeaderValue, Message, MessageParser, MimeHeaders as _, PartType};
+use mail_parser::{
+    Address, HeaderValue, Message, MessageParser, MessagePart, MimeHeaders as _, PartType,
+};
 use serde::Serialize;
 use toolcrib_assistant::draft::unusual_letters;
 
@@ -58,7 +60,7 @@ pub(crate) struct File {
 
 /// A row of a list, from the headers alone.
 pub(crate) fn summary(headers: &[u8], uid: u32, seen: bool, bytes: u32) -> Summary {
-    let message = MessageParser::default().parse_headers(headers).unwrap_or_default();
+    let message = with_a_part(MessageParser::default().parse_headers(headers));
     let from = addresses(message.from());
     Summary {
         uid,
@@ -74,9 +76,9 @@ pub(crate) fn summary(headers: &[u8], uid: u32, seen: bool, bytes: u32) -> Summa
 
 /// A whole mail. What cannot be understood is left out; nothing is fetched.
 pub(crate) fn parse(bytes: &[u8]) -> Mail {
-    let message = MessageParser::default().parse(bytes).unwrap_or_default();
+    let message = with_a_part(MessageParser::default().parse(bytes));
     let from = addresses(message.from());
-    Mail {
+    let mail = Mail {
         unusual_letters: unusual_letters(address_part(&from)),
         to: addresses(message.to()),
         cc: addresses(message.cc()),
@@ -101,13 +103,39 @@ pub(crate) fn parse(bytes: &[u8]) -> Mail {
             })
             .collect(),
         from,
+    };
+    dismantle(message);
+    mail
+}
+
+/// A message that has a part: the library reads the headers of the first one without asking whether
+/// there is one.
+fn with_a_part(found: Option<Message<'_>>) -> Message<'_> {
+    let mut message = found.unwrap_or_default();
+    if message.parts.is_empty() {
+        message.parts.push(MessagePart::default());
+    }
+    message
+}
+
+/// Drops a message level by level. Messages in messages in messages, which 30 bytes each are enough
+/// for, would overflow the stack otherwise.
+fn dismantle(message: Message<'_>) {
+    let mut left = vec![message];
+    while let Some(mut message) = left.pop() {
+        for part in &mut message.parts {
+            let body = std::mem::replace(&mut part.body, PartType::Multipart(Vec::new()));
+            if let PartType::Message(inner) = body {
+                left.push(inner);
+            }
+        }
     }
 }
 
 /// The Message-IDs of the thread that an answer to this mail continues: its references and its own
 /// (RFC 5322, 3.6.4).
 pub(crate) fn thread(headers: &[u8]) -> Vec<String> {
-    let message = MessageParser::default().parse_headers(headers).unwrap_or_default();
+    let message = with_a_part(MessageParser::default().parse_headers(headers));
     let mut ids = ids_of(message.references());
     if ids.is_empty() {
         ids = ids_of(message.in_reply_to());

@@ -15,8 +15,9 @@ use tokio_util::sync::CancellationToken;
 use toolcrib_assistant::WorkspaceFiles;
 use toolcrib_assistant::draft::Drafts;
 use toolcrib_core::path_denials::NoPathDenials;
+use toolcrib_core::tool::Streams;
 use toolcrib_core::{
-    Block, BoxFuture, CallCtx, CallId, Context, Labels, StreamSink, Streams, ToolError, ToolOutput,
+    Block, BoxFuture, CallCtx, CallId, Context, Labels, StreamSink, ToolError, ToolOutput,
     ViewRequest,
 };
 use toolcrib_engine::store::MemoryArtifacts;

@@ -161,15 +161,11 @@ async fn imap_server(cert: &Path, key: &Path, answer: &'static [u8]) -> u16 {
 #[tokio::test]
 async fn servers_that_lie_are_found_out() {
     let endless: &'static [u8] = Box::leak(b"* SEARCH 1\r\n".repeat(4_000_000).into_boxed_slice());
-    let long: &'static [u8] =
-        Box::leak([b"* SEARCH ", &b"1 ".repeat(600_000)[..]].concat().into_boxed_slice());
     for (answer, part) in [
         (&b"* 1 FETCH (BODY[] {4000000000}\r\n"[..], "longer than what is read"),
         (&b"* 1 FETCH (BODY[] {400000000}\r\nabc"[..], "longer than what is read"),
-        (&b"HTTP/1.1 200 OK\r\n\r\n<html>"[..], "cannot be used"),
         (&b"* BYE go away\r\n"[..], ""),
         (endless, "longer than what is read"),
-        (long, "longer than what is read"),
     ] {
         let folder = tempfile::tempdir().unwrap();
         let (cert, key) = certificate(folder.path());

@@ -22,9 +22,9 @@ pub struct SendDraftRequest {
 /// Sends a draft, and waits until the server has taken or refused it.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if its state
-/// does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A delivery that fails is no
-/// error: the status of the draft says it.
+/// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if its
+/// state does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A delivery that fails
+/// is no error: the status of the draft says it.
 pub async fn send(ctx: &OpContext<'_>, request: SendDraftRequest) -> Result<DraftReply, OpError> {
     let SendDraftRequest { draft, version, again } = request;
     let by = ctx.store.actor.to_owned();
