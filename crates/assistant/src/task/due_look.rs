@@ -4,8 +4,8 @@ use toolcrib_core::{StoreError, Task, TaskKind, TaskStore};
 
 use super::lifecycle::claim;
 
-/// Due tasks that one look reads at most. More than there can be runs, so that an alarm behind tasks
-/// that wait for their turn is found.
+/// Due tasks that one look reads at most. More than there can be runs, so that an alarm behind
+/// tasks that wait for their turn is found.
 const MOST: usize = 1_000;
 
 /// What a look found.

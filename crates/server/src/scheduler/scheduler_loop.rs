@@ -14,8 +14,8 @@ use crate::run_supervisor::RunSupervisor;
 const LOOK: Duration = Duration::from_secs(1);
 /// Shortest time between two looks, while something due cannot be claimed.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// Tasks that a daemon runs at a time: each asks a model, and after a night without power dozens are
-/// due at once. The others wait for their turn.
+/// Tasks that a daemon runs at a time: each asks a model, and after a night without power dozens
+/// are due at once. The others wait for their turn.
 const AT_A_TIME: usize = 4;
 /// Looks between two looks at the settings of the heartbeat.
 const LOOKS_PER_SETTINGS: u32 = 10;

@@ -194,7 +194,7 @@ impl NewRun {
             owner: principal.owner.clone(),
             channel: channel_for(principal).to_owned(),
             surroundings: self.surroundings.checked(accept_language)?,
-            // A person's run, or that of a client, whoever made the conversation that it goes on with.
+            // A run of a person or a client, whoever began the conversation.
             depth: 0,
         })
     }
