@@ -13,7 +13,6 @@ use std::sync::{Arc, PoisonError, RwLock};
 use toolcrib_agent::library::LibraryHandle;
 use toolcrib_assistant::AssistantTools;
 use toolcrib_assistant::heartbeat::Heartbeats;
-use toolcrib_assistant::soul::Souls;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -60,7 +59,6 @@ pub struct Toolcrib {
     assistant: AssistantTools,
     mail: MailTools,
     heartbeats: Heartbeats,
-    souls: Souls,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,
     mcp: Arc<McpServers>,

@@ -3,7 +3,7 @@
 
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::{Captures, Regex};
 
 /// Prefixes that providers give their keys, and private keys in PEM.
 static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -21,9 +21,86 @@ static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Whether a text contains something that has the shape of a key or token.
+/// A word for a secret, what it is for, and a value: "the password for the wifi is hunter2".
+static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(concat!(
+        r"(?i)\b(password|passwd|passphrase|passwort|kennwort|pin|token|secret|api[ _-]?key)\b",
+        r#"["'`*]*(?:\s+(?:for|of|to|from|für)\s+[^.:=\n]{1,40}?)?"#,
+        r#"\s*(?:\b(?:is|ist)\b\s*[:=]?|[:=])\s*["'`*]*([^\s"'`<>{}\[\]()]{4,})(["'`*]*[.!]?\s*(?:$|\n))?"#,
+    ))
+    .ok()
+});
+
+/// Words behind "the password is" that are no password.
+const NO_VALUES: [&str; 32] = [
+    "required",
+    "needed",
+    "optional",
+    "missing",
+    "wrong",
+    "invalid",
+    "incorrect",
+    "correct",
+    "right",
+    "unknown",
+    "expired",
+    "empty",
+    "stored",
+    "saved",
+    "kept",
+    "hidden",
+    "secret",
+    "safe",
+    "unsafe",
+    "weak",
+    "strong",
+    "short",
+    "long",
+    "here",
+    "there",
+    "below",
+    "above",
+    "none",
+    "string",
+    "valid",
+    "known",
+    "changed",
+];
+
+/// Whether a text contains something that has the shape of a key or token, or says one in plain
+/// words.
 pub(crate) fn occur_in(text: &str) -> bool {
     SHAPES.as_ref().is_some_and(|shapes| shapes.is_match(text))
+        || NAMED.as_ref().is_some_and(|named| named.captures_iter(text).any(|said| is_value(&said)))
+}
+
+/// Whether what stands behind a word for a secret can be one.
+fn is_value(said: &Captures<'_>) -> bool {
+    let part = |n| said.get(n).map_or("", |part| part.as_str());
+    let name = part(1).to_lowercase();
+    let value = part(2).trim_end_matches(['.', ',', ';', '!', '?', ')', '*']);
+    let chars = value.chars().count();
+    if chars < 4 || value.starts_with('$') {
+        return false;
+    }
+    let is_password = name.starts_with("pass") || name == "kennwort";
+    let has_digit = value.chars().any(|c| c.is_ascii_digit());
+    if value.chars().all(|c| c.is_ascii_digit()) {
+        // "pin: 13" and "the token is 1200 characters long" are no secrets.
+        return is_password || name == "pin" || chars >= 8;
+    }
+    // "The pin is GPIO17" and "the token: user_id" neither.
+    let is_plain = value.chars().all(char::is_alphabetic);
+    match name.as_str() {
+        "pin" => false,
+        _ if has_digit => true,
+        _ if !is_password => false,
+        _ if is_plain => {
+            // A word at the end of its sentence, and none that says something about the password.
+            said.get(3).is_some() && !NO_VALUES.contains(&value.to_lowercase().as_str())
+        }
+        _ => value.contains(['@', '#', '$', '%', '^', '&', '!', '?', '+', '~']),
+    }
 }
 
 #[cfg(test)]
@@ -40,6 +117,25 @@ mod tests {
             ("My desk-chair is blue, the sk-learn version is 1.5", false),
             ("AKIAABC", false),
             ("The key is under the mat", false),
+            // Bug: secrets in plain words were stored.
+            ("the wifi password is hunter2isok", true),
+            ("password: hunter2", true),
+            ("The password for the guest wifi is swordfish.", true),
+            ("PASSWD=p@ssword!", true),
+            ("The PIN of the door is 4711", true),
+            ("My api key is \"a1b2c3d4\"", true),
+            ("Das Passwort ist Sommer2026!", true),
+            ("secret = 9f8e7d6c5b4a", true),
+            ("A password is required", false),
+            ("The password for the wifi is wrong.", false),
+            ("The password is stored in the vault under wifi2", false),
+            ("The password is in the safe.", false),
+            ("A token is 1200 characters long", false),
+            ("The LED pin is GPIO17, the other pin: 13", false),
+            ("The secret is patience.", false),
+            ("The secret ingredient is basil", false),
+            ("token = $GITHUB_TOKEN2", false),
+            ("Never ask for a password", false),
         ] {
             assert_eq!(occur_in(text), expected, "{text}");
         }

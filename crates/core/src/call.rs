@@ -52,6 +52,15 @@ pub struct Context {
     /// What the surface says about the person who asks.
     #[serde(skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
+    /// How many goals and tasks started one another until this run: 0 in what a person started.
+    /// It is known before the run begins, so that the first call of a run has it too.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub depth: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
+fn is_zero(depth: &u32) -> bool {
+    *depth == 0
 }
 
 /// The channels that rules and permissions know.

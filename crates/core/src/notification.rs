@@ -43,6 +43,14 @@ pub struct Notification {
     pub dismissed_at: Option<i64>,
 }
 
+impl Notification {
+    /// The link, if it can be opened outside of the page: `#/chat/…` is a place on the page.
+    #[must_use]
+    pub fn web_link(&self) -> Option<&str> {
+        self.link.as_deref().filter(|link| !link.starts_with('#'))
+    }
+}
+
 /// A channel that did not take a notification over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedDelivery {

@@ -34,6 +34,8 @@ pub struct RunRequest {
     pub channel: String,
     /// What the client says about the person who asks.
     pub surroundings: Surroundings,
+    /// How many goals and tasks started one another until this run.
+    pub depth: u32,
 }
 
 /// Why the program around the daemon failed.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_agent::library::Agent;
-use toolcrib_assistant::memory::{GUIDANCE, PromptMemories};
+use toolcrib_assistant::memory::{PromptMemories, guidance};
 use toolcrib_core::taint::SYSTEM_PROMPT;
 use toolcrib_core::{Label, LabelSource, Labels, ViewRequest};
 
@@ -13,8 +13,6 @@ use super::Runner;
 const RECALL: &str = "memory_recall";
 /// The tool that shows the results of goals.
 const GOALS: &str = "goals";
-/// The tool whose presence says that a model may store memories.
-const STORE: &str = "memory_store";
 
 /// What the person has in a prompt.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +90,8 @@ pub(super) fn memory_section(
     tools: &[&str],
     on_device: bool,
 ) -> Option<String> {
-    let guidance = tools.contains(&STORE).then_some(GUIDANCE);
-    let parts: Vec<&str> = guidance.into_iter().chain(memories.section(on_device)).collect();
+    let guidance = guidance(tools);
+    let parts: Vec<&str> =
+        guidance.as_deref().into_iter().chain(memories.section(on_device)).collect();
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }

@@ -47,6 +47,7 @@ pub(super) fn assistant_tools(
     let client = account.is_some().then(|| http_client(settings)).transpose()?;
     Ok(AssistantTools {
         memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(is_secret)),
+        souls: Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(is_secret)),
         tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(is_secret)),
         notifier,
         artifacts: Arc::clone(&stores.artifacts),
@@ -100,7 +101,7 @@ impl Toolcrib {
     /// The texts that people have in the system prompt.
     #[must_use]
     pub fn souls(&self) -> &Souls {
-        &self.souls
+        &self.assistant.souls
     }
 
     /// The goals of all owners.

@@ -7,7 +7,7 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::SecretCheck;
 use toolcrib_assistant::heartbeat::Heartbeats;
-use toolcrib_assistant::soul::Souls;
+use toolcrib_assistant::soul::move_former_souls;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -256,8 +256,10 @@ impl Builder {
         let labels = engine.labels_of_runs();
         let assistant =
             assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels)?;
-        let souls = Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(&is_secret));
         let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
+        // Earlier versions kept promoted memories apart from the person's text. A store that cannot
+        // be read now is read at the next start.
+        move_former_souls(&assistant.memories, &assistant.souls).await.ok();
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),
             assistant.memories.clone(),
@@ -307,7 +309,6 @@ impl Builder {
             assistant,
             mail,
             heartbeats,
-            souls,
             library: self.library,
             mcp,
             kill_switch,

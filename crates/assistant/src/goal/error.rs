@@ -2,7 +2,7 @@
 
 use toolcrib_core::ToolError;
 
-use super::goals::{MAX_DEPTH, MAX_OPEN};
+use super::goals::{MAX_DEPTH, MAX_MODEL_GOALS_PER_HOUR, MAX_OPEN};
 use super::model::MAX_GOAL_CHARS;
 use crate::rows::RowError;
 
@@ -18,18 +18,25 @@ pub enum GoalError {
     )]
     BadText,
     /// The text contains a secret.
-    #[error("The text contains a secret, so the goal was not started.")]
+    #[error(
+        "The text contains a secret, so the goal was not started. The person can keep it with `toolcrib secret set NAME`; tools then use it by its name."
+    )]
     Secret,
     /// Too many are open.
     #[error(
         "{MAX_OPEN} goals are open, which is the maximum. Close one, or wait until one is done."
     )]
     Full,
-    /// Goals that start goals without end.
+    /// Goals and tasks that start goals without end.
     #[error(
-        "A goal that a goal has started can start others only {MAX_DEPTH} deep. Do it in this run instead."
+        "This run belongs to a goal or task that another one has started; goals start only {MAX_DEPTH} deep. Do it in this run instead."
     )]
     TooDeep,
+    /// Models have started as many goals as they may within an hour.
+    #[error(
+        "Models have started {MAX_MODEL_GOALS_PER_HOUR} goals within the last hour, which is the maximum. Do it in this run instead, or ask the person, who can start one with `toolcrib goal add`."
+    )]
+    TooManyPerHour,
     /// It does not fit the state of the goal.
     #[error("{0}")]
     State(String),
@@ -51,9 +58,11 @@ impl From<GoalError> for ToolError {
                 Self::execution("The goals cannot be read or written now. Try again later.")
                     .with_detail(error.to_string())
             }
-            GoalError::Row(_) | GoalError::Full | GoalError::TooDeep | GoalError::State(_) => {
-                Self::execution(error.to_string())
-            }
+            GoalError::Row(_)
+            | GoalError::Full
+            | GoalError::TooDeep
+            | GoalError::TooManyPerHour
+            | GoalError::State(_) => Self::execution(error.to_string()),
             error => Self::validation(error.to_string()),
         }
     }

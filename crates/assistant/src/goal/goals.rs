@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tokio::sync::Mutex;
 use toolcrib_core::{AssistantRowStore, Author, ConversationId, RowKind, RunId, TaskId};
 
 use super::error::GoalError;
@@ -12,8 +13,13 @@ use crate::secret_shapes;
 
 /// Open goals of one owner.
 pub const MAX_OPEN: usize = 10;
-/// How many goals may start one another.
+/// How many goals and tasks may start one another until a goal.
 pub const MAX_DEPTH: u32 = 1;
+/// Goals that models may start for one owner within an hour: a person who hands out work all day
+/// starts a few an hour, and each may use half a million tokens.
+pub const MAX_MODEL_GOALS_PER_HOUR: usize = 20;
+/// An hour in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
 /// Goals that are kept of one owner; the oldest that ended are removed.
 const KEPT: usize = 200;
 
@@ -28,6 +34,8 @@ pub struct NewGoal {
     pub tools: Option<Vec<String>>,
     /// The conversation in which it is started; empty for a person.
     pub started_in: String,
+    /// How many goals and tasks started one another until the run that starts it.
+    pub depth: u32,
     /// What its run may use.
     pub budget: GoalBudget,
 }
@@ -37,13 +45,15 @@ pub struct NewGoal {
 pub struct Goals {
     rows: TypedRows<Goal>,
     is_secret: SecretCheck,
+    /// Calls of one batch run together; the bounds are checked for one at a time.
+    starting: Arc<Mutex<()>>,
 }
 
 impl Goals {
     /// Goals in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
-        Self { rows: TypedRows::new(store, RowKind::Goal), is_secret }
+        Self { rows: TypedRows::new(store, RowKind::Goal), is_secret, starting: Arc::default() }
     }
 
     /// Starts a goal: a daemon begins its run within a second. One whose text comes from outside
@@ -59,15 +69,13 @@ impl Goals {
         if (self.is_secret)(text) || secret_shapes::occur_in(text) {
             return Err(GoalError::Secret);
         }
+        let _starting = self.starting.lock().await;
         let all = self.list(&writer.owner).await?;
         if all.iter().filter(|goal| goal.status.is_open()).count() >= MAX_OPEN {
             return Err(GoalError::Full);
         }
-        let is_parent =
-            |goal: &&Goal| goal.conversation.is_some_and(|id| id.to_string() == new.started_in);
-        let depth = all.iter().find(is_parent).map_or(0, |parent| parent.depth + 1);
-        if depth > MAX_DEPTH {
-            return Err(GoalError::TooDeep);
+        if writer.author.call.is_some() {
+            self.check_model(&all, new.depth)?;
         }
         // Ids of tasks are unique and sort by time; a goal has its own prefix.
         let id = TaskId::fresh().to_string().replacen("task_", "goal_", 1);
@@ -82,7 +90,7 @@ impl Goals {
             run: None,
             conversation: None,
             started_in: new.started_in,
-            depth,
+            depth: new.depth,
             result: None,
             result_source: None,
             untrusted: writer.untrusted.clone(),
@@ -99,6 +107,19 @@ impl Goals {
             .await?;
         self.remove_oldest(writer, &all).await?;
         Ok(goal)
+    }
+
+    /// Checks that a model may start a goal at this depth now.
+    fn check_model(&self, all: &[Goal], depth: u32) -> Result<(), GoalError> {
+        if depth > MAX_DEPTH {
+            return Err(GoalError::TooDeep);
+        }
+        let since = self.rows.now() - HOUR_MS;
+        let is_recent = |goal: &&Goal| goal.author.call.is_some() && goal.created_at > since;
+        if all.iter().filter(is_recent).count() >= MAX_MODEL_GOALS_PER_HOUR {
+            return Err(GoalError::TooManyPerHour);
+        }
+        Ok(())
     }
 
     /// All goals of an owner, the newest first.

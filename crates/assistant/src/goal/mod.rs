@@ -7,5 +7,5 @@ mod goals;
 mod model;
 
 pub use error::GoalError;
-pub use goals::{Goals, MAX_DEPTH, MAX_OPEN, NewGoal};
+pub use goals::{Goals, MAX_DEPTH, MAX_MODEL_GOALS_PER_HOUR, MAX_OPEN, NewGoal};
 pub use model::{Goal, GoalBudget, GoalEnd, GoalStatus, MAX_GOAL_CHARS, pursuit_message};

@@ -231,7 +231,7 @@ async fn it_looks_at_tasks_and_memories() {
         zone: Some("UTC".into()),
         agent: String::new(),
         author: Author::person("ann"),
-        conversation: String::new(),
+        depth: 0,
         untrusted: None,
     };
     let every = When { on_heartbeat: true, ..When::default() };

@@ -46,16 +46,11 @@ pub enum MemoryError {
         "memory_learn takes the categories LEARNING, ERROR and PREFERENCE. Use memory_store for a general fact."
     )]
     General,
-    /// A model cannot write this key.
+    /// The key of the person's own part of the system prompt.
     #[error(
-        "The key \"soul\" is the user's own part of the system prompt. Choose another key, or use promote_learning."
+        "The key \"soul\" is reserved for the user's own part of the system prompt. The user writes it with `toolcrib prompt set`, and promote_learning appends to it. Choose another key for a memory."
     )]
     Reserved,
-    /// A memory that cannot become part of the system prompt.
-    #[error(
-        "The memory \"{0}\" cannot be promoted: it came from outside text, or is part of the system prompt already. The user can confirm it with `toolcrib memory edit`."
-    )]
-    Outside(String),
     /// There is no change that can be taken back.
     #[error("There is no change of a memory to take back.")]
     NothingToUndo,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use toolcrib_core::suggest::similar_names;
 use toolcrib_core::{
-    Author, Clock, Memory, MemoryCategory, MemoryStore, MemoryWrite, StoreError, SystemClock,
+    Author, Clock, Memory, MemoryCategory, MemoryChange, MemoryStore, MemoryWrite, StoreError,
+    SystemClock,
 };
 
 use super::error::MemoryError;
@@ -25,8 +26,11 @@ pub const MAX_MEMORIES: usize = 10_000;
 pub const IMPORT_MOST: usize = MAX_MEMORIES;
 /// Confirmations from which a heartbeat suggests to promote a memory into the system prompt.
 pub const PROMOTION_HITS: u64 = 5;
-/// Key of the person's own part of the system prompt.
+/// Key under which memories had the person's own part of the system prompt once. It is reserved:
+/// that text is in [`crate::soul`] now.
 pub const SOUL_KEY: &str = "soul";
+/// Author of what is moved at a start.
+const MOVER: &str = "toolcrib";
 /// Attempts at a change while other processes change the same memory.
 const ATTEMPTS: usize = 8;
 
@@ -115,8 +119,8 @@ impl Memories {
     /// # Errors
     /// [`MemoryError`] if the text cannot be stored.
     pub async fn store(&self, new: NewMemory<'_>) -> Result<(Option<Memory>, Memory), MemoryError> {
+        refuse_soul(new.key)?;
         self.check(new.key, new.content)?;
-        refuse_soul(new.key, &new.author)?;
         let is_new = self.store.memory(new.owner, new.key).await?.is_none();
         if is_new && self.all(new.owner).await?.len() >= MAX_MEMORIES {
             return Err(MemoryError::Full);
@@ -130,11 +134,7 @@ impl Memories {
                     owner: new.owner.to_owned(),
                     key: new.key.to_owned(),
                     content: new.content.to_owned(),
-                    category: if new.key == SOUL_KEY {
-                        MemoryCategory::Soul
-                    } else {
-                        new.category.unwrap_or(category)
-                    },
+                    category: new.category.unwrap_or(category),
                     hit_count: kept.map_or(1, |before| before.hit_count),
                     created_at: kept.map_or(at, |before| before.created_at),
                     updated_at: at,
@@ -185,7 +185,6 @@ impl Memories {
         key: &str,
         author: &Author,
     ) -> Result<Memory, MemoryError> {
-        refuse_soul(key, author)?;
         let forgotten = self
             .change(owner, key, author, |before| before.ok_or_else(|| missing(key)).map(|_| None))
             .await;
@@ -196,47 +195,43 @@ impl Memories {
         }
     }
 
-    /// Moves a memory into the person's own part of the system prompt: appends `addition` to it and
-    /// removes the memory. Returns the memory as it was. Both changes can be taken back.
+    /// The memories that hold the person's own part of the system prompt, of all owners, as earlier
+    /// versions stored it.
     ///
     /// # Errors
-    /// [`MemoryError::UnknownKey`], [`MemoryError::Outside`] if the memory came from outside,
-    /// [`MemoryError`] if the text cannot be stored.
-    pub async fn promote(
+    /// [`MemoryError::Store`].
+    pub(crate) async fn former_souls(&self) -> Result<Vec<Memory>, MemoryError> {
+        Ok(self.store.memories_under(SOUL_KEY).await?)
+    }
+
+    /// Removes such a memory. It is no change that can be taken back: the text is kept elsewhere.
+    pub(crate) async fn remove_former_soul(&self, soul: &Memory) -> Result<(), MemoryError> {
+        let write = MemoryWrite {
+            owner: soul.owner.clone(),
+            key: soul.key.clone(),
+            expected: Some(soul.revision),
+            memory: None,
+            author: Author::person(MOVER),
+            at: self.clock.now_ms(),
+            // No change has this number.
+            undoes: Some(0),
+        };
+        match self.store.write_memory(write).await {
+            Ok(()) | Err(StoreError::Conflict(_)) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The last change that can be taken back, of one key if it is given.
+    ///
+    /// # Errors
+    /// [`MemoryError::Store`].
+    pub(crate) async fn last_change(
         &self,
         owner: &str,
-        key: &str,
-        addition: &str,
-        author: &Author,
-    ) -> Result<Memory, MemoryError> {
-        let memory = self.get(owner, key).await?;
-        if memory.untrusted.is_some() || memory.category == MemoryCategory::Soul {
-            return Err(MemoryError::Outside(shown(key)));
-        }
-        self.check(SOUL_KEY, addition)?;
-        let at = self.clock.now_ms();
-        let written = self.change(owner, SOUL_KEY, author, |before| {
-            let former = before.as_ref().map(|soul| soul.content.as_str()).unwrap_or_default();
-            let content = match former {
-                "" => addition.trim().to_owned(),
-                former => format!("{former}\n\n{}", addition.trim()),
-            };
-            self.check(SOUL_KEY, &content)?;
-            Ok(Some(Memory {
-                owner: owner.to_owned(),
-                key: SOUL_KEY.to_owned(),
-                content,
-                category: MemoryCategory::Soul,
-                hit_count: 1,
-                created_at: before.as_ref().map_or(at, |soul| soul.created_at),
-                updated_at: at,
-                author: author.clone(),
-                untrusted: None,
-                revision: 0,
-            }))
-        });
-        written.await?;
-        self.forget(owner, key, author).await
+        key: Option<&str>,
+    ) -> Result<Option<MemoryChange>, MemoryError> {
+        Ok(self.store.last_memory_change(owner, key).await?)
     }
 
     /// Takes back the last change, of one key if it is given. Returns the key and the memory as it
@@ -254,16 +249,19 @@ impl Memories {
             let last = self.store.last_memory_change(owner, key).await?;
             let last = last.ok_or(MemoryError::NothingToUndo)?;
             let now = self.store.memory(owner, &last.key).await?;
+            // A change of the person's text from before it was moved counts as taken back.
+            let is_former_soul = last.key == SOUL_KEY;
             let write = MemoryWrite {
                 owner: owner.to_owned(),
                 key: last.key.clone(),
                 expected: now.map(|now| now.revision),
-                memory: last.before.clone(),
+                memory: last.before.clone().filter(|_| !is_former_soul),
                 author: author.clone(),
                 at: self.clock.now_ms(),
                 undoes: Some(last.number),
             };
             match self.store.write_memory(write).await {
+                Ok(()) if is_former_soul => {}
                 Ok(()) => return Ok((last.key, last.before)),
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -316,7 +314,8 @@ impl Memories {
     ) -> Result<Imported, MemoryError> {
         file.check()?;
         for memory in &file.memories {
-            self.check(&memory.key, &memory.content)
+            refuse_soul(&memory.key)
+                .and_then(|()| self.check(&memory.key, &memory.content))
                 .map_err(|error| MemoryError::Import(format!("\"{}\": {error}", memory.key)))?;
         }
         let there = self.all(owner).await?;
@@ -415,9 +414,8 @@ impl Memories {
     }
 }
 
-/// The person's own part of the prompt is changed by the person, and by promotion.
-fn refuse_soul(key: &str, author: &Author) -> Result<(), MemoryError> {
-    if key == SOUL_KEY && author.call.is_some() { Err(MemoryError::Reserved) } else { Ok(()) }
+fn refuse_soul(key: &str) -> Result<(), MemoryError> {
+    if key == SOUL_KEY { Err(MemoryError::Reserved) } else { Ok(()) }
 }
 
 fn missing(key: &str) -> MemoryError {

@@ -2,6 +2,7 @@
 
 mod error;
 mod export;
+mod guidance;
 mod memories;
 mod prompt_memories;
 mod prompt_section;
@@ -11,10 +12,11 @@ mod tests;
 
 pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
+pub use guidance::guidance;
 pub use memories::{
     IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories, NewMemory,
     PROMOTION_HITS, SOUL_KEY,
 };
 pub use prompt_memories::PromptMemories;
-pub use prompt_section::{GUIDANCE, ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};
+pub use prompt_section::{ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};
 pub use recall_index::Recalled;

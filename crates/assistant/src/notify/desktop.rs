@@ -60,7 +60,7 @@ fn arguments(desktop: &DesktopProgram, notification: &Notification) -> Vec<Strin
 }
 
 fn body(notification: &Notification) -> String {
-    match &notification.link {
+    match notification.web_link() {
         Some(link) => format!("{}\n{link}", notification.message),
         None => notification.message.clone(),
     }

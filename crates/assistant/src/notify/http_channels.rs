@@ -27,7 +27,7 @@ pub(super) async fn ntfy(
     let mut body = json!({
         "topic": topic, "title": notification.title, "message": notification.message,
     });
-    if let Some(link) = &notification.link {
+    if let Some(link) = notification.web_link() {
         body["click"] = json!(link);
     }
     let mut request = post(root, &body);
@@ -49,7 +49,7 @@ pub(super) async fn webhook(
     let sent_at = Timestamp::from_millisecond(notification.created_at).unwrap_or_default();
     let body = json!({
         "id": notification.id, "title": notification.title, "message": notification.message,
-        "link": notification.link, "tag": notification.tag, "untrusted": notification.untrusted,
+        "link": notification.web_link(), "tag": notification.tag, "untrusted": notification.untrusted,
         "sent_at": sent_at.to_string(),
     });
     let mut request = post(&settings.url, &body);

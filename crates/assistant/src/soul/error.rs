@@ -13,7 +13,9 @@ pub enum SoulError {
     #[error("the text has {0} characters; at most {MAX_SOUL_CHARS}")]
     TooLong(usize),
     /// It contains a secret.
-    #[error("the text contains a secret, and models would read it in every run")]
+    #[error(
+        "the text contains a secret, and models would read it in every run; keep it with `toolcrib secret set NAME`"
+    )]
     Secret,
     /// The rows cannot be read or written.
     #[error(transparent)]

@@ -67,6 +67,46 @@ impl Souls {
     /// [`SoulError`] if it cannot be used.
     pub async fn set(&self, writer: &Writer, text: &str) -> Result<Soul, SoulError> {
         let text = text.trim();
+        self.check(text)?;
+        let new = Soul { text: text.to_owned(), updated_at: self.rows.now() };
+        self.rows
+            .change(writer, KEY, |before| {
+                let is_same = before.as_ref().is_some_and(|before| before.text == new.text);
+                let after = if is_same { before } else { Some(new.clone()) };
+                Ok((after, "wrote the text".to_owned(), new.clone()))
+            })
+            .await
+    }
+
+    /// Appends a paragraph to the text; one that it ends with already is not repeated. `note` says
+    /// why, in the history.
+    ///
+    /// # Errors
+    /// [`SoulError`] if the text cannot be used.
+    pub async fn append(
+        &self,
+        writer: &Writer,
+        addition: &str,
+        note: &str,
+    ) -> Result<(), SoulError> {
+        let (addition, updated_at) = (addition.trim(), self.rows.now());
+        self.check(addition)?;
+        let append = |before: Option<Soul>| {
+            let text = match &before {
+                None => addition.to_owned(),
+                Some(before) if before.text.ends_with(addition) => before.text.clone(),
+                Some(before) => format!("{}\n\n{addition}", before.text),
+            };
+            if before.as_ref().is_some_and(|before| before.text == text) {
+                return Ok::<_, SoulError>((before, note.to_owned(), ()));
+            }
+            self.check(&text)?;
+            Ok((Some(Soul { text, updated_at }), note.to_owned(), ()))
+        };
+        self.rows.change(writer, KEY, append).await
+    }
+
+    fn check(&self, text: &str) -> Result<(), SoulError> {
         let chars = text.chars().count();
         if text.is_empty() {
             return Err(SoulError::Empty);
@@ -77,14 +117,13 @@ impl Souls {
         if (self.is_secret)(text) || secret_shapes::occur_in(text) {
             return Err(SoulError::Secret);
         }
-        let new = Soul { text: text.to_owned(), updated_at: self.rows.now() };
-        self.rows
-            .change(writer, KEY, |before| {
-                let is_same = before.as_ref().is_some_and(|before| before.text == new.text);
-                let after = if is_same { before } else { Some(new.clone()) };
-                Ok((after, "wrote the text".to_owned(), new.clone()))
-            })
-            .await
+        Ok(())
+    }
+
+    /// The author of the last change that can be taken back.
+    pub(super) async fn last_author(&self, owner: &str) -> Result<Option<Author>, SoulError> {
+        let changes = self.rows.changes(owner, Some(KEY), HISTORY).await?;
+        Ok(changes.into_iter().find(|change| change.can_be_undone).map(|change| change.author))
     }
 
     /// Removes the text and returns it.

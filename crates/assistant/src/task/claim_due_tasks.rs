@@ -4,8 +4,9 @@ use toolcrib_core::{StoreError, Task, TaskKind, TaskStore};
 
 use super::lifecycle::claim;
 
-/// Tasks that are claimed at once at most.
-const MOST: usize = 64;
+/// Due tasks that one look reads at most. More than there can be runs, so that an alarm behind
+/// tasks that wait for their turn is found.
+const MOST: usize = 1_000;
 
 /// The tasks that were due.
 #[derive(Debug, Default)]
@@ -14,11 +15,12 @@ pub struct DueTasks {
     pub claimed: Vec<Task>,
     /// When the next task is due, or a claim ends; Unix time in milliseconds. It may have passed.
     pub next_wake: Option<i64>,
-    /// Whether something is due that may not run now.
+    /// Whether something is due that may not run now, or waits for its turn.
     pub is_held: bool,
 }
 
-/// Claims what is due at `now` and may run. A task that another scheduler claims meanwhile is left
+/// Claims what is due at `now` and may run, at most `room` tasks beside alarms, the earliest first:
+/// the others stay due. A task that another scheduler claims meanwhile is left
 /// to it.
 ///
 /// # Errors
@@ -27,20 +29,26 @@ pub struct DueTasks {
 pub async fn claim_due(
     store: &dyn TaskStore,
     now: i64,
+    room: usize,
     may_run: impl Fn(TaskKind) -> bool,
 ) -> Result<DueTasks, StoreError> {
     let mut due = DueTasks { next_wake: store.next_wake().await?, ..DueTasks::default() };
     if due.next_wake.is_none_or(|wake| wake > now) {
         return Ok(due);
     }
+    let mut room = room;
     for task in store.waking_tasks(now, MOST).await? {
-        if !may_run(task.kind) {
+        let is_alarm = task.kind == TaskKind::Alarm;
+        if !may_run(task.kind) || (room == 0 && !is_alarm) {
             due.is_held = true;
             continue;
         }
         let Some(claimed) = claim(&task, now) else { continue };
         match store.put_task(claimed.clone()).await {
-            Ok(revision) => due.claimed.push(Task { revision, ..claimed }),
+            Ok(revision) => {
+                room = room.saturating_sub(usize::from(!is_alarm));
+                due.claimed.push(Task { revision, ..claimed });
+            }
             // Another process was faster, or the person changed it.
             Err(StoreError::Conflict(_) | StoreError::Missing(_)) => {}
             Err(_) if !due.claimed.is_empty() => return Ok(due),

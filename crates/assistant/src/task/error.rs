@@ -3,7 +3,7 @@
 use toolcrib_core::{StoreError, ToolError};
 
 use super::new_task::{MAX_DESCRIPTION_CHARS, MAX_PROMPT_CHARS};
-use super::tasks::{MAX_DEPTH, MAX_MODEL_TASKS, MAX_TASKS};
+use super::tasks::{MAX_DEPTH, MAX_MODEL_TASKS, MAX_MODEL_TASKS_PER_HOUR, MAX_TASKS};
 use crate::time::TimeError;
 
 /// Why an operation on tasks failed. The texts are for models and people.
@@ -33,11 +33,16 @@ pub enum TaskError {
         "Models have made {MAX_MODEL_TASKS} open tasks, which is the maximum. Cancel one that is no longer needed first."
     )]
     ModelsFull,
-    /// Tasks make tasks that make tasks.
+    /// Tasks and goals start tasks that start tasks.
     #[error(
-        "This run belongs to a task that was made by a task, {MAX_DEPTH} deep, so it cannot make another one. Finish the work in this run, or ask the person."
+        "This run belongs to a task or goal that others have started, {MAX_DEPTH} deep, so it cannot make another task. Finish the work in this run, or ask the person."
     )]
     TooDeep,
+    /// Models have made as many tasks as they may within an hour.
+    #[error(
+        "Models have made {MAX_MODEL_TASKS_PER_HOUR} tasks within the last hour, which is the maximum. Do the work in this run or in a task with a recurrence, or ask the person, who can make one with `toolcrib task add`."
+    )]
+    TooManyPerHour,
     /// It does not fit the task's state.
     #[error("{0}")]
     State(String),

@@ -15,4 +15,6 @@ pub use lifecycle::{
     present_event, release, renew, run_message, rung, schedule_of, settle,
 };
 pub use new_task::{NewTask, When};
-pub use tasks::{MAX_DEPTH, MAX_EVENTS, MAX_MODEL_TASKS, MAX_TASKS, Tasks};
+pub use tasks::{
+    MAX_DEPTH, MAX_EVENTS, MAX_MODEL_TASKS, MAX_MODEL_TASKS_PER_HOUR, MAX_TASKS, Tasks,
+};

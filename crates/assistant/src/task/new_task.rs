@@ -57,8 +57,8 @@ pub struct NewTask {
     pub agent: String,
     /// Who or what makes it.
     pub author: Author,
-    /// The conversation in which a model makes it; empty for a person.
-    pub conversation: String,
+    /// How many goals and tasks started one another until the run that makes it; 0 for a person.
+    pub depth: u32,
     /// What its text comes from if that is outside text.
     pub untrusted: Option<String>,
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use tokio::sync::Mutex;
 use toolcrib_core::{
     Clock, StoreError, SystemClock, Task, TaskEvent, TaskId, TaskKind, TaskStatus, TaskStore,
 };
@@ -11,14 +12,21 @@ use super::error::TaskError;
 use super::lifecycle;
 use super::new_task::NewTask;
 use crate::SecretCheck;
+use crate::secret_shapes;
 use crate::time::{TimeError, parse_zone};
 
 /// Open tasks of one owner: as many as the scheduler is measured with.
 pub const MAX_TASKS: usize = 10_000;
 /// Open tasks of one owner that models have made.
 pub const MAX_MODEL_TASKS: usize = 200;
-/// How many tasks may make one another: a task of a person makes a task, and that one another.
+/// How many goals and tasks may start one another until a task: a task of a person makes a task,
+/// and that one another.
 pub const MAX_DEPTH: u32 = 2;
+/// Tasks that models may make for one owner within an hour: one a minute, more than the planning
+/// of a whole week takes, and fewer than a loop makes within minutes.
+pub const MAX_MODEL_TASKS_PER_HOUR: usize = 60;
+/// An hour in milliseconds.
+const HOUR_MS: i64 = 3_600_000;
 /// Events that wait for one task.
 pub const MAX_EVENTS: usize = 100;
 /// Keys of events that are kept, so that none is taken twice: more than arrive within the time in
@@ -33,13 +41,15 @@ pub struct Tasks {
     store: Arc<dyn TaskStore>,
     clock: Arc<dyn Clock>,
     is_secret: SecretCheck,
+    /// Calls of one batch run together; the bounds are checked for one at a time.
+    adding: Arc<Mutex<()>>,
 }
 
 impl Tasks {
     /// Tasks in this store.
     #[must_use]
     pub fn new(store: Arc<dyn TaskStore>, is_secret: SecretCheck) -> Self {
-        Self { store, clock: Arc::new(SystemClock), is_secret }
+        Self { store, clock: Arc::new(SystemClock), is_secret, adding: Arc::default() }
     }
 
     /// With another clock.
@@ -70,14 +80,16 @@ impl Tasks {
     /// [`TaskError`] if it cannot be made.
     pub async fn add(&self, new: NewTask) -> Result<Task, TaskError> {
         new.check_texts()?;
-        if (self.is_secret)(&new.prompt) || (self.is_secret)(&new.description) {
+        let is_secret = |text: &str| (self.is_secret)(text) || secret_shapes::occur_in(text);
+        if is_secret(&new.prompt) || is_secret(&new.description) {
             return Err(TaskError::Secret);
         }
         let zone = parse_zone(new.zone.as_deref())?;
         let now_ms = self.clock.now_ms();
         let now = instant(now_ms)?;
         let (trigger, due) = new.when.trigger(&zone, now)?;
-        let depth = self.check_room(&new).await?;
+        let _adding = self.adding.lock().await;
+        self.check_room(&new, now_ms).await?;
         let status = match new.untrusted {
             Some(_) if new.kind != TaskKind::Alarm => TaskStatus::Paused,
             _ => TaskStatus::Pending,
@@ -101,7 +113,7 @@ impl Tasks {
             rings: 0,
             events: Vec::new(),
             taken_events: Vec::new(),
-            depth,
+            depth: new.depth,
             untrusted: new.untrusted,
             author: new.author,
             created_at: now_ms,
@@ -112,23 +124,28 @@ impl Tasks {
         Ok(task)
     }
 
-    /// Checks that there is room for a task; returns its depth.
-    async fn check_room(&self, new: &NewTask) -> Result<u32, TaskError> {
+    /// Checks that there is room for a task, and that a model may make it.
+    async fn check_room(&self, new: &NewTask, now_ms: i64) -> Result<(), TaskError> {
         let all = self.store.tasks(&new.owner).await?;
         let open = || all.iter().filter(|task| task.is_open());
         if open().count() >= MAX_TASKS {
             return Err(TaskError::Full);
         }
         if new.author.call.is_none() {
-            return Ok(0);
+            return Ok(());
         }
-        if open().filter(|task| task.author.call.is_some()).count() >= MAX_MODEL_TASKS {
+        let by_models = |task: &&Task| task.author.call.is_some();
+        if open().filter(by_models).count() >= MAX_MODEL_TASKS {
             return Err(TaskError::ModelsFull);
         }
-        let is_parent =
-            |task: &&Task| task.conversation.is_some_and(|id| id.to_string() == new.conversation);
-        let depth = all.iter().find(is_parent).map_or(0, |parent| parent.depth + 1);
-        if depth > MAX_DEPTH { Err(TaskError::TooDeep) } else { Ok(depth) }
+        if new.depth > MAX_DEPTH {
+            return Err(TaskError::TooDeep);
+        }
+        let is_recent = |task: &&Task| by_models(task) && task.created_at > now_ms - HOUR_MS;
+        if all.iter().filter(is_recent).count() >= MAX_MODEL_TASKS_PER_HOUR {
+            return Err(TaskError::TooManyPerHour);
+        }
+        Ok(())
     }
 
     /// All tasks of an owner, oldest first; only those with a status if it is given.

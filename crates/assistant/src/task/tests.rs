@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, ConversationId, RunId, StoreError, Task, TaskEvent, TaskKind,
-    TaskStatus, TaskStore,
+    Author, CallId, Clock, RunId, StoreError, Task, TaskEvent, TaskKind, TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -41,7 +40,7 @@ fn new(when: When) -> NewTask {
         zone: Some("UTC".into()),
         agent: String::new(),
         author: Author::person("ann"),
-        conversation: String::new(),
+        depth: 0,
         untrusted: None,
     }
 }
@@ -90,50 +89,38 @@ impl At {
     }
 }
 
+fn of_model(depth: u32) -> NewTask {
+    let author = Author { call: Some(CallId::fresh()), ..Author::default() };
+    NewTask { author, depth, ..new(cron("0 9 * * *")) }
+}
+
 /// One run that schedules without end, instead of tasks that make tasks.
 #[tokio::test]
 async fn models_make_a_bounded_number_of_open_tasks() {
-    let (tasks, _) = tasks();
-    let of_model = || NewTask {
-        author: Author { call: Some(CallId::fresh()), ..Author::default() },
-        ..new(cron("0 9 * * *"))
-    };
-    let first = tasks.add(of_model()).await.unwrap();
-    for _ in 1..MAX_MODEL_TASKS {
-        tasks.add(of_model()).await.unwrap();
+    let store = Arc::new(MemoryTasks::default());
+    let now = Arc::new(AtomicI64::new(NOON));
+    let tasks = Tasks::new(store, Arc::new(|_: &str| false))
+        .with_clock(Arc::new(TestClock(Arc::clone(&now))));
+    let first = tasks.add(of_model(0)).await.unwrap();
+    for made in 1..MAX_MODEL_TASKS {
+        if made % MAX_MODEL_TASKS_PER_HOUR == 0 {
+            assert_eq!(tasks.add(of_model(0)).await, Err(TaskError::TooManyPerHour));
+            now.fetch_add(60 * MINUTE, Ordering::Relaxed);
+        }
+        tasks.add(of_model(0)).await.unwrap();
     }
-    assert_eq!(tasks.add(of_model()).await, Err(TaskError::ModelsFull));
+    assert_eq!(tasks.add(of_model(0)).await, Err(TaskError::ModelsFull));
     // The person still can, and so can models once one is gone.
     tasks.add(new(cron("0 9 * * *"))).await.unwrap();
     tasks.cancel("ann", first.id).await.unwrap();
-    tasks.add(of_model()).await.unwrap();
+    tasks.add(of_model(0)).await.unwrap();
 }
 
 #[tokio::test]
 async fn tasks_that_make_tasks_come_to_an_end() {
-    let (tasks, store) = tasks();
-    let mut parent = tasks.add(new(cron("0 9 * * *"))).await.unwrap();
-    for depth in 1..=MAX_DEPTH + 1 {
-        let conversation = ConversationId::fresh();
-        let held = Task { conversation: Some(conversation), ..parent.clone() };
-        store.put_task(held).await.unwrap();
-        let child = NewTask {
-            conversation: conversation.to_string(),
-            author: Author { call: Some(CallId::fresh()), ..Author::default() },
-            ..new(cron("0 9 * * *"))
-        };
-        match tasks.add(child).await {
-            Ok(child) => {
-                assert_eq!(child.depth, depth);
-                parent = child;
-            }
-            Err(error) => {
-                assert_eq!((depth, error), (MAX_DEPTH + 1, TaskError::TooDeep));
-                return;
-            }
-        }
-    }
-    panic!("the chain never ended");
+    let (tasks, _) = tasks();
+    assert_eq!(tasks.add(of_model(MAX_DEPTH)).await.unwrap().depth, MAX_DEPTH);
+    assert_eq!(tasks.add(of_model(MAX_DEPTH + 1)).await, Err(TaskError::TooDeep));
 }
 
 #[tokio::test]

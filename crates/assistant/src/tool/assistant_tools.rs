@@ -9,7 +9,8 @@ use crate::document::Documents;
 use crate::goal::Goals;
 use crate::list::Lists;
 use crate::memory::Memories;
-use crate::notify::Notifier;
+use crate::notify::{NewNotification, Notifier};
+use crate::soul::Souls;
 use crate::task::Tasks;
 use crate::time::parse_zone;
 use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
@@ -19,6 +20,8 @@ use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 pub struct AssistantTools {
     /// The memories.
     pub memories: Memories,
+    /// The texts that people have in the system prompt.
+    pub souls: Souls,
     /// The tasks.
     pub tasks: Tasks,
     /// The notifications.
@@ -40,6 +43,26 @@ pub struct AssistantTools {
 }
 
 impl AssistantTools {
+    /// Notifies the person that a task or goal with this id waits until they let it run. One that
+    /// cannot be sent changes nothing: the model is told, too.
+    pub(super) async fn tell_waiting(&self, ctx: &CallCtx, id: &str, subject: &str, command: &str) {
+        let subject = subject.lines().next().unwrap_or_default();
+        let title: String = format!("Waits for you: {subject}").chars().take(100).collect();
+        let new = NewNotification {
+            owner: ctx.context.owner.clone(),
+            title: title.chars().filter(|c| !c.is_control()).collect(),
+            message: format!(
+                "Its text comes from a run that had read text from outside. Look at it, then let it run: {command} {id}"
+            ),
+            tag: Some(id.to_owned()),
+            untrusted: self.untrusted(ctx),
+            // Not its call: the hourly maximum is for what models send.
+            author: Author { call: None, ..author(ctx) },
+            ..NewNotification::default()
+        };
+        self.notifier.send(new).await.ok();
+    }
+
     /// What makes a text of this call untrusted.
     pub(super) fn untrusted(&self, ctx: &CallCtx) -> Option<String> {
         untrusted_source(&self.labels, ctx)

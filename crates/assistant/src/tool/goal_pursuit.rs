@@ -58,10 +58,12 @@ impl Tool for GoalPursuit {
             agent: ctx.context.agent.clone(),
             tools: tools_of(&ctx.view),
             started_in: ctx.context.conversation.clone(),
+            depth: ctx.context.depth,
             budget: GoalBudget::default(),
         };
         let goal = self.0.goals.start(&writer, new).await?;
         let response = if goal.status == GoalStatus::Waiting {
+            self.0.tell_waiting(ctx, &goal.id, &goal.goal, "toolcrib goal resume").await;
             format!(
                 "This run has read text from outside, so the goal waits until the person lets it begin: `toolcrib goal resume {}`. Tell the person.",
                 goal.id

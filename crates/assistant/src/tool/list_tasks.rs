@@ -15,6 +15,9 @@ use crate::time::{describe, format_instant};
 /// Tasks in a result.
 const MOST: usize = 100;
 
+/// Characters of a last result; its conversation has all of it.
+const RESULT_CHARS: usize = 300;
+
 /// Handler of `list_tasks`.
 pub(super) struct ListTasks(pub(super) AssistantTools);
 
@@ -71,7 +74,10 @@ impl Tool for ListTasks {
         }
         let output = ToolOutput::structured(answer);
         // Results of runs may repeat what these have read.
-        let outside = found.iter().find_map(|task| task.untrusted.clone());
+        let outside = found.iter().take(MOST).find_map(|task| {
+            let of_result = task.history.first().and_then(|last| last.untrusted.clone());
+            task.untrusted.clone().or(of_result)
+        });
         Ok(match outside {
             Some(source) => output.with_origin(Trust::External, source),
             None => output,
@@ -92,6 +98,11 @@ fn row(task: &Task) -> Value {
     }
     if let Some(last) = task.history.first() {
         row["last_run_ok"] = json!(last.ok);
+        let mut result: String = last.result.chars().take(RESULT_CHARS).collect();
+        if result.len() < last.result.len() {
+            result.push('…');
+        }
+        row["last_result"] = json!(result);
     }
     row
 }

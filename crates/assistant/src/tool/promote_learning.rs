@@ -7,6 +7,8 @@ use toolcrib_core::{Assessment, CallCtx, Risk, Tool, ToolError, ToolOutput, Tool
 
 use super::assistant_tools::{AssistantTools, author};
 use super::definition::{SCHEDULING, base_spec, examples};
+use crate::rows::Writer;
+use crate::soul::promote;
 
 /// Handler of `promote_learning`.
 pub(super) struct PromoteLearning(pub(super) AssistantTools);
@@ -55,11 +57,12 @@ impl Tool for PromoteLearning {
             )));
         }
         let (owner, key) = (&ctx.context.owner, args.key.trim());
-        let promoted =
-            self.0.memories.promote(owner, key, &args.soul_addition, &author(ctx)).await?;
+        let writer = Writer { owner: owner.clone(), author: author(ctx), untrusted: None };
+        let stores = (&self.0.memories, &self.0.souls);
+        let promoted = promote(stores, &writer, key, &args.soul_addition).await?;
         Ok(ToolOutput::structured(json!({
             "promoted_key": promoted.key, "hit_count": promoted.hit_count,
-            "note": "It is in the system prompt from the next run on. `toolcrib memory undo` takes it back.",
+            "note": "It is in the system prompt from the next run on. `toolcrib memory undo` takes it back, and `toolcrib prompt soul` shows the text.",
         })))
     }
 }

@@ -89,7 +89,7 @@ impl Tool for ScheduleTask {
             zone: zone_of(ctx),
             agent: ctx.context.agent.clone(),
             author: author(ctx),
-            conversation: ctx.context.conversation.clone(),
+            depth: ctx.context.depth,
             untrusted: self.0.untrusted(ctx),
         };
         let task = self.0.tasks.add(new).await?;
@@ -103,6 +103,8 @@ impl Tool for ScheduleTask {
             answer["next_runs"] = json!(describe_next(&times, &zone));
         }
         if task.status == TaskStatus::Paused {
+            let id = task.id.to_string();
+            self.0.tell_waiting(ctx, &id, &task.description, "toolcrib task resume").await;
             answer["note"] = json!(format!(
                 "This run has read text from outside, so the task is paused until the person lets it run: `toolcrib task resume {}`. Tell the person.",
                 task.id

@@ -78,7 +78,7 @@ impl Tool for SetAlarm {
             zone: zone_of(ctx),
             agent: String::new(),
             author: author(ctx),
-            conversation: ctx.context.conversation.clone(),
+            depth: ctx.context.depth,
             untrusted: self.0.untrusted(ctx),
         };
         let task = self.0.tasks.add(new).await?;

@@ -9,6 +9,7 @@ use toolcrib_ops::goals::{
 
 use super::library_snapshot;
 use crate::clap_args::{Goal, WorkspaceArgs};
+use crate::daemon::DaemonPaths;
 use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line, truncate_to_width};
 use crate::{bootstrap, op_context, time_format};
@@ -88,7 +89,12 @@ fn print_goal(goal: &GoalReply, json: bool) -> Result<u8, Failure> {
     }
     output::print_line(text.trim_end())?;
     if goal.status == "pending" {
-        output::eprint_line("toolcrib: a daemon pursues it; `toolcrib serve` starts one");
+        let runs = DaemonPaths::current().and_then(|place| place.running_address());
+        output::eprint_line(if matches!(runs, Ok(Some(_))) {
+            "toolcrib: the daemon that runs pursues it; `toolcrib goal show` says how far it is"
+        } else {
+            "toolcrib: a daemon pursues it; `toolcrib serve` starts one"
+        });
     }
     Ok(0)
 }

@@ -130,7 +130,12 @@ async fn undo(ctx: &OpContext<'_>, key: Option<String>, json: bool) -> Result<u8
     } else {
         let key = terminal::escape_to_line(&undone.key);
         let now = if undone.memory.is_some() { "is as it was before" } else { "is gone again" };
-        output::eprint_line(&format!("toolcrib: {key} {now}"));
+        let instruction = if undone.instruction_removed {
+            ", and its instruction is out of the system prompt"
+        } else {
+            ""
+        };
+        output::eprint_line(&format!("toolcrib: {key} {now}{instruction}"));
     }
     Ok(0)
 }
@@ -139,7 +144,7 @@ async fn export(ctx: &OpContext<'_>, file: Option<&Path>) -> Result<u8, Failure>
     let memories = memories::export(ctx, ExportMemoriesRequest).await?;
     let text = serde_json::to_string_pretty(&memories)
         .map_err(|error| Failure::run(format!("the memories cannot be written: {error}")))?;
-    match file {
+    match file.filter(|file| *file != Path::new("-")) {
         None => output::print_line(&text)?,
         Some(file) => std::fs::write(file, format!("{text}\n")).map_err(|error| {
             Failure::run(format!("{} cannot be written: {error}", file.display()))
@@ -154,7 +159,7 @@ async fn import(
     replace: bool,
     json: bool,
 ) -> Result<u8, Failure> {
-    let text = match file {
+    let text = match file.filter(|file| *file != Path::new("-")) {
         None => stdin_text()?,
         Some(file) => std::fs::read_to_string(file).map_err(|error| {
             Failure::usage(format!("{} cannot be read: {error}", file.display()))

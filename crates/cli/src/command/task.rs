@@ -83,7 +83,14 @@ async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure>
         return Ok(0);
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: there is no task; `toolcrib task add` makes one");
+        // Those that are over are not listed without --all.
+        let is_any =
+            !all && !tasks::list(ctx, ListTasksRequest { only_open: false }).await?.is_empty();
+        output::eprint_line(if is_any {
+            "toolcrib: no task will run; `toolcrib task list --all` shows those that are over"
+        } else {
+            "toolcrib: there is no task; `toolcrib task add` makes one"
+        });
         return Ok(0);
     }
     let head = ["TASK", "STATUS", "NEXT", "SCHEDULE", "DESCRIPTION"].map(str::to_owned).to_vec();

@@ -272,3 +272,77 @@ fn the_heartbeat_is_shown_with_what_it_would_ask() {
     env.run(&["config", "set", "heartbeat.enabled", "false"]).code(0);
     env.run(&["heartbeat", "run"]).code(5).says(&["switched off"]);
 }
+
+/// Bug: a promotion was written to a memory named soul, and `memory undo` left its instruction in
+/// every prompt.
+#[test]
+fn a_promotion_is_in_the_prompt_and_taken_back_with_its_instruction() {
+    let env = TestEnv::new();
+    env.run(&["prompt", "set", "I am a baker."]).code(0);
+    env.run(&["memory", "edit", "answer_length", "Short answers are liked."]).code(0);
+    let promotion = json!({"key": "answer_length", "soul_addition": "Answer in short sentences."});
+    let (reply, code) = env.call("promote_learning", &promotion, &["--policy", "auto"]);
+    assert_eq!(code, 0, "{reply}");
+    let model = env.script("hi", "  - say: Hello.\n");
+    let prompt = || {
+        let shown = env.run(&["prompt", "show", "--model", &model, "--json"]).code(0);
+        support::json(&shown.stdout)["system"].as_str().unwrap().to_owned()
+    };
+    let both = "## From the Person, for Every Run\n\nI am a baker.\n\nAnswer in short sentences.";
+    assert!(prompt().contains(both), "{}", prompt());
+    assert!(!prompt().contains("Short answers are liked."));
+    env.run(&["memory", "undo"]).code(0).says(&["its instruction is out of the system prompt"]);
+    assert!(!prompt().contains("Answer in short sentences."), "{}", prompt());
+    assert!(prompt().contains("I am a baker."));
+    assert!(prompt().contains("Short answers are liked."));
+    // The key of earlier versions leads to the text.
+    let soul = env.run(&["memory", "edit", "soul", "Obey."]).code(2);
+    soul.says(&["reserved", "toolcrib prompt set"]);
+}
+
+/// Bug: secrets in plain words were stored, and shown to every model.
+#[test]
+fn secrets_in_plain_words_are_refused() {
+    let env = TestEnv::new();
+    for (tool, args) in [
+        ("memory_store", json!({"key": "wifi", "content": "the wifi password is hunter2isok"})),
+        (
+            "memory_learn",
+            json!({"key": "w", "content": "password: hunter2", "category": "LEARNING"}),
+        ),
+        (
+            "schedule_task",
+            json!({"description": "Log in", "prompt": "password: hunter2", "cron": "0 9 * * *"}),
+        ),
+        ("goal_pursuit", json!({"goal": "Log in; the PIN is 4711."})),
+    ] {
+        let (reply, code) = env.call(tool, &args, &[]);
+        assert_ne!(code, 0, "{reply}");
+        assert!(reply.to_string().contains("toolcrib secret set NAME"), "{reply}");
+    }
+    let fine = json!({"key": "wifi", "content": "The wifi password is in the vault."});
+    let (reply, code) = env.call("memory_store", &fine, &[]);
+    assert_eq!(code, 0, "{reply}");
+}
+
+/// Bug: a file named `-` was written.
+#[test]
+fn memories_are_exported_to_and_imported_from_a_dash() {
+    let env = TestEnv::new();
+    env.run(&["memory", "edit", "color", "Blue."]).code(0);
+    let file = env.run(&["memory", "export", "-"]).code(0).prints(&["\"color\""]).stdout;
+    env.run(&["memory", "forget", "color"]).code(0);
+    env.feed(&["memory", "import", "-"], file).code(0);
+    env.run(&["memory", "show", "color"]).code(0).prints(&["Blue."]);
+}
+
+/// Bug: after the only task had ended, the list said that there is none.
+#[test]
+fn a_list_without_open_tasks_says_where_the_others_are() {
+    let env = TestEnv::new();
+    env.run(&["task", "list"]).code(0).says(&["there is no task"]);
+    let made = env.run(&["task", "add", "News", "Tell.", "--cron", "0 9 * * *", "--json"]).code(0);
+    let id = support::json(&made.stdout)["task"].as_str().unwrap().to_owned();
+    env.run(&["task", "cancel", &id]).code(0);
+    env.run(&["task", "list"]).code(0).says(&["toolcrib task list --all"]);
+}

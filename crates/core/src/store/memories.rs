@@ -21,6 +21,10 @@ pub trait MemoryStore: Send + Sync {
     /// All memories of an owner, sorted by key.
     fn memories<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>>;
 
+    /// The memories of all owners under a key, sorted by owner.
+    fn memories_under<'a>(&'a self, key: &'a str)
+    -> BoxFuture<'a, Result<Vec<Memory>, StoreError>>;
+
     /// Number of the owner's last change; 0 = there was none. While it stays the same, so do the
     /// memories.
     fn memory_version<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>>;

@@ -74,6 +74,15 @@ impl MemoryStore for MemoryMemories {
         Box::pin(ready(Ok(of_owner)))
     }
 
+    fn memories_under<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>> {
+        let under =
+            self.lock().memories.values().filter(|memory| memory.key == key).cloned().collect();
+        Box::pin(ready(Ok(under)))
+    }
+
     fn memory_version<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {
         let rows = self.lock();
         let last = rows.changes.iter().rev().find(|recorded| recorded.owner == owner);

@@ -78,9 +78,10 @@ impl From<GoalError> for OpError {
         match error {
             GoalError::Row(error) => error.into(),
             GoalError::Unknown(id) => Self::not_found(Resource::Goal, id),
-            GoalError::Full | GoalError::TooDeep | GoalError::State(_) => {
-                Self::Conflict(error.to_string())
-            }
+            GoalError::Full
+            | GoalError::TooDeep
+            | GoalError::TooManyPerHour
+            | GoalError::State(_) => Self::Conflict(error.to_string()),
             GoalError::BadText | GoalError::Secret => Self::Invalid(error.to_string()),
         }
     }

@@ -77,7 +77,6 @@ impl From<MemoryError> for OpError {
             | MemoryError::Secret
             | MemoryError::General
             | MemoryError::Reserved
-            | MemoryError::Outside(_)
             | MemoryError::Import(_) => Self::Invalid(error.to_string()),
         }
     }

@@ -2,10 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_app::assistant::soul::{PromotionError, undo_memory};
 
-use super::row::{MemoryReply, author};
+use super::row::MemoryReply;
 use crate::context::OpContext;
 use crate::error::OpError;
+use crate::lists::writer;
 
 /// Whose change.
 #[derive(Debug, Clone, Default)]
@@ -22,9 +24,13 @@ pub struct UndoneMemory {
     /// The memory as it is now; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReply>,
+    /// Whether it had been promoted, and its instruction is out of the system prompt again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub instruction_removed: bool,
 }
 
-/// Takes back the last change that was not taken back. Changes are kept for 30 days, the last
+/// Takes back the last change that was not taken back; a promotion with its instruction, unless the
+/// person's part of the system prompt was changed since. Changes are kept for 30 days, the last
 /// thousand at most.
 ///
 /// # Errors
@@ -33,8 +39,21 @@ pub async fn undo(
     ctx: &OpContext<'_>,
     request: UndoMemoryRequest,
 ) -> Result<UndoneMemory, OpError> {
-    let memories = ctx.toolcrib.memories();
-    let author = author(&ctx.store);
-    let (key, now) = memories.undo(ctx.store.owner, request.key.as_deref(), &author).await?;
-    Ok(UndoneMemory { key, memory: now.map(|memory| MemoryReply::new(&ctx.store, memory)) })
+    let stores = (ctx.toolcrib.memories(), ctx.toolcrib.souls());
+    let undone = undo_memory(stores, &writer(&ctx.store), request.key.as_deref()).await?;
+    Ok(UndoneMemory {
+        key: undone.key,
+        memory: undone.memory.map(|memory| MemoryReply::new(&ctx.store, memory)),
+        instruction_removed: undone.instruction,
+    })
+}
+
+impl From<PromotionError> for OpError {
+    fn from(error: PromotionError) -> Self {
+        match error {
+            PromotionError::Memory(error) => error.into(),
+            PromotionError::Soul(error) => error.into(),
+            error @ PromotionError::Outside(_) => Self::Invalid(error.to_string()),
+        }
+    }
 }

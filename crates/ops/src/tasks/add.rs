@@ -44,7 +44,7 @@ pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskRep
         zone: request.zone,
         agent: request.agent.unwrap_or_default(),
         author: Author::person(ctx.store.actor),
-        conversation: String::new(),
+        depth: 0,
         untrusted: None,
     };
     let task = ctx.toolcrib.tasks().add(new).await?;

@@ -147,9 +147,11 @@ impl From<TaskError> for OpError {
         match error {
             TaskError::Store(error) => Self::Store(error),
             TaskError::Unknown(id) => Self::not_found(Resource::Task, id),
-            TaskError::State(_) | TaskError::Full | TaskError::ModelsFull | TaskError::TooDeep => {
-                Self::Conflict(error.to_string())
-            }
+            TaskError::State(_)
+            | TaskError::Full
+            | TaskError::ModelsFull
+            | TaskError::TooDeep
+            | TaskError::TooManyPerHour => Self::Conflict(error.to_string()),
             TaskError::Time(_) | TaskError::BadText | TaskError::Secret => {
                 Self::Invalid(error.to_string())
             }

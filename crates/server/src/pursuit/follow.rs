@@ -7,6 +7,7 @@ use toolcrib_app::core::{RunId, RunStatus, StoreError, StoredRun};
 use toolcrib_app::runner::{RunnerLimits, labels_of_run};
 
 use crate::daemon_host::RunRequest;
+use crate::end_notice::{End, notify_end};
 use crate::run_supervisor::{
     Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
 };
@@ -45,7 +46,7 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
             ) => return Ok(()),
             Err(error) => {
                 let end = GoalEnd { ok: false, result: error.to_string(), source: None };
-                goals.ended(owner, &goal.id, &end).await?;
+                conclude(supervisor, owner, &goal, &end).await?;
                 return Ok(());
             }
         },
@@ -61,13 +62,13 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
         match stored {
             Some(stored) if stored.status == RunStatus::Ended => {
                 let end = end_of(supervisor, &stored).await?;
-                goals.ended(owner, &goal.id, &end).await?;
+                conclude(supervisor, owner, &goal, &end).await?;
                 return Ok(());
             }
             None if is_recorded || goal.run.is_some() => {
                 let result = "Its conversation was deleted.".to_owned();
                 let end = GoalEnd { ok: false, result, source: None };
-                goals.ended(owner, &goal.id, &end).await?;
+                conclude(supervisor, owner, &goal, &end).await?;
                 return Ok(());
             }
             _ => {}
@@ -84,6 +85,31 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
     }
 }
 
+/// Records how the goal ended, and tells the person, unless they closed it.
+async fn conclude(
+    supervisor: &RunSupervisor,
+    owner: &str,
+    goal: &Goal,
+    end: &GoalEnd,
+) -> Result<(), GoalError> {
+    let ended = supervisor.toolcrib().goals().ended(owner, &goal.id, end).await?;
+    if ended.status != GoalStatus::Cancelled {
+        let end = End {
+            owner,
+            id: &ended.id,
+            subject: &ended.goal,
+            ok: end.ok,
+            result: &end.result,
+            untrusted: end.source.clone(),
+            run: ended.run,
+            conversation: ended.conversation,
+            by: PURSUIT,
+        };
+        notify_end(supervisor, end).await;
+    }
+    Ok(())
+}
+
 async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<RunId, RunError> {
     let budget = goal.budget;
     let request = RunRequest {
@@ -98,6 +124,7 @@ async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<R
         },
         owner: owner.to_owned(),
         channel: BACKGROUND.to_owned(),
+        depth: goal.depth + 1,
         ..RunRequest::default()
     };
     let (name, client) = (PURSUIT.to_owned(), PURSUIT.to_owned());

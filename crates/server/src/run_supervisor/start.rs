@@ -55,8 +55,10 @@ pub(crate) async fn start_run(
         check_conversation_owner(supervisor, &request.owner, conversation).await?;
         check_conversation_tools(supervisor, &request.owner, &requester, conversation).await?;
     }
-    let start = supervisor.host().prepare_run(request).await?;
-    let start = StartRequest { untrusted, ..start };
+    let depth = request.depth;
+    let mut start = supervisor.host().prepare_run(request).await?;
+    start.untrusted = untrusted;
+    start.context.depth = depth;
     let Some((key, fingerprint)) = key else {
         let id = RunId::fresh();
         start_as(supervisor, &requester, (id, start), continues).await?;

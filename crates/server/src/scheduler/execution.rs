@@ -4,12 +4,15 @@ use std::time::Duration;
 
 use toolcrib_app::assistant::task::{Ended, present_event, release, renew, run_message, settle};
 use toolcrib_app::core::{
-    Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task, TaskKind,
+    Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task, TaskKind, TaskStatus,
+    TaskTrigger,
 };
+use toolcrib_app::runner::labels_of_run;
 
 use super::alarm;
 use super::heartbeat::{self, Beat};
 use crate::daemon_host::RunRequest;
+use crate::end_notice::{End, notify_end};
 use crate::run_supervisor::{
     Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
 };
@@ -75,6 +78,7 @@ fn request(task: &Task) -> RunRequest {
         agent: Some(task.agent.clone()).filter(|agent| !agent.is_empty()),
         owner: task.owner.clone(),
         channel: BACKGROUND.to_owned(),
+        depth: task.depth + 1,
         ..RunRequest::default()
     }
 }
@@ -151,7 +155,14 @@ async fn ended(supervisor: &RunSupervisor, run: &StoredRun) -> Result<Ended, Sto
         Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
         _ => snapshot.text,
     };
-    Ok(Ended { ok: status == DONE, result, run: Some(run.id), ..Ended::default() })
+    // What the run had read is what its answer may repeat; a run that cannot be read counts as one
+    // that had read anything.
+    let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
+    let untrusted = match labels {
+        Ok(labels) => labels.untrusted.map(|source| source.to_string()),
+        Err(_) => Some("a run whose reading is not known".to_owned()),
+    };
+    Ok(Ended { ok: status == DONE, result, run: Some(run.id), untrusted, ..Ended::default() })
 }
 
 async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<(), StoreError> {
@@ -159,14 +170,43 @@ async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<
         .map_err(|error| StoreError::Failed(format!("its schedule cannot be read: {error}")))?;
     if task.kind == TaskKind::Heartbeat {
         heartbeat::forget_old(supervisor, &task, &settled).await;
+        return put(supervisor, settled).await;
     }
-    put(supervisor, settled).await
+    let is_over = settled.status == TaskStatus::Completed;
+    let will_retry = matches!(task.trigger, TaskTrigger::Time { .. }) && !is_over;
+    let is_written = written(supervisor.stores().tasks.put_task(settled).await)?.is_some();
+    if is_written && !will_retry {
+        tell(supervisor, &task, &ended).await;
+    }
+    Ok(())
+}
+
+/// Tells the person how an execution of a task ended.
+async fn tell(supervisor: &RunSupervisor, task: &Task, ended: &Ended) {
+    let end = End {
+        owner: &task.owner,
+        id: &task.id.to_string(),
+        subject: &task.description,
+        ok: ended.ok,
+        result: &ended.result,
+        untrusted: ended.untrusted.clone().or_else(|| task.untrusted.clone()),
+        run: ended.run,
+        conversation: task.conversation,
+        by: SCHEDULER,
+    };
+    notify_end(supervisor, end).await;
 }
 
 /// Writes the task, unless the person or another daemon changed it meanwhile.
 pub(super) async fn put(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
-    match supervisor.stores().tasks.put_task(task).await {
-        Ok(_) | Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(()),
+    written(supervisor.stores().tasks.put_task(task).await).map(|_| ())
+}
+
+/// `None` if the person or another daemon changed the task meanwhile.
+fn written(answer: Result<i64, StoreError>) -> Result<Option<i64>, StoreError> {
+    match answer {
+        Ok(revision) => Ok(Some(revision)),
+        Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(None),
         Err(error) => Err(error),
     }
 }

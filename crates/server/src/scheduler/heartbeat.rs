@@ -56,6 +56,7 @@ fn request(supervisor: &RunSupervisor, task: &Task, input: &HeartbeatInput) -> R
         model: supervisor.toolcrib().heartbeats().settings().model,
         owner: task.owner.clone(),
         channel: BACKGROUND.to_owned(),
+        depth: task.depth + 1,
         ..RunRequest::default()
     }
 }

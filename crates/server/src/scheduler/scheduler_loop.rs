@@ -14,6 +14,9 @@ use crate::run_supervisor::RunSupervisor;
 const LOOK: Duration = Duration::from_secs(1);
 /// Shortest time between two looks, while something due cannot be claimed.
 const SHORTEST: Duration = Duration::from_millis(20);
+/// Tasks that a daemon runs at a time: each asks a model, and after a night without power dozens
+/// are due at once. The others wait for their turn.
+const AT_A_TIME: usize = 4;
 /// Looks between two looks at the settings of the heartbeat.
 const LOOKS_PER_SETTINGS: u32 = 10;
 /// Owner of the heartbeat that the configuration describes.
@@ -24,7 +27,7 @@ const SET_ALARM: &str = "set_alarm";
 
 /// Runs due tasks until the daemon is told to stop.
 pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
-    let mut executions = JoinSet::new();
+    let mut running = Running::default();
     let mut looks = 0;
     loop {
         if looks % LOOKS_PER_SETTINGS == 0
@@ -33,34 +36,46 @@ pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
             tracing::warn!(%error, "the heartbeat could not be scheduled");
         }
         looks = looks.wrapping_add(1);
-        let wait = match look(supervisor, &mut executions).await {
+        let wait = match look(supervisor, &mut running).await {
             Ok(wait) => wait,
             Err(error) => {
                 tracing::warn!(%error, "tasks could not be read");
                 LOOK
             }
         };
-        while executions.try_join_next().is_some() {}
+        while running.alarms.try_join_next().is_some() {}
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => break,
+            // The next one has its turn.
+            Some(_) = running.tasks.join_next() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
     // Each gives its claim back; the runs are paused or recovered like any.
-    while executions.join_next().await.is_some() {}
+    while running.alarms.join_next().await.is_some() {}
+    while running.tasks.join_next().await.is_some() {}
+}
+
+/// What was claimed and has not ended.
+#[derive(Default)]
+struct Running {
+    /// They ask no model, and wait for no other.
+    alarms: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 /// Claims what is due; returns the time until the next look.
-async fn look(
-    supervisor: &RunSupervisor,
-    executions: &mut JoinSet<()>,
-) -> Result<Duration, StoreError> {
+async fn look(supervisor: &RunSupervisor, running: &mut Running) -> Result<Duration, StoreError> {
     let may_run =
         |kind| is_on(supervisor, if kind == TaskKind::Alarm { SET_ALARM } else { SCHEDULE_TASK });
     let store = &*supervisor.stores().tasks;
-    let look = claim_due(store, SystemClock.now_ms(), may_run).await?;
+    while running.tasks.try_join_next().is_some() {}
+    let room = AT_A_TIME.saturating_sub(running.tasks.len());
+    let look = claim_due(store, SystemClock.now_ms(), room, may_run).await?;
     for task in look.claimed {
-        executions.spawn(execute(supervisor.clone(), task));
+        let set =
+            if task.kind == TaskKind::Alarm { &mut running.alarms } else { &mut running.tasks };
+        set.spawn(execute(supervisor.clone(), task));
     }
     if look.is_held {
         return Ok(LOOK);

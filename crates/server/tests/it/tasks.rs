@@ -166,6 +166,36 @@ async fn a_goal_is_pursued_in_the_background_with_its_own_budget() {
     daemon.stop().await;
 }
 
+/// Bug: a goal's run that scheduled a task, and a task's run that started a goal, began again at
+/// depth 0, and so did what a run started before its conversation was recorded.
+#[tokio::test]
+async fn goals_and_tasks_that_start_each_other_come_to_an_end() {
+    let now = jiff::Timestamp::now();
+    let script = format!(
+        "turns:\n  - calls:\n      - tool: goal_pursuit\n        args: {{goal: More.}}\n      - tool: schedule_task\n        args: {{description: More, prompt: More., execute_at: '{now}'}}\n  - say: Done.\n"
+    );
+    let daemon = TestDaemon::with(Plan { script, ..Plan::default() }).await;
+    let client = daemon.client();
+    client.post("/api/v1/runs", &json!({"text": "Go."})).await;
+    let started = Instant::now();
+    let rows = |answer: Value| answer["items"].as_array().cloned().unwrap_or_default();
+    loop {
+        let goals = rows(client.get("/api/v1/goals").await.expect(200));
+        let tasks = rows(client.get("/api/v1/tasks").await.expect(200));
+        let is_over = goals.iter().all(|goal| goal["status"] == "done")
+            && tasks.iter().all(|task| task["status"] == "COMPLETED");
+        // One of each of the person's run, two of the two runs of those, and tasks of four more.
+        if is_over && goals.len() == 3 && tasks.len() == 7 {
+            break;
+        }
+        let all = (goals.len(), tasks.len());
+        assert!(all.0 <= 3 && all.1 <= 7, "goals and tasks without end: {all:?}");
+        assert!(started.elapsed() < Duration::from_secs(50), "they never ended: {all:?} {tasks:?}");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_goal_waits_for_its_switch_and_is_cancelled_before_it_begins() {
     let daemon = daemon().await;
@@ -202,5 +232,88 @@ async fn documents_and_the_persons_text_over_http() {
     assert_eq!(client.get("/api/v1/documents").await.expect(200)["items"], json!([]));
     assert_eq!(client.get("/api/v1/documents/search?query=the").await.problem(), "invalid");
     assert_eq!(client.get("/api/v1/documents/none").await.problem(), "not_found");
+    daemon.stop().await;
+}
+
+/// The notifications, once there are as many.
+async fn notifications(client: &Client, count: usize) -> Vec<Value> {
+    let started = Instant::now();
+    loop {
+        let answer = client.get("/api/v1/notifications").await.expect(200);
+        let rows = answer["items"].as_array().cloned().unwrap_or_default();
+        if rows.len() >= count {
+            return rows;
+        }
+        assert!(started.elapsed() < Duration::from_secs(20), "only {rows:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+/// Bug: the results of tasks and goals reached nobody.
+#[tokio::test]
+async fn the_end_of_a_task_and_of_a_goal_is_notified_once() {
+    let daemon = daemon().await;
+    let client = daemon.client();
+    let at = jiff::Timestamp::now().to_string();
+    let new = json!({"description": "Plants", "prompt": "How are the plants?", "execute_at": at});
+    let made = client.post("/api/v1/tasks", &new).await.expect(200);
+    let task = made["task"].as_str().unwrap();
+    let ran = after(&client, task, 1).await;
+    let rows = notifications(&client, 1).await;
+    assert_eq!((&rows[0]["title"], &rows[0]["tag"]), (&json!("Done: Plants"), &json!(task)));
+    assert_eq!(rows[0]["message"], "The plants are fine.");
+    let link = format!("#/chat/{}", ran["conversation"].as_str().unwrap());
+    assert_eq!(rows[0]["link"], link);
+    // A newer one replaces it.
+    client.post(&format!("/api/v1/tasks/{task}/run"), &json!({})).await.expect(200);
+    after(&client, task, 2).await;
+    let goal = client.post("/api/v1/goals", &json!({"goal": "Water them."})).await.expect(200);
+    let rows = notifications(&client, 2).await;
+    assert_eq!(rows.len(), 2);
+    assert_eq!((&rows[0]["title"], &rows[0]["tag"]), (&json!("Done: Water them."), &goal["goal"]));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_task_that_notified_the_person_itself_is_not_notified_again() {
+    let script = "turns:\n  - calls:\n      - tool: send_notification\n        args: {message: Dry.}\n  - say: Told.\n";
+    let daemon = TestDaemon::with(Plan { script: script.to_owned(), ..Plan::default() }).await;
+    let client = daemon.client();
+    let at = jiff::Timestamp::now().to_string();
+    let new = json!({"description": "Plants", "prompt": "?", "execute_at": at});
+    let made = client.post("/api/v1/tasks", &new).await.expect(200);
+    after(&client, made["task"].as_str().unwrap(), 1).await;
+    client.post("/api/v1/goals", &json!({"goal": "Look."})).await.expect(200);
+    let rows = notifications(&client, 2).await;
+    // The one of the goal's run is its own, too.
+    assert!(rows.iter().all(|row| row["message"] == "Dry."), "{rows:?}");
+    daemon.stop().await;
+}
+
+/// Bug: all due tasks ran at once.
+#[tokio::test]
+async fn at_most_four_tasks_run_at_a_time() {
+    let script = "turns:\n  - delay_ms: 1500\n    say: Done.\n".to_owned();
+    let daemon = TestDaemon::with(Plan { script, ..Plan::default() }).await;
+    let client = daemon.client();
+    let at = jiff::Timestamp::now().to_string();
+    for n in 0..9 {
+        let name = format!("Task {n}");
+        let new = json!({"description": name, "prompt": "?", "execute_at": at});
+        client.post("/api/v1/tasks", &new).await.expect(200);
+    }
+    let (started, mut most) = (Instant::now(), 0);
+    loop {
+        let answer = client.get("/api/v1/tasks").await.expect(200);
+        let rows = answer["items"].as_array().cloned().unwrap();
+        let count = |status: &str| rows.iter().filter(|row| row["status"] == status).count();
+        most = most.max(count("RUNNING"));
+        if count("COMPLETED") == 9 {
+            break;
+        }
+        assert!(started.elapsed() < Duration::from_secs(50), "they never ended: {rows:?}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(most, 4);
     daemon.stop().await;
 }

@@ -47,6 +47,7 @@ fn facts(row: &Row<'_>) -> Result<CallDetails, Failure> {
             topic: row.get(9)?,
             // What a call was about is looked back at, not where the person was.
             surroundings: Surroundings::default(),
+            depth: 0,
         }),
         tool: word_or_none(row, 10)?,
         asked: row.get(11)?,

@@ -11,6 +11,7 @@ use crate::writer::Durability;
 
 const GET: &str = "SELECT body, revision FROM memories WHERE owner = ?1 AND key = ?2";
 const LIST: &str = "SELECT body, revision FROM memories WHERE owner = ?1 ORDER BY key";
+const UNDER: &str = "SELECT body, revision FROM memories WHERE key = ?1 ORDER BY owner";
 const VERSION: &str = "SELECT coalesce(max(number), 0) FROM memory_changes WHERE owner = ?1";
 const RECORD: &str = "INSERT INTO memory_changes (owner, key, before, author, at, is_undo)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6) RETURNING number";
@@ -41,6 +42,14 @@ impl MemoryStore for SqliteStore {
     fn memories<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>> {
         let key = [owner.to_owned()];
         self.read(move |conn| conn.prepare_cached(LIST)?.query_and_then(key, memory)?.collect())
+    }
+
+    fn memories_under<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>> {
+        let key = [key.to_owned()];
+        self.read(move |conn| conn.prepare_cached(UNDER)?.query_and_then(key, memory)?.collect())
     }
 
     fn memory_version<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {

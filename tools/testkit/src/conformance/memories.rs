@@ -55,6 +55,10 @@ async fn rows_belong_to_their_owner(store: &dyn MemoryStore) {
     let found = store.memory("b", "ant").await.unwrap().unwrap();
     assert_eq!(Memory { revision: 0, ..found }, memory("b", "ant", "b"));
     assert_eq!(store.memory("b", "zebra\u{0}").await.unwrap(), None);
+    let under = store.memories_under("ant").await.unwrap();
+    let owners: Vec<&str> = under.iter().map(|memory| memory.owner.as_str()).collect();
+    assert_eq!(owners, ["a", "b"]);
+    assert_eq!(store.memories_under("zebra\u{0}").await.unwrap().len(), 1);
     assert!(store.memory_version("a").await.unwrap() > 0);
 }
 

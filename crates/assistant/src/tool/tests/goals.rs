@@ -47,14 +47,31 @@ async fn a_goal_is_started_ends_and_is_delivered_once() {
     assert_eq!(seen.structured.unwrap()["result"], "Use A.");
     assert!(tools.goals.to_pursue().await.unwrap().is_empty());
     // Goals that start goals end somewhere.
-    let child = in_conversation(&conversation.to_string());
-    let second = call(&tools, &child, "goal_pursuit", goal.clone()).await.unwrap();
-    let second = second.structured.unwrap()["pursuit_id"].as_str().unwrap().to_owned();
-    let deeper = toolcrib_core::ConversationId::fresh();
-    tools.goals.started("ann", &second, RunId::fresh(), Some(deeper)).await.unwrap();
-    let grandchild = in_conversation(&deeper.to_string());
-    let refused = call(&tools, &grandchild, "goal_pursuit", goal).await.unwrap_err();
+    let at_depth = |depth| CallCtx {
+        context: Arc::new(Context { depth, ..Context::clone(&here.context) }),
+        ..here.clone()
+    };
+    call(&tools, &at_depth(1), "goal_pursuit", goal.clone()).await.unwrap();
+    let refused = call(&tools, &at_depth(2), "goal_pursuit", goal).await.unwrap_err();
     assert!(refused.message.contains("Do it in this run instead"), "{}", refused.message);
+}
+
+/// Each goal ends at once, so the bound of open ones never holds them back.
+#[tokio::test]
+async fn models_start_a_bounded_number_of_goals_per_hour() {
+    let tools = tools(RunId::fresh());
+    let end = GoalEnd { ok: true, result: "Done.".into(), source: None };
+    let goal = json!({"goal": "Compare the libraries."});
+    for _ in 0..crate::goal::MAX_MODEL_GOALS_PER_HOUR {
+        let started = call(&tools, &ctx("ann", None), "goal_pursuit", goal.clone()).await.unwrap();
+        let started = started.structured.unwrap();
+        tools.goals.ended("ann", started["pursuit_id"].as_str().unwrap(), &end).await.unwrap();
+    }
+    let refused = call(&tools, &ctx("ann", None), "goal_pursuit", goal).await.unwrap_err();
+    assert!(refused.message.contains("within the last hour"), "{}", refused.message);
+    let writer = crate::Writer { owner: "ann".into(), author: Default::default(), untrusted: None };
+    let new = crate::goal::NewGoal { goal: "Mine.".into(), ..Default::default() };
+    tools.goals.start(&writer, new).await.unwrap();
 }
 
 #[tokio::test]

@@ -82,12 +82,14 @@ fn tools(dirty: RunId) -> AssistantTools {
     let artifacts = Arc::new(MemoryArtifacts::default());
     let rows = Arc::new(MemoryAssistantRows::default());
     let lists = Lists::new(rows.clone(), Arc::clone(&is_secret));
+    let souls = crate::soul::Souls::new(rows.clone(), Arc::clone(&is_secret));
     let goals = crate::goal::Goals::new(rows.clone(), is_secret);
     let files = Arc::new(documents::Files);
     let chunks = Arc::new(MemoryDocumentChunks::default());
     let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
     AssistantTools {
         memories,
+        souls,
         tasks,
         notifier,
         artifacts,
@@ -282,12 +284,9 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     let done = call(&tools, &clean, "promote_learning", promote("style", "Be short.")).await;
     assert_eq!(done.unwrap().structured.unwrap()["hit_count"], 1);
     call(&tools, &clean, "promote_learning", promote("other", "Be kind.")).await.unwrap();
-    let all = tools.memories.all("ann").await.unwrap();
-    assert_eq!(all.len(), 1);
-    assert_eq!(all[0].content, "Be short.\n\nBe kind.");
-    let prompt =
-        crate::memory::prompt_section(&all, crate::memory::PromptBudget::for_model(true)).unwrap();
-    assert_eq!(prompt, "## Standing Instructions\n\nBe short.\n\nBe kind.");
+    assert_eq!(tools.memories.all("ann").await.unwrap(), []);
+    let text = || async { tools.souls.get("ann").await.unwrap().unwrap().text };
+    assert_eq!(text().await, "Be short.\n\nBe kind.");
     // Models change it in no other way.
     let store = json!({"key": "soul", "content": "Obey."});
     let error = call(&tools, &clean, "memory_store", store).await.unwrap_err();
@@ -295,13 +294,17 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     assert!(call(&tools, &clean, "memory_forget", json!({"key": "soul"})).await.is_err());
     let missing = call(&tools, &clean, "promote_learning", promote("styl", "x")).await;
     assert!(missing.unwrap_err().message.contains("There is no memory"));
-    // Both steps can be taken back.
-    for _ in 0..2 {
-        tools.memories.undo("ann", None, &author(&clean)).await.unwrap();
-    }
-    let all = tools.memories.all("ann").await.unwrap();
-    let keys: Vec<&str> = all.iter().map(|memory| memory.key.as_str()).collect();
-    assert_eq!((keys, &*all[1].content), (vec!["other", "soul"], "Be short."));
+    // A promotion is taken back with its instruction.
+    let writer = crate::Writer { owner: "ann".into(), author: Default::default(), untrusted: None };
+    let stores = (&tools.memories, &tools.souls);
+    let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
+    assert_eq!((&*undone.key, undone.instruction), ("other", true));
+    assert_eq!(text().await, "Be short.");
+    // Unless the person has changed the text since.
+    tools.souls.set(&writer, "Be short and clear.").await.unwrap();
+    let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
+    assert_eq!((&*undone.key, undone.instruction), ("style", false));
+    assert_eq!(text().await, "Be short and clear.");
 }
 
 #[tokio::test]

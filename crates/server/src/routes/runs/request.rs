@@ -148,6 +148,8 @@ impl NewRun {
             owner: principal.owner.clone(),
             channel: channel_for(principal).to_owned(),
             surroundings: self.surroundings.checked(accept_language)?,
+            // A run of a person or a client, whoever began the conversation.
+            depth: 0,
         })
     }
 

@@ -12,6 +12,7 @@ use super::{read, read_or_none, text, write};
 
 const GET: &str = "SELECT body, revision FROM memories WHERE owner = $1 AND key = $2";
 const LIST: &str = "SELECT body, revision FROM memories WHERE owner = $1 ORDER BY key";
+const UNDER: &str = "SELECT body, revision FROM memories WHERE key = $1 ORDER BY owner";
 const VERSION: &str = "SELECT coalesce(max(number), 0) FROM memory_changes WHERE owner = $1";
 /// Locks the row, so that nothing comes between the look and the change.
 const LOCK: &str = "SELECT body, revision FROM memories WHERE owner = $1 AND key = $2 FOR UPDATE";
@@ -43,6 +44,13 @@ impl MemoryStore for PostgresStore {
 
     fn memories<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>> {
         Box::pin(async move { self.fetch_all(LIST, &[&escape(owner)], memory).await })
+    }
+
+    fn memories_under<'a>(
+        &'a self,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<Memory>, StoreError>> {
+        Box::pin(async move { self.fetch_all(UNDER, &[&escape(key)], memory).await })
     }
 
     fn memory_version<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>> {
