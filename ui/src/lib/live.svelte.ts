@@ -9,6 +9,7 @@ export type Tool = Schemas["ToolRow"];
 type Notice = Schemas["Notification"];
 type OpenRun = { run: string; conversation: string; agent: string; state: string; status: string | null };
 
+const ENDED_KEPT = 50;
 const BANNER_AFTER_MS = 1_200;
 
 class Live {
@@ -20,6 +21,10 @@ class Live {
   status = $state<Schemas["Status"] | null>(null);
   kill = $state<Schemas["KillSwitchDocument"] | null>(null);
   tools = $state<Tool[]>([]);
+  /** Runs that ended lately, for one that began and ended between two looks. */
+  endedRuns = $state.raw<OpenRun[]>([]);
+  /** Counts how often the stream of events was opened. */
+  opened = $state(0);
   private wanted = new Set<string>();
   /** Groups whose switch is off. */
   groupsOff = $state<string[]>([]);
@@ -62,6 +67,7 @@ class Live {
         clearTimeout(this.banner);
         this.banner = undefined;
         this.state = "live";
+        this.opened++;
         this.refresh();
       },
       away: () => {
@@ -109,8 +115,10 @@ class Live {
   }
 
   private run(run: OpenRun): void {
-    if (run.state === "ended") delete this.runs[run.run];
-    else this.runs[run.run] = run;
+    if (run.state === "ended") {
+      delete this.runs[run.run];
+      this.endedRuns = [...this.endedRuns.slice(1 - ENDED_KEPT), run];
+    } else this.runs[run.run] = run;
     this.soon("conversations", () => this.readConversations());
   }
 
