@@ -18,6 +18,8 @@ export class ApiError extends Error {
   }
 }
 
+/** What a call that was refused says. */
+type Refused = Partial<Pick<Schemas["CallDocument"], "error_type" | "reason" | "message">>;
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
 interface Options {
@@ -52,12 +54,13 @@ export async function send(method: Method, path: string, options: Options = {}):
     throw new ApiError(0, "unreachable", error instanceof Error ? error.message : String(error));
   }
   if (response.ok) return response;
-  const problem = (await response.json().catch(() => null)) as Partial<Problem> | null;
+  // A call that was refused is its document, with its words in `reason` and `message`.
+  const problem = (await response.json().catch(() => null)) as (Partial<Problem> & Refused) | null;
   if (response.status === 401) session.lost();
   throw new ApiError(
     response.status,
-    problem?.code ?? "failed",
-    problem?.detail ?? `HTTP ${response.status}`,
+    problem?.code ?? problem?.error_type ?? "failed",
+    problem?.detail ?? problem?.reason ?? problem?.message ?? `HTTP ${response.status}`,
     problem?.about,
   );
 }

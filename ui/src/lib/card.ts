@@ -36,6 +36,41 @@ export function formText(fields: Field[], values: Record<string, string>): strin
   return fields.map((field) => `${field.label ?? field.name}: ${values[field.name] ?? ""}`).join("\n");
 }
 
+/** Whether a button or a form of these blocks sends this text. */
+export function answers(blocks: CardBlock[], text: string): boolean {
+  const said = text.trim();
+  return blocks.some((block) => {
+    switch (block.type) {
+      case "buttons":
+        return pressed(block.buttons, said);
+      case "form":
+        return filled(block.fields, said);
+      case "card":
+        return pressed(block.buttons ?? [], said) || answers(block.blocks ?? [], said);
+      case "section":
+        return answers(block.blocks, said);
+      case "columns":
+        return block.columns.some((column) => answers(column.blocks, said));
+      default:
+        return false;
+    }
+  });
+}
+
+const pressed = (buttons: Button[], said: string) =>
+  buttons.some((button) => button.action === "callback" && button.value.trim() === said);
+
+/** A text of a form has its labels in their order; a value may have lines of its own. */
+function filled(fields: Field[], said: string): boolean {
+  let from = 0;
+  return fields.length > 0 && fields.every((field, at) => {
+    const label = `${field.label ?? field.name}:`;
+    const found = at === 0 ? (said.startsWith(label) ? 0 : -1) : said.indexOf(`\n${label}`, from);
+    from = found + label.length;
+    return found >= 0;
+  });
+}
+
 export interface Bar { x: number; y: number; width: number; height: number; series: number }
 export const WIDTH = 320;
 export const HEIGHT = 140;

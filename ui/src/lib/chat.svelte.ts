@@ -29,6 +29,11 @@ const RUNS_SHOWN = 15;
 /** So many stay shown while a conversation goes on; then those before the last fifteen leave the screen. */
 const MOST_RUNS = 40;
 const QUEUE = "toolcrib-queue-";
+/** A run is announced a moment before it is stored. */
+const FIRST_PAUSE_MS = 50;
+const PAUSES = 7;
+/** The person ended it: what waits behind it is theirs to send. */
+const STOPPED = ["stopped", "cancelled"];
 
 class Chat {
   conversation = $state("");
@@ -51,6 +56,8 @@ class Chat {
   private opening = 0;
   /** Whether a run is being begun here: it is announced before it can be read. */
   private starting = false;
+  /** Runs that are being read because an event named them. */
+  private noticing = new Set<string>();
 
   get run(): RunView | undefined {
     return this.runs.at(-1);
@@ -69,10 +76,12 @@ class Chat {
     const mine = ++this.opening;
     this.leave();
     this.skill = "";
+    this.agent = this.model = "";
     this.attachments = [];
     this.conversation = conversation;
     this.queue = JSON.parse(localStorage.getItem(QUEUE + conversation) ?? "[]") as Queued[];
-    if (!conversation) return;
+    // Messages are for callers: others would be refused.
+    if (!conversation || !session.may("caller")) return;
     this.loading = true;
     try {
       const ids = await this.runIds(conversation);
@@ -82,6 +91,8 @@ class Chat {
       this.runs = shown;
       this.follow();
       void this.readChanges();
+      // The run may have ended while nobody looked.
+      if (this.run && !this.open) void this.sendNext();
     } catch (error) {
       if (mine === this.opening) this.problem = words(error);
     } finally {
@@ -115,7 +126,9 @@ class Chat {
     void live.readConversations().catch(() => undefined);
     this.drafts[made.conversation] = text;
     router.go(`#/chat/${made.conversation}`);
+    const { agent, model } = this;
     await this.show(made.conversation);
+    Object.assign(this, { agent, model });
   }
 
   /** The last message again, in a branch without its first answer. */
@@ -147,6 +160,16 @@ class Chat {
     this.runs = this.runs.slice(-RUNS_SHOWN);
   }
 
+  /** The whole conversation, of which only the end may be shown. */
+  async everyRun(): Promise<RunView[]> {
+    const { earlier, runs } = this;
+    const all: RunView[] = [];
+    for (let at = 0; at < earlier.length; at += RUNS_SHOWN) {
+      all.push(...(await Promise.all(earlier.slice(at, at + RUNS_SHOWN).map((id) => this.read(id)))));
+    }
+    return [...all, ...runs];
+  }
+
   leave(): void {
     for (const run of this.runs) run.stop();
     this.runs = [];
@@ -176,29 +199,57 @@ class Chat {
   private async ended(): Promise<void> {
     void live.readConversations().catch(() => undefined);
     void this.readChanges();
-    const [next, ...rest] = this.queue;
-    if (!next || this.run?.snapshot.status === "cancelled") return;
-    this.keep(rest);
-    // The id is the idempotency key: two tabs that send it begin one run.
-    await this.start(next);
+    await this.sendNext();
   }
 
-  /** A run that another tab began in this conversation. */
+  private async sendNext(): Promise<void> {
+    const next = this.queue[0];
+    if (next && !STOPPED.includes(this.run?.snapshot.status ?? "")) await this.sendQueued(next);
+  }
+
+  /** The id is the idempotency key: two tabs that send it begin one run. */
+  async sendQueued(one: Queued): Promise<void> {
+    this.withdraw(one.id);
+    await this.start(one);
+  }
+
+  /** Runs that another tab began in this conversation, as the events name them. */
   async notice(): Promise<void> {
-    if (this.starting) return;
-    for (const one of Object.values(live.runs)) await this.join(one);
+    const named = [...live.endedRuns, ...Object.values(live.runs)];
+    await this.add(named.filter((one) => one.conversation === this.conversation).map((one) => one.run));
   }
 
-  /** Shows a run of this conversation that was begun elsewhere. */
-  async join(one: { run: string; conversation: string }): Promise<void> {
-    const isKnown = () => this.runs.some((run) => run.id === one.run) || this.earlier.includes(one.run);
-    const isElsewhere = () => !one.conversation || one.conversation !== this.conversation;
-    if (this.starting || this.loading || isKnown() || isElsewhere()) return;
-    const view = await this.read(one.run);
-    if (isKnown() || isElsewhere()) return;
-    // Ids begin with the time; answers to requests of one moment come in any order.
-    this.runs = [...this.runs, view].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-    this.follow();
+  /** Runs that began while there were no events. */
+  async catchUp(): Promise<void> {
+    if (!this.runs.length || this.loading) return;
+    await this.add(await this.runIds(this.conversation));
+  }
+
+  private async add(ids: string[]): Promise<void> {
+    const { conversation } = this;
+    if (this.starting || this.loading || !conversation || !session.may("caller")) return;
+    const known = (id: string) => this.earlier.includes(id) || this.runs.some((run) => run.id === id);
+    for (const id of ids.filter((one) => !known(one) && !this.noticing.has(one))) {
+      this.noticing.add(id);
+      const view = await this.readStored(id).finally(() => this.noticing.delete(id));
+      if (conversation !== this.conversation) return;
+      if (known(id)) continue;
+      // Ids begin with the time; answers to requests of one moment come in any order.
+      this.runs = [...this.runs, view].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      this.follow();
+      void this.readChanges();
+    }
+  }
+
+  private async readStored(id: string): Promise<RunView> {
+    for (let tries = 0; ; tries++) {
+      try {
+        return await this.read(id);
+      } catch (error) {
+        if (!(error instanceof ApiError && error.status === 404) || tries === PAUSES) throw error;
+        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** tries));
+      }
+    }
   }
 
   /** Sends a message, or queues it while a run works. Its files are stored first; `bare` = what is in the
@@ -234,8 +285,11 @@ class Chat {
     if (this.agent) body.agent = this.agent;
     if (this.model) body.model = this.model;
     this.starting = true;
+    const { conversation, opening } = this;
     try {
       const snapshot = await api.post<Snapshot>("/runs", body, { "idempotency-key": key });
+      // The person has gone on to another conversation; this one is read when it is shown again.
+      if (opening !== this.opening || conversation !== this.conversation) return;
       this.conversation = snapshot.conversation;
       if (!this.runs.some((run) => run.id === snapshot.run)) this.runs.push(new RunView(snapshot));
       router.go(`#/chat/${snapshot.conversation}`, router.part === "");
@@ -243,7 +297,7 @@ class Chat {
     } catch (error) {
       this.problem = words(error);
       const lost = error instanceof ApiError && error.status === 0;
-      this.drafts[this.conversation] = lost || !this.drafts[this.conversation] ? text : this.drafts[this.conversation]!;
+      if (lost || !this.drafts[conversation]) this.drafts[conversation] = text;
     } finally {
       this.starting = false;
     }
@@ -281,7 +335,7 @@ class Chat {
   }
 
   async readChanges(): Promise<void> {
-    if (!this.conversation) return;
+    if (!this.conversation || !session.may("caller")) return;
     const page = await api
       .get<Schemas["ChangePage"]>(`/changes${query({ conversation: this.conversation })}`)
       .catch(() => null);
@@ -297,5 +351,3 @@ class Chat {
 }
 
 export const chat = new Chat();
-// Those that go on are noticed in `live.runs`; one that has ended by then is not there any more.
-live.onrun = (run) => void (run.state === "ended" && chat.join(run).catch(() => undefined));

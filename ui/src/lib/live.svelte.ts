@@ -9,6 +9,7 @@ export type Tool = Schemas["ToolRow"];
 type Notice = Schemas["Notification"];
 type OpenRun = { run: string; conversation: string; agent: string; state: string; status: string | null };
 
+const ENDED_KEPT = 50;
 const BANNER_AFTER_MS = 1_200;
 
 class Live {
@@ -17,13 +18,15 @@ class Live {
   asOf = $state(0);
   approvals = $state<Approval[]>([]);
   runs = $state<Record<string, OpenRun>>({});
-  /** Hears of each run; one that ends within a moment is never seen in `runs`. */
-  onrun: (run: OpenRun) => void = () => undefined;
   status = $state<Schemas["Status"] | null>(null);
   kill = $state<Schemas["KillSwitchDocument"] | null>(null);
   // Read as a whole and never changed: a search through a thousand behind proxies takes three times as long.
   tools = $state.raw<Tool[]>([]);
   private readonly byName = $derived(new Map(this.tools.map((tool) => [tool.name, tool])));
+  /** Runs that ended lately, for one that began and ended between two looks. */
+  endedRuns = $state.raw<OpenRun[]>([]);
+  /** Counts how often the stream of events was opened. */
+  opened = $state(0);
   private wanted = new Set<string>();
   /** Groups whose switch is off. */
   groupsOff = $state<string[]>([]);
@@ -66,6 +69,7 @@ class Live {
         clearTimeout(this.banner);
         this.banner = undefined;
         this.state = "live";
+        this.opened++;
         this.refresh();
       },
       away: () => {
@@ -113,9 +117,10 @@ class Live {
   }
 
   private run(run: OpenRun): void {
-    if (run.state === "ended") delete this.runs[run.run];
-    else this.runs[run.run] = run;
-    this.onrun(run);
+    if (run.state === "ended") {
+      delete this.runs[run.run];
+      this.endedRuns = [...this.endedRuns.slice(1 - ENDED_KEPT), run];
+    } else this.runs[run.run] = run;
     this.soon("conversations", () => this.readConversations());
   }
 

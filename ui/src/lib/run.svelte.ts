@@ -1,5 +1,6 @@
 // One run as the page shows it: the snapshot of the daemon, kept up to date by the events after it.
 // The steps are those of docs/rest.md, which the daemon follows itself.
+import { t } from "./i18n.svelte";
 import { openStream, type StreamEvent } from "./stream";
 import type { components } from "./api.gen";
 
@@ -124,10 +125,10 @@ export class RunView {
         this.notice(fields.text as string);
         break;
       case "compaction":
-        this.notice(`${fields.covers} messages were replaced by a summary.`);
+        this.notice(t("chat.compacted", { count: fields.covers as number }));
         break;
       case "trimmed":
-        this.notice(`${fields.dropped} older messages were left out.`);
+        this.notice(t("chat.trimmed", { count: fields.dropped as number }));
         break;
       case "skill":
         this.snapshot.skills.push(fields.name as string);

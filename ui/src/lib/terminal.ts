@@ -162,6 +162,8 @@ export class TerminalView {
     this.close?.();
     this.observer.disconnect();
     clearTimeout(this.resizing);
-    this.screen.dispose();
+    // xterm 5.5.0 lays its viewport out in a timer that it does not clear: a screen that is gone
+    // before it throws "reading 'dimensions'".
+    setTimeout(() => this.screen.dispose());
   }
 }
