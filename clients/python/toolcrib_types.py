@@ -237,6 +237,13 @@ class PageCall(TypedDict, closed=True):
     arguments: NotRequired[dict[str, Any]]
 
 
+class PageResource(TypedDict):
+    uri: str
+    media_type: NotRequired[str | None]
+    text: NotRequired[str | None]
+    data: NotRequired[str | None]
+
+
 class ChainRow(TypedDict):
     name: str
     description: NotRequired[str | None]
@@ -357,6 +364,24 @@ class DocumentTextReply(TypedDict):
     text: str
     next_page: NotRequired[int | None]
     next_offset: NotRequired[int | None]
+
+
+class DraftFile(TypedDict):
+    name: str
+    artifact: str
+    bytes: int
+
+
+class EditDraftBody(TypedDict, closed=True):
+    version: int
+    to: NotRequired[list[str] | None]
+    subject: NotRequired[str | None]
+    body: NotRequired[str | None]
+
+
+class SendDraftBody(TypedDict, closed=True):
+    version: int
+    again: NotRequired[bool]
 
 
 class ExecutedCall(TypedDict):
@@ -484,6 +509,7 @@ class MemoryText(TypedDict, closed=True):
 class UndoneMemory(TypedDict):
     key: str
     memory: NotRequired[Memory | None]
+    instruction_removed: NotRequired[bool]
 
 
 class UndoMemory(TypedDict, closed=True):
@@ -854,6 +880,7 @@ class RunRow(TypedDict):
 
 class SteerBody(TypedDict, closed=True):
     text: str
+    images: NotRequired[list[NewImage]]
 
 
 class SecretRow(TypedDict):
@@ -1328,6 +1355,26 @@ class PassagePage(TypedDict):
     next: NotRequired[str | None]
 
 
+class Draft(TypedDict):
+    draft: str
+    kind: str
+    status: str
+    version: int
+    account: str
+    to: NotRequired[list[str]]
+    subject: NotRequired[str | None]
+    body: NotRequired[str | None]
+    attachments: NotRequired[list[DraftFile]]
+    unusual_letters: NotRequired[str | None]
+    message_id: str
+    untrusted: NotRequired[str | None]
+    by: str
+    sent_by: NotRequired[str | None]
+    note: NotRequired[str | None]
+    created_at: int
+    changed_at: int
+
+
 class ExecDocument(TypedDict):
     format: str
     messages: list[Any]
@@ -1739,6 +1786,11 @@ class PackagesBody(TypedDict, closed=True):
 
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
+
+
+class DraftPage(TypedDict):
+    items: list[Draft]
+    next: NotRequired[str | None]
 
 
 class ListPage(TypedDict):

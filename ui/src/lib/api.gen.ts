@@ -386,6 +386,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/calls/{id}/page/resource": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Reads a resource that the page of a call asks for.
+         * @description Only resources of the server of the page, while its tool is enabled; of at most 4 MB, with secrets masked. It is for the page: nothing in it is sanitized.
+         */
+        get: operations["get_calls_id_page_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/calls/{id}/cancel": {
         parameters: {
             query?: never;
@@ -701,6 +721,62 @@ export interface paths {
         put?: never;
         /** Restores a deleted document. */
         post: operations["post_documents_document_restore"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/drafts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists drafts, newest first. */
+        get: operations["get_drafts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/drafts/{draft}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a draft. */
+        get: operations["get_drafts_draft"];
+        /** Changes a draft. */
+        put: operations["put_drafts_draft"];
+        post?: never;
+        /** Discards a draft. */
+        delete: operations["delete_drafts_draft"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/drafts/{draft}/send": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a draft.
+         * @description Answers when the server has taken or refused it; `status` says which. A draft whose end is not known is `unknown`, and `note` says how to find out.
+         */
+        post: operations["post_drafts_draft_send"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3390,6 +3466,17 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /** @description A resource, as the server of the page has it. */
+        PageResource: {
+            /** @description Its address. */
+            uri: string;
+            /** @description Its media type. */
+            media_type?: string | null;
+            /** @description Its text. */
+            text?: string | null;
+            /** @description Its bytes in place of a text, base64. */
+            data?: string | null;
+        };
         /** @description A part of a list. */
         ChainRowPage: {
             /** @description The rows. */
@@ -3713,6 +3800,107 @@ export interface components {
              * @description The character in that page.
              */
             next_offset?: number | null;
+        };
+        /** @description A part of a list. */
+        DraftPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Draft"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A draft. */
+        Draft: {
+            /** @description Its id. */
+            draft: string;
+            /** @description What it is: `mail`. */
+            kind: string;
+            /** @description `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`. */
+            status: string;
+            /**
+             * Format: int64
+             * @description Its version: sending names the one that was read.
+             */
+            version: number;
+            /** @description The account that sends it. */
+            account: string;
+            /** @description Recipients; only for callers that may see payloads, as the next three. */
+            to?: string[];
+            /** @description Subject. */
+            subject?: string | null;
+            /** @description Text. */
+            body?: string | null;
+            /** @description Files. */
+            attachments?: components["schemas"]["DraftFile"][];
+            /** @description Letters of recipients that look like others. */
+            unusual_letters?: string | null;
+            /** @description Its Message-ID, by which it is found in the Sent folder. */
+            message_id: string;
+            /** @description What its text comes from, if that is outside text. */
+            untrusted?: string | null;
+            /** @description Who or what wrote its text last. */
+            by: string;
+            /** @description The person or the rule that sent it, or tried to. */
+            sent_by?: string | null;
+            /** @description Why it failed, how to find out, or what did not work besides. */
+            note?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description When it was changed last: milliseconds since 1970.
+             */
+            changed_at: number;
+        };
+        /** @description A file of a draft. */
+        DraftFile: {
+            /** @description Its name for the recipient. */
+            name: string;
+            /** @description Where its content is. */
+            artifact: string;
+            /**
+             * Format: uint64
+             * @description Bytes.
+             */
+            bytes: number;
+        };
+        /** @description What is changed of a draft. */
+        EditDraftBody: {
+            /**
+             * Format: int64
+             * @description The version that was read.
+             */
+            version: number;
+            /**
+             * @description Recipients; without them they stay.
+             * @default null
+             */
+            to: string[] | null;
+            /**
+             * @description Subject; without it it stays.
+             * @default null
+             */
+            subject: string | null;
+            /**
+             * @description Text; without it it stays.
+             * @default null
+             */
+            body: string | null;
+        };
+        /** @description A draft to send. */
+        SendDraftBody: {
+            /**
+             * Format: int64
+             * @description The version that the person read: one that was changed since does not leave.
+             */
+            version: number;
+            /**
+             * @description Send one that is `unknown` once more, although it may have left.
+             * @default false
+             */
+            again: boolean;
         };
         /** @description What goes back to the model, and what became of each call. */
         ExecDocument: {
@@ -4111,6 +4299,8 @@ export interface components {
             key: string;
             /** @description The memory as it is now; absent if there is none. */
             memory?: components["schemas"]["Memory"] | null;
+            /** @description Whether it had been promoted, and its instruction is out of the system prompt again. */
+            instruction_removed?: boolean;
         };
         /** @description Whose last change is taken back. */
         UndoMemory: {
@@ -5277,6 +5467,11 @@ export interface components {
         SteerBody: {
             /** @description The words, at least one. */
             text: string;
+            /**
+             * @description Images beside the text, at most 8, for models that take images; others are told of them.
+             * @default []
+             */
+            images: components["schemas"]["NewImage"][];
         };
         /** @description A part of a list. */
         SecretRowPage: {
@@ -7798,6 +7993,47 @@ export interface operations {
             };
         };
     };
+    get_calls_id_page_resource: {
+        parameters: {
+            query: {
+                /** @description The address that the server of the page gives it. */
+                uri: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The resource. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageResource"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     post_calls_id_cancel: {
         parameters: {
             query?: never;
@@ -8727,6 +8963,212 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_drafts: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Your drafts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftPage"];
+                };
+            };
+            /** @description It has not changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_drafts_draft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The draft. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_drafts_draft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditDraftBody"];
+            };
+        };
+        responses: {
+            /** @description The draft in its next version. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_drafts_draft: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It cannot leave any more. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_drafts_draft_send: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendDraftBody"];
+            };
+        };
+        responses: {
+            /** @description The draft with its status. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
                 };
             };
             400: components["responses"]["Problem"];
