@@ -1,6 +1,6 @@
 //! The subset of Starlark that rule files use: calls with keyword arguments that are strings and
 //! lists. Starlark is a subset of Python's syntax, and the interpreter of `code-mode` brings a
-//! parser of Python along, so none is added for it (`starlark_syntax` would add 14 direct
+//! parser of Python along, so none is added for it (`starlark_syntax` would add 15 direct
 //! dependencies).
 #![deny(clippy::indexing_slicing)]
 

@@ -55,7 +55,11 @@ async fn every_tool_declares_what_it_needs() {
             | "docs_search"
             | "news"
             | "get_weather"
-            | "get_location_from_ip" => vec![Network],
+            | "get_location_from_ip"
+            | "setup_email"
+            | "check_email"
+            | "read_email"
+            | "search_email" => vec![Network],
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);

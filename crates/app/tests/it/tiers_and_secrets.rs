@@ -146,7 +146,7 @@ async fn status(start: FixtureBuilder) -> Value {
 fn statuses() -> Vec<TestCase> {
     vec![
         case(
-            "system: built-in, no configuration required; the search has no back end",
+            "system: built-in, no configuration required; the search has no back end, mail no account",
             async |s| {
                 let infos = s.open().await.toolcrib.infos();
                 json!(
@@ -158,7 +158,14 @@ fn statuses() -> Vec<TestCase> {
                         .collect::<Vec<_>>()
                 )
             },
-            json!([["web_search", "available"]]),
+            json!([
+                ["web_search", "available"],
+                ["check_email", "available"],
+                ["read_email", "available"],
+                ["search_email", "available"],
+                ["compose_email", "available"],
+                ["reply_email", "available"]
+            ]),
         ),
         case(
             "available: discovered but not yet configured (missing required secrets)",

@@ -30,10 +30,11 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "list",
             "document",
             "goal",
+            "mail",
             "prompt",
         ],
     ),
-    ("Decide", &["approve", "grant", "stop-tools", "start-tools"]),
+    ("Decide", &["approve", "draft", "grant", "stop-tools", "start-tools"]),
     ("Govern", &["rules", "config", "trust", "secret", "sandbox", "net", "python"]),
     ("Tools", &["tool", "mcp", "agent", "skill", "kit", "chain", "args", "sanitize"]),
     (

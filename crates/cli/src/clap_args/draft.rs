@@ -57,7 +57,7 @@ pub(crate) struct SendDraft {
     pub(crate) draft: String,
     /// Send the version that `show` showed, without a question.
     #[arg(long)]
-    pub(crate) version: Option<i64>,
+    pub(crate) shown: Option<i64>,
     /// Send one that is `unknown` once more, although it may have left.
     #[arg(long)]
     pub(crate) again: bool,

@@ -37,8 +37,8 @@ pub(crate) fn run(command: Draft, json: bool) -> Result<u8, Failure> {
             Draft::Discard { draft } => {
                 print_draft(&drafts::discard(&ctx, DiscardDraftRequest { draft }).await?, json)
             }
-            Draft::Send(SendDraft { draft, version, again }) => {
-                let version = match version {
+            Draft::Send(SendDraft { draft, shown, again }) => {
+                let version = match shown {
                     Some(version) => version,
                     None => {
                         let request = ShowDraftRequest { draft: draft.clone() };
@@ -58,7 +58,7 @@ pub(crate) fn run(command: Draft, json: bool) -> Result<u8, Failure> {
 fn confirmed(draft: &DraftReply) -> Result<i64, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(format!(
-            "nobody can answer here; look at the draft and pass `--version {}`",
+            "no person can answer here; look at the draft and pass `--shown {}`",
             draft.version
         )));
     }

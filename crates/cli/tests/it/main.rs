@@ -48,6 +48,7 @@ mod history;
 mod hooks;
 mod idempotency;
 mod kits;
+mod mail_commands;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 55] = [
+const TOOLS: [&str; 61] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -421,11 +421,12 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 38] = [
     "Apply",
     "Ask",
     "Cancel",
     "Chain",
+    "Check",
     "Configure",
     "Confirm",
     "Copy",
@@ -448,6 +449,7 @@ const VERBS: [&str; 36] = [
     "Pursue",
     "Read",
     "Recall",
+    "Reply",
     "Review",
     "Run",
     "Schedule",

@@ -24,6 +24,7 @@ pub(super) fn spec() -> ToolSpec {
         "check_email",
         "Check e-mail",
         "List the 20 newest unread mails of each account. read_email reads one.",
+        ("Is there new mail?", json!({})),
     )
 }
 

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_core::{Assessment, CallCtx, Example, Tool, ToolError, ToolOutput, ToolSpec};
+use serde_json::json;
+use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::definition::base_spec;
 use super::draft::{MailDraft, assess, make, writes};
@@ -30,12 +31,12 @@ pub(super) fn spec() -> ToolSpec {
         "compose_email",
         "Write an e-mail",
         "Write a draft of a mail. Nothing is sent: the user reads the draft and sends it.",
+        (
+            "Write Bob that I am late",
+            json!({"to": "bob@example.org", "subject": "Late", "body": "Hi Bob,\n\nI will be ten minutes late."}),
+        ),
     );
     writes(&mut spec);
-    spec.examples = vec![Example {
-        need: "Write Bob that I am late".to_owned(),
-        args: serde_json::json!({"to": "bob@example.org", "subject": "Late", "body": "Hi Bob,\n\nI will be ten minutes late."}),
-    }];
     spec
 }
 

@@ -1,9 +1,10 @@
 //! What the definitions of these tools share.
 
 use schemars::JsonSchema;
+use serde_json::Value;
 use toolcrib_core::{
-    ConfigKey, Effect, Permission, Reach, Risk, ToolName, ToolSpec, Trust, defaults, remote_name,
-    schema,
+    ConfigKey, Effect, Example, Permission, Reach, Risk, ToolName, ToolSpec, Trust, defaults,
+    remote_name, schema,
 };
 
 /// Id of the source of these tools.
@@ -14,11 +15,17 @@ pub const FEATURE: &str = "email";
 pub const ACCOUNT_KEY: &str = "account";
 
 /// The base definition of a tool that needs an account.
-pub(super) fn base_spec<A: JsonSchema>(name: &str, title: &str, description: &str) -> ToolSpec {
+pub(super) fn base_spec<A: JsonSchema>(
+    name: &str,
+    title: &str,
+    description: &str,
+    (need, args): (&str, Value),
+) -> ToolSpec {
     // The names passed in are valid (tested); the other arm only avoids a panic.
     let name = ToolName::local(name).unwrap_or_else(|_| remote_name(SOURCE, name));
     let mut spec = ToolSpec::new(name, description, schema::for_type::<A>());
     title.clone_into(&mut spec.title);
+    spec.examples = vec![Example { need: need.to_owned(), args }];
     spec.risk = Risk::Safe;
     spec.effect = Effect::Read;
     spec.reach = Reach { private_read: true, ..Reach::default() };

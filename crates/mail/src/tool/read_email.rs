@@ -27,6 +27,7 @@ pub(super) fn spec() -> ToolSpec {
         "read_email",
         "Read an e-mail",
         "Read a mail of the inbox as text; HTML without remote content. Marks it as read.",
+        ("Read me that mail", json!({"uid": 4711})),
     );
     spec.effect = Effect::Idempotent;
     spec

@@ -2,7 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use toolcrib_core::{Assessment, CallCtx, Example, Tool, ToolError, ToolOutput, ToolSpec};
+use serde_json::json;
+use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 
 use super::definition::base_spec;
 use super::draft::{MailDraft, assess, make, writes};
@@ -34,12 +35,12 @@ pub(super) fn spec() -> ToolSpec {
         "reply_email",
         "Answer an e-mail",
         "Write a draft that answers a mail, in its thread. Nothing is sent: the user reads the draft and sends it.",
+        (
+            "Answer that Tuesday is fine",
+            json!({"to": "bob@example.org", "subject": "Re: Lunch", "body": "Tuesday is fine.", "in_reply_to": "<1@example.org>"}),
+        ),
     );
     writes(&mut spec);
-    spec.examples = vec![Example {
-        need: "Answer that Tuesday is fine".to_owned(),
-        args: serde_json::json!({"to": "bob@example.org", "subject": "Re: Lunch", "body": "Tuesday is fine.", "in_reply_to": "<1@example.org>"}),
-    }];
     spec
 }
 

@@ -30,6 +30,7 @@ pub(super) fn spec() -> ToolSpec {
         "search_email",
         "Search e-mail",
         "Find mails of the inbox by sender, subject or date; the 20 newest. Needs at least one filter.",
+        ("Find what the bank wrote", json!({"from": "bank.example"})),
     )
 }
 

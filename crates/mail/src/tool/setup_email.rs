@@ -37,6 +37,10 @@ pub(super) fn spec() -> ToolSpec {
         "setup_email",
         "Set up e-mail",
         "Add a mail account of the user: tests the login, then saves it. Rather ask the user to run `toolcrib mail add ADDRESS`, which keeps the password out of the conversation.",
+        (
+            "Add my mail account",
+            json!({"email": "ada@example.org", "password": "the app password"}),
+        ),
     );
     spec.risk = Risk::High;
     spec.effect = Effect::SideEffect;

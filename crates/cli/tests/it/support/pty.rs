@@ -15,6 +15,8 @@ use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
 /// What is not shown by then is not shown at all. Generous: the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two times that keys are pressed.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// A running command.
 pub(crate) struct Terminal {
@@ -89,6 +91,20 @@ impl Terminal {
     #[track_caller]
     pub(crate) fn types(&mut self, keys: &str) {
         File::from(self.person.try_clone().unwrap()).write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Presses keys again and again until these words are shown.
+    #[track_caller]
+    pub(crate) fn types_until(&mut self, keys: &str, words: &str) {
+        let end = Instant::now() + PATIENCE;
+        while !String::from_utf8_lossy(&self.bytes[self.seen..]).contains(words) {
+            assert!(Instant::now() < end, "{words:?} is not shown: {}", self.text());
+            self.types(keys);
+            if let Ok(bytes) = self.shown.recv_timeout(AGAIN) {
+                self.bytes.extend(bytes);
+            }
+        }
+        self.sees(words);
     }
 
     /// Waits for the end; the exit code. The terminal has to be left as it was found.
