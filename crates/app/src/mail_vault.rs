@@ -1,6 +1,6 @@
 //! Passwords of mail accounts in the vault, and what the accounts say about the tools.
 
-use toolcrib_engine::{Secrets, ToolSettings};
+use toolcrib_engine::Secrets;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
 use toolcrib_mail::{ACCOUNT_KEY, specs};
 use toolcrib_net::HttpClient;
@@ -62,7 +62,7 @@ pub(crate) fn say_that_there_is_an_account(settings: &mut Settings) {
     };
     for spec in specs().iter().filter(|spec| !spec.config.is_empty()) {
         let tool = settings.engine.tools.entry(spec.name.to_string());
-        let config = &mut tool.or_insert_with(ToolSettings::default).config;
+        let config = &mut tool.or_default().config;
         config.insert(ACCOUNT_KEY.to_owned(), value.clone());
     }
 }

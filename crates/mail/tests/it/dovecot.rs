@@ -37,6 +37,7 @@ impl Drop for Dovecot {
 
 impl Dovecot {
     /// `None`, with a loud line, where it is not installed or may not be started.
+    #[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
     fn start() -> Option<Self> {
         let is_root = fs::metadata("/proc/self")
             .is_ok_and(|meta| std::os::unix::fs::MetadataExt::uid(&meta) == 0);
@@ -105,7 +106,7 @@ impl Dovecot {
         let vault = Arc::new(Passwords::default());
         let tools = tools(self.folder.path(), client(&self.cert), vault);
         let added = tools.accounts.add(self.account(), PASSWORD).await;
-        added.unwrap_or_else(|error| panic!("{error}\n{}", self.log()));
+        assert!(added.is_ok(), "{added:?}\n{}", self.log());
         tools
     }
 
