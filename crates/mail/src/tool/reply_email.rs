@@ -33,7 +33,7 @@ pub(super) struct Args {
 pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "reply_email",
-        "Answer an e-mail",
+        "Reply to an e-mail",
         "Write a draft that answers a mail, in its thread. Nothing is sent: the user reads the draft and sends it.",
         (
             "Answer that Tuesday is fine",
