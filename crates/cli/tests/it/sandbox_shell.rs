@@ -30,8 +30,8 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
     terminal.sees("looked-2");
     // Ctrl C ends the program, not the shell. What is typed before the prompt is back is lost, so
-    // the prompt is one that the keys themselves do not show. Bash drops an interrupt that comes while
-    // it starts a program (5.2: 1 of 10), so the keys are pressed until it has one.
+    // the prompt is one that the keys themselves do not show. Bash drops an interrupt that comes
+    // while it starts a program (5.2: 1 of 10), so the keys are pressed until it has one.
     terminal.types("PS1='re''ady> '\r");
     terminal.sees("ready> ");
     terminal.types("echo begun-$((3 + 3)); sleep 600\r");
