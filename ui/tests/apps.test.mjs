@@ -205,7 +205,7 @@ test("a message that a page suggests is sent by the person or not at all", async
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/suggested.png` });
     await send.click();
     await frame.getByText("said", { exact: true }).waitFor();
-    await page.getByText("It was moved.").waitFor();
+    await page.getByRole("log").getByText("It was moved.").waitFor();
     assert.equal(await runs(), 2);
     assert.equal(await page.locator("[data-composer]").inputValue(), "my own words");
     assert.equal(await suggested.count(), 0);

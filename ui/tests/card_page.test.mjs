@@ -254,6 +254,6 @@ test("a card of another Toolcrib is drawn in our page, and its button waits in t
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/card-page-inner.png` });
     await suggested.getByRole("button", { name: "Send as mine" }).click();
     await page.locator(".me", { hasText: "Order 20 more" }).waitFor();
-    await page.getByText("Ordered.").waitFor();
+    await page.getByRole("log").getByText("Ordered.").waitFor();
   });
 });
