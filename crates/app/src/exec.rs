@@ -93,7 +93,7 @@ impl Toolcrib {
     /// ```
     /// use std::sync::Arc;
     ///
-    /// use toolcrib_app::core::{Context, Origin, RunLimits, ViewRequest};
+    /// use toolcrib_core::{Context, Origin, RunLimits, ViewRequest};
     /// use toolcrib_app::{ExecRequest, Settings, Toolcrib};
     ///
     /// # #[tokio::main(flavor = "current_thread")]

@@ -2,8 +2,7 @@
 //!
 //! ```
 //! use serde_json::json;
-//! use toolcrib_app::core::{Origin, OutcomeKind};
-//! use toolcrib_app::{Settings, Toolcrib};
+//! use toolcrib_app::{Origin, OutcomeKind, Settings, Toolcrib};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -69,25 +68,17 @@ pub use tool_search::{EmbeddingModel, ToolSearchSettings};
 pub use toolcrib::{AGENT_SOURCE, Builder, Toolcrib};
 pub use vault_secrets::{oauth_secret_name, secrets_to_mask as secret_values};
 
-/// Shared types and traits.
-pub use toolcrib_core as core;
-
-/// The argument decoder: parses, repairs and validates the arguments of a call.
-pub use toolcrib_argument_decoder as argument_decoder;
-
-/// The assistant: memories, tasks and their times.
-pub use toolcrib_assistant as assistant;
-/// E-mail: accounts, tools, and sending drafts.
-pub use toolcrib_mail as mail;
-
-/// The audit: its signing key and its verifier.
-pub use toolcrib_audit as audit;
+/// The types that an embedder names to serve a tool, make a call, or take part in its decision.
+/// The binary's own crates import everything else from the crate that owns it.
+pub use toolcrib_core::{
+    Answer, Approver, ApproverReply, CallCtx, CallId, Context, ConversationId, Entry, ErrorType,
+    Event, EventKind, Gate, GateInput, Guard, GuardVerdict, Handler, Invoker, Observer, Origin,
+    Outcome, OutcomeKind, Permission, RawArgs, Source, Tool, ToolError, ToolName, ToolOutput,
+    ToolSpec, Verdict, Vote,
+};
 
 /// Rules: compilation and evaluation.
 pub use toolcrib_engine::rules;
-
-/// The sanitizer: neutralizes and truncates untrusted text.
-pub use toolcrib_sanitizer as sanitizer;
 
 pub use toolcrib_engine::{
     ApprovalRoute, Decisions, DryRunReport, Engine, EngineSettings, Policy, Preset, RunningCall,
@@ -95,50 +86,18 @@ pub use toolcrib_engine::{
     ToolSettings, grant_from_decision,
 };
 
-/// Address policy and HTTP client.
-pub use toolcrib_net as net;
-
-/// The agent loop: machine, driver, events, library.
-pub use toolcrib_agent as agent;
-
-/// Provider formats and live models.
-pub use toolcrib_providers as providers;
-
-/// Tool search.
-pub use toolcrib_tool_search as discover;
-
-/// External tools.
-pub use toolcrib_builtins::external_tools;
-
-/// The database stores.
-pub use toolcrib_store as store;
-
-/// The sandbox.
-pub use toolcrib_sandbox as sandbox;
-
 /// The desktop's program for opening files.
 pub use toolcrib_builtins::Opener;
 
-/// The program runner.
-pub use toolcrib_builtins::program_runner as bench;
-/// Terminals for people, in the sandbox of programs.
-pub use toolcrib_builtins::terminal;
-/// Settings of the web tools.
-pub use toolcrib_builtins::web;
-/// Code execution.
-pub use toolcrib_code_mode as python;
-
-/// Workspaces and their undo journal.
-pub use toolcrib_builtins::fs as workspace;
-
-/// Runs a worker (sandbox helper, document reader or host of a terminal) if the arguments, without
+/// Runs a worker (sandbox helper, document reader, host of a terminal or interpreter of code) if the arguments, without
 /// the program name, select one; returns the exit code.
 ///
 /// Call it first in `main`, before the program starts threads or reads anything.
 #[must_use]
 pub fn worker_entry(args: impl IntoIterator<Item = std::ffi::OsString>) -> Option<u8> {
     let args: Vec<std::ffi::OsString> = args.into_iter().collect();
-    sandbox::helper_entry(args.iter().cloned())
+    toolcrib_sandbox::helper_entry(args.iter().cloned())
         .or_else(|| toolcrib_builtins::document::worker_entry(args.iter().cloned()))
-        .or_else(|| toolcrib_builtins::terminal::worker_entry(args))
+        .or_else(|| toolcrib_builtins::terminal::worker_entry(args.iter().cloned()))
+        .or_else(|| toolcrib_code_mode::worker_entry(args))
 }

@@ -18,8 +18,8 @@ const MAX_MEMORY: u64 = 2 << 30;
 /// Settings of code execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PythonSettings {
-    /// The executable whose `main` calls [`worker_entry`](crate::python::worker_entry) and
-    /// [`sandbox::helper_entry`](crate::sandbox::helper_entry); usually the running one.
+    /// The executable whose `main` calls [`worker_entry`](crate::worker_entry); usually the running
+    /// one.
     pub worker: PathBuf,
     /// Whether CPython may be used, not only the embedded interpreter.
     pub full: bool,

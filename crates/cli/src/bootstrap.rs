@@ -5,10 +5,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use toolcrib_app::bench::ProgramPolicy;
 use toolcrib_app::mcp::client::ServerConfig;
-use toolcrib_app::sandbox::userland::Userland;
 use toolcrib_app::{Builder, PythonSettings, Sealing, Secrets, Settings, Toolcrib};
+use toolcrib_builtins::program_runner::ProgramPolicy;
+use toolcrib_sandbox::userland::Userland;
 
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::{self, Config, Env, OnAsk};

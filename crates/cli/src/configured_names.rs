@@ -3,8 +3,8 @@
 use std::fmt;
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::suggest::likely_typos;
 use toolcrib_app::rules::{RuleSet, class_names};
+use toolcrib_core::suggest::likely_typos;
 
 use crate::config::{Config, Env};
 use crate::output::{self, Failure};

@@ -4,8 +4,8 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
-use toolcrib_app::store::vault::Vault;
-use toolcrib_app::workspace::Roots;
+use toolcrib_builtins::fs::Roots;
+use toolcrib_store::vault::Vault;
 
 use crate::output::Failure;
 

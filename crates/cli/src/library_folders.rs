@@ -4,8 +4,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use toolcrib_agent::library::{Folder, Folders, Scope};
 use toolcrib_app::ToolFolder;
-use toolcrib_app::agent::library::{Folder, Folders, Scope};
 
 use crate::clap_args::WorkspaceArgs;
 use crate::config::{Config, Env};

@@ -33,12 +33,8 @@ mod time_format;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: the sandbox helper is this executable too, and has to have one thread.
+    // Before anything else: this executable is the sandbox helper too, which must have one thread.
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
-        return ExitCode::from(code);
-    }
-    // And so is the interpreter of code.
-    if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }
     completion::answer_shell();

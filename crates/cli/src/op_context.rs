@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use toolcrib_app::agent::library::Library;
+use toolcrib_agent::library::Library;
 use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_ops::{NoActiveCalls, OpContext, StoreContext};
 

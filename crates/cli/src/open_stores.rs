@@ -2,7 +2,7 @@
 //! or memory.
 
 use toolcrib_app::Stores;
-use toolcrib_app::store::{Migrations, ProcessIdentity, SharedOptions};
+use toolcrib_store::{Migrations, ProcessIdentity, SharedOptions};
 
 #[cfg(feature = "postgres")]
 use crate::async_runtime::runtime;

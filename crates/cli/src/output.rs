@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{ErrorType, ToolError};
 use toolcrib_app::{ExecError, Secrets, SetupError, SubmitError};
+use toolcrib_core::{ErrorType, ToolError};
 
 /// Why a command ends without its result.
 #[derive(Debug)]

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::Verdict;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleSource};
+use toolcrib_core::Verdict;
 
 use crate::config::{Config, Env};
 use crate::folders;

@@ -1,6 +1,6 @@
 //! Ctrl-C, and the signal that ends services: the first one stops the run, the second one leaves.
 
-use toolcrib_app::agent::driver::RunControl;
+use toolcrib_agent::driver::RunControl;
 
 /// Exit code of an interrupted command.
 pub(crate) const EXIT_INTERRUPTED: i32 = 130;

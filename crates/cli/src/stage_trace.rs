@@ -1,7 +1,7 @@
 //! The stage trace of a call, for people and for machines.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, Outcome, StageRecord, StageVerdict};
+use toolcrib_core::{Answer, Outcome, StageRecord, StageVerdict};
 
 use crate::output;
 
@@ -57,7 +57,7 @@ pub(crate) fn format_stages(title: &str, stages: &[StageRecord]) -> String {
         );
         lines.push(line.trim_end().to_owned());
     }
-    toolcrib_app::sanitizer::sanitize(&lines.join("\n"), "text/plain").text.into_owned()
+    toolcrib_sanitizer::sanitize(&lines.join("\n"), "text/plain").text.into_owned()
 }
 
 fn duration(nanos: u64) -> String {

@@ -4,8 +4,8 @@ use std::env;
 use std::path::PathBuf;
 
 use toolcrib_app::Opener;
-use toolcrib_app::assistant::notify::DesktopProgram;
-use toolcrib_app::core::Surroundings;
+use toolcrib_assistant::notify::DesktopProgram;
+use toolcrib_core::Surroundings;
 
 /// The variables that lead to the person's desktop, as far as they are set.
 fn desktop_env() -> Vec<(String, String)> {

@@ -1,7 +1,7 @@
 //! Audit records of administration: who changed the setup or took something back, and how.
 
 use toolcrib_app::Secrets;
-use toolcrib_app::core::{AuditEvent, CallId, Clock as _, RunId, SystemClock};
+use toolcrib_core::{AuditEvent, CallId, Clock as _, RunId, SystemClock};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

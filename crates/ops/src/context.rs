@@ -1,8 +1,8 @@
 //! What an operation runs on: the stores or the Toolcrib, and for whom.
 
-use toolcrib_app::agent::library::Library;
-use toolcrib_app::core::CallId;
+use toolcrib_agent::library::Library;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_core::CallId;
 
 /// The caller of an operation, and the stores that it may read and write.
 ///

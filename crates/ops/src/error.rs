@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use toolcrib_app::core::{StoreError, ToolError};
+use toolcrib_core::{StoreError, ToolError};
 
 /// Why an operation failed.
 ///

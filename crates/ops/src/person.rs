@@ -1,6 +1,6 @@
 //! Persons behind the names in records.
 
-use toolcrib_app::core::TokenId;
+use toolcrib_core::TokenId;
 
 /// Begins the names of tokens in records.
 const TOKEN_PREFIX: &str = "token ";

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::store::Member;
+use toolcrib_core::store::Member;
 
 /// How the daemon stands.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! Usage of models and tools, added up.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{UsageBy, UsageTotals};
+use toolcrib_core::{UsageBy, UsageTotals};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 
-use toolcrib_app::agent::library::expand_tool_list;
-use toolcrib_app::core::CallId;
+use toolcrib_agent::library::expand_tool_list;
+use toolcrib_core::CallId;
 use toolcrib_ops::calls::CallLookup;
 
 use crate::problem::{Code, Problem};

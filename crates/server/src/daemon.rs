@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use axum::{Extension, Router};
 use tokio::sync::oneshot;
-use toolcrib_app::core::CancellationToken;
 use toolcrib_app::mcp::server::Service;
 use toolcrib_app::runner::Runner;
-use toolcrib_app::terminal::Terminals;
 use toolcrib_app::{SwitchEvent, Toolcrib};
+use toolcrib_builtins::terminal::Terminals;
+use toolcrib_core::CancellationToken;
 
 use crate::active_requests::CallRunner;
 use crate::admission::{Admission, ClientRateLimits};

@@ -1,14 +1,14 @@
 //! What a daemon needs from the program around it: the configuration, and the models and agents
 //! that the configuration names.
 
-use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{Blob, BoxFuture, ConversationId, StoredRun, Surroundings};
+use toolcrib_agent::library::Agent;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
-use toolcrib_app::sandbox::userland::Userland;
+use toolcrib_core::{Blob, BoxFuture, ConversationId, StoredRun, Surroundings};
 use toolcrib_ops::OpError;
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
+use toolcrib_sandbox::userland::Userland;
 
 /// A request to start a run.
 #[derive(Debug, Clone, Default)]

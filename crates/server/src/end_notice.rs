@@ -4,8 +4,8 @@
 //! - One notification for a task or goal: a newer one replaces it.
 //! - None for a run that has notified the person itself.
 
-use toolcrib_app::assistant::notify::{MAX_TITLE_CHARS, NewNotification, NotifyError};
-use toolcrib_app::core::{Author, ConversationId, RunId, StoreError};
+use toolcrib_assistant::notify::{MAX_TITLE_CHARS, NewNotification, NotifyError};
+use toolcrib_core::{Author, ConversationId, RunId, StoreError};
 
 use crate::run_supervisor::RunSupervisor;
 

@@ -1,7 +1,7 @@
 //! The daemon: an HTTP API over a `Toolcrib` and a `Runner`, for any language.
 //!
 //! Invariants
-//! - A call over HTTP goes through [`toolcrib_app::core::Invoker`] like every other; no other code
+//! - A call over HTTP goes through [`toolcrib_core::Invoker`] like every other; no other code
 //!   here runs a tool.
 //! - Every route names the role that may call it ([`Operation`]), and what a token that is limited
 //!   to some tools may do there ([`ToolLimit`]).

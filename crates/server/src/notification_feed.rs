@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use toolcrib_app::core::{Clock as _, NotificationId, SystemClock};
+use toolcrib_core::{Clock as _, NotificationId, SystemClock};
 
 use crate::run_supervisor::RunSupervisor;
 

@@ -1,7 +1,7 @@
 //! The context in which a request runs operations.
 
-use toolcrib_app::agent::library::Library;
-use toolcrib_app::core::CallId;
+use toolcrib_agent::library::Library;
+use toolcrib_core::CallId;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::library::LibraryContext;
 use toolcrib_ops::tokens::{CallerRights, TokenContext};

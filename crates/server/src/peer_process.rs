@@ -8,7 +8,7 @@
 //! refused.
 
 #[cfg(target_os = "linux")]
-use toolcrib_app::sandbox::process::is_tool_process;
+use toolcrib_sandbox::process::is_tool_process;
 
 /// Refusal of a tool.
 const TOOL: &str = "requests of tools are refused on the socket";

@@ -6,8 +6,8 @@ use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::UnknownName;
-use toolcrib_app::core::StoreError;
+use toolcrib_agent::library::UnknownName;
+use toolcrib_core::StoreError;
 use toolcrib_ops::{OpError, Resource};
 
 /// Characters of an unknown name that are repeated in an error.

@@ -116,7 +116,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
 
 #[cfg(test)]
 mod tests {
-    use toolcrib_app::core::TokenId;
+    use toolcrib_core::TokenId;
 
     use super::*;
 

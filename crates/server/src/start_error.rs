@@ -8,7 +8,7 @@ pub enum StartError {
     Listen(String),
     /// The store failed.
     #[error("the store cannot be used: {0}")]
-    Store(#[from] toolcrib_app::core::StoreError),
+    Store(#[from] toolcrib_core::StoreError),
     /// A key cannot be generated.
     #[error(transparent)]
     Random(#[from] toolcrib_app::mcp::RandomUnavailable),

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use toolcrib_app::core::CancellationToken;
 use toolcrib_app::runner::Runner;
-use toolcrib_app::terminal::Terminals;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_builtins::terminal::Terminals;
+use toolcrib_core::CancellationToken;
 use toolcrib_ops::mcp_servers::McpLogins;
 use toolcrib_ops::userland::UserlandWork;
 

@@ -7,20 +7,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::driver::{DriveOutcome, NoHumanInput, RunControl};
-use toolcrib_app::agent::library::{Agent, Folders, GENERAL_ASSISTANT};
-use toolcrib_app::agent::machine::RunEnd;
-use toolcrib_app::net::{AddressPolicy, HttpClient, Limits, Method, Request};
-use toolcrib_app::providers::conversation::UserMessage;
-use toolcrib_app::providers::http_provider::{
-    Endpoint, ModelOptions, ProviderKind, ProviderSettings,
-};
-use toolcrib_app::providers::model::Model;
-use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::driver::{DriveOutcome, NoHumanInput, RunControl};
+use toolcrib_agent::library::{Agent, Folders, GENERAL_ASSISTANT};
+use toolcrib_agent::machine::RunEnd;
 use toolcrib_app::runner::{RunHandles, Runner, RunnerLimits, RunnerSettings, StartRequest};
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_core::{Context, ConversationId, ToolOutput};
+use toolcrib_net::{AddressPolicy, HttpClient, Limits, Method, Request};
+use toolcrib_providers::conversation::UserMessage;
+use toolcrib_providers::http_provider::{Endpoint, ModelOptions, ProviderKind, ProviderSettings};
+use toolcrib_providers::model::Model;
+use toolcrib_providers::scripted::{ScriptTurn, ScriptedModel};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::fake_provider::FakeProvider;

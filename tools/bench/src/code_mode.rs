@@ -9,10 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::Runtime;
-use toolcrib_app::core::{
-    Answer, Batch, Call, Decision, DecisionRecord, Invoker as _, Origin, RawArgs,
-};
 use toolcrib_app::{Preset, PythonSettings, Settings, ToolSettings, Toolcrib};
+use toolcrib_core::{Answer, Batch, Call, Decision, DecisionRecord, Invoker as _, Origin, RawArgs};
 
 use crate::results::Results;
 

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use toolcrib_app::assistant::Writer;
-use toolcrib_app::assistant::document::{Documents, TextExtractor, TextWindow};
-use toolcrib_app::core::{Author, BoxFuture, ToolError};
-use toolcrib_app::discover::evaluation::{self, Collection};
-use toolcrib_app::store::SqliteStore;
+use toolcrib_assistant::Writer;
+use toolcrib_assistant::document::{Documents, TextExtractor, TextWindow};
+use toolcrib_core::{Author, BoxFuture, ToolError};
+use toolcrib_store::SqliteStore;
+use toolcrib_tool_search::evaluation::{self, Collection};
 
 use crate::results::Results;
 use crate::timing::{cpu, median};

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use toolcrib_app::store::{SqliteStore, StoreOptions};
 use toolcrib_audit::{AuditKey, ChainReport, Evidence, PUBLIC_KEY_FILE, TrustedKeys, verify};
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{
@@ -15,6 +14,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::Engine;
 use toolcrib_engine::store::MemoryCalls;
+use toolcrib_store::{SqliteStore, StoreOptions};
 
 use crate::results::Results;
 

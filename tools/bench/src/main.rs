@@ -39,9 +39,6 @@ fn main() {
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
         std::process::exit(code.into());
     }
-    if let Some(code) = toolcrib_app::python::worker_entry(std::env::args_os().skip(1)) {
-        std::process::exit(code.into());
-    }
     if std::env::args().nth(1).as_deref() == Some(rest::ROLE) {
         return rest::serve();
     }

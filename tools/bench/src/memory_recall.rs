@@ -4,9 +4,9 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use toolcrib_app::assistant::memory::{MAX_MEMORIES, Memories};
-use toolcrib_app::store::SqliteStore;
+use toolcrib_assistant::memory::{MAX_MEMORIES, Memories};
 use toolcrib_core::{Author, Memory, MemoryCategory, MemoryStore as _, MemoryWrite};
+use toolcrib_store::SqliteStore;
 
 use crate::results::Results;
 use crate::timing::{cpu, median};

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 use tokio::runtime::Runtime;
-use toolcrib_app::core::{Origin, RawArgs};
 use toolcrib_app::{Preset, PythonSettings, Settings, ToolSettings, Toolcrib};
+use toolcrib_core::{Origin, RawArgs};
 
 use crate::results::Results;
 

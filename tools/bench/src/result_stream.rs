@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_app::store::{ArtifactLimits, Artifacts, SqliteStore};
 use toolcrib_core::{Batch, Call, Invoker as _, Origin, ToolOutput};
 use toolcrib_engine::Engine;
+use toolcrib_store::{ArtifactLimits, Artifacts, SqliteStore};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::results::Results;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use tokio::runtime::Runtime;
-use toolcrib_app::sandbox::{Backend as _, Job, Level, Local, Policy, process::Limits, run};
+use toolcrib_sandbox::{Backend as _, Job, Level, Local, Policy, process::Limits, run};
 
 use crate::results::Results;
 

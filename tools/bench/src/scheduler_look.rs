@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use toolcrib_app::assistant::task::claim_due;
-use toolcrib_app::core::{Author, Task, TaskId, TaskKind, TaskStatus, TaskStore, TaskTrigger};
-use toolcrib_app::store::SqliteStore;
+use toolcrib_assistant::task::claim_due;
+use toolcrib_core::{Author, Task, TaskId, TaskKind, TaskStatus, TaskStore, TaskTrigger};
+use toolcrib_store::SqliteStore;
 
 use crate::results::Results;
 use crate::timing::median;

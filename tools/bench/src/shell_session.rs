@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use toolcrib_app::bench::{ProgramPolicy, ProgramRunner};
-use toolcrib_app::sandbox::Local;
 use toolcrib_builtins::Builtins;
+use toolcrib_builtins::program_runner::{ProgramPolicy, ProgramRunner};
 use toolcrib_builtins::shell::Shells;
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{CallCtx, CallId, CancellationToken, Context, Handler, StreamSink};
+use toolcrib_sandbox::Local;
 
 use crate::results::Results;
 

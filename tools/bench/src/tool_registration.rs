@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_app::providers::{Format, Options, declare};
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_core::ViewRequest;
 use toolcrib_engine::Engine;
+use toolcrib_providers::{Format, Options, declare};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::results::Results;

@@ -3,8 +3,8 @@
 
 use std::hint::black_box;
 
-use toolcrib_app::discover::evaluation::{self, Collection};
-use toolcrib_app::discover::{Index, Model, ToolProfile};
+use toolcrib_tool_search::evaluation::{self, Collection};
+use toolcrib_tool_search::{Index, Model, ToolProfile};
 
 use crate::results::Results;
 use crate::timing::cpu_ms;

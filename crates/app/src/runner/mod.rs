@@ -62,12 +62,12 @@ pub struct RunnerSettings {
 /// ```
 /// use std::sync::Arc;
 ///
-/// use toolcrib_app::agent::context::{ContextWindows, Prices};
-/// use toolcrib_app::agent::driver::{NoHumanInput, RunControl};
-/// use toolcrib_app::agent::library::GENERAL_ASSISTANT;
-/// use toolcrib_app::core::{Context, ConversationId};
-/// use toolcrib_app::providers::conversation::UserMessage;
-/// use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+/// use toolcrib_agent::context::{ContextWindows, Prices};
+/// use toolcrib_agent::driver::{NoHumanInput, RunControl};
+/// use toolcrib_agent::library::GENERAL_ASSISTANT;
+/// use toolcrib_core::{Context, ConversationId};
+/// use toolcrib_providers::conversation::UserMessage;
+/// use toolcrib_providers::scripted::{ScriptTurn, ScriptedModel};
 /// use toolcrib_app::runner::{RunHandles, Runner, RunnerSettings, StartRequest};
 /// use toolcrib_app::{Settings, Toolcrib};
 ///

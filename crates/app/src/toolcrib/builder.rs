@@ -45,7 +45,7 @@ use crate::{vault_secrets, workbench};
 /// ```
 /// use std::sync::Arc;
 ///
-/// use toolcrib_app::core::entry::FixedSource;
+/// use toolcrib_core::entry::FixedSource;
 /// use toolcrib_app::runner::DeferApproval;
 /// use toolcrib_app::{Settings, Toolcrib};
 ///

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{
+use toolcrib_app::runner::DeferApproval;
+use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, SecretAccess, Stores};
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Call, Clock, Decision, DecisionRecord, Effect, Invoker as _,
     Origin, OutcomeKind, Risk, SystemClock, ToolOutput,
 };
-use toolcrib_app::runner::DeferApproval;
-use toolcrib_app::{Decisions, Engine, EngineSettings, Sealing, SecretAccess, Stores};
 use toolcrib_testkit::{FakeClock, ScriptedTool, fixed_source};
 
 /// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of

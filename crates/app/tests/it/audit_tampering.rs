@@ -5,18 +5,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use rusqlite::{Connection, params};
-use toolcrib_app::audit::{
+use toolcrib_audit::{
     AnchorFile, AuditKey, CallTampering, DecisionStores, DecisionTampering, Evidence, Finding,
     Subject, Tampering, TrustedKeys, verify, verify_calls, verify_decisions,
 };
-use toolcrib_app::core::audit::{LOCAL_CHAIN, chain_hash, genesis};
-use toolcrib_app::core::{
+use toolcrib_core::audit::{LOCAL_CHAIN, chain_hash, genesis};
+use toolcrib_core::{
     ApprovalId, ApprovalStore as _, AuditCheckpoint, AuditEvent, AuditKind, AuditSigner as _,
     AuditStore as _, CallDetails, CallStore as _, Context, Decision, DecisionRecord, Effect,
     ErrorType, Grant, GrantId, GrantScope, GrantStore as _, Origin, ReasonKind, Risk, RunId,
     Switch, SwitchState, SwitchStore as _, ToolError, canonical_json,
 };
-use toolcrib_app::store::{SqliteStore, StoreOptions};
+use toolcrib_store::{SqliteStore, StoreOptions};
 use toolcrib_testkit::conformance::{end_with, intent, outcome, question, refusal, settlement};
 
 const RECORDS: u64 = 30;
@@ -503,7 +503,7 @@ async fn what_people_decided_cannot_be_changed_unseen() {
     world.check(&sql, waiting, Question, Some(&forged), is(Unrecorded)).await;
 
     let id = world.grant.id.to_string();
-    let always = toolcrib_app::core::Grant { scope: GrantScope::Always, ..grant() };
+    let always = toolcrib_core::Grant { scope: GrantScope::Always, ..grant() };
     let sql = format!(
         "INSERT INTO grants (id, owner, operation, body) VALUES ('{}', 'ann', 'delete_file', ?1)",
         always.id

@@ -4,13 +4,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::entry::FixedSource;
-use toolcrib_app::core::{
+use toolcrib_core::entry::FixedSource;
+use toolcrib_core::{
     Answer, ApprovalRequest, ApproverReply, Batch, Blob, Block, Call, Decision, DecisionRecord,
     Effect, Entry, GrantScope, Handler, Invoker as _, ModelCapabilities, Origin, ProviderSpec,
     Risk, RunLimits, ToolOutput, ViewRequest,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
 use crate::fixture::{Fixture, FixtureBuilder, answer_json};
@@ -519,7 +519,7 @@ fn requests() -> Vec<TestCase> {
             "a decision that nobody asked for",
             async |s| {
                 let w = s.open().await;
-                let unknown = toolcrib_app::core::ApprovalId::fresh();
+                let unknown = toolcrib_core::ApprovalId::fresh();
                 json!(
                     w.engine()
                         .decide(unknown, decided(Decision::Skip))

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::argument_decoder::{Decoded, Limits, Schema, decode_value};
-use toolcrib_app::core::{
+use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode_value};
+use toolcrib_core::{
     ApprovalRequest, Approver, ApproverReply, Batch, BoxFuture, Call, Decision, Effect, ErrorType,
     Gate, GateInput, Invoker as _, Origin, Risk, RunLimits, ToolError, ToolName, ToolOutput,
     ToolSpec, ViewRequest, Vote,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::FixtureBuilder;

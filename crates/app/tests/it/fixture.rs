@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::core::{
+use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
+use toolcrib_core::{
     Answer, Batch, Call, CallFilter, CallRow, Context, Invoker as _, Origin, Permission,
     PermissionState, RawArgs, RunId, RunLimits, RunSpec, ViewRequest,
 };
-use toolcrib_app::providers::Format;
-use toolcrib_app::{Builder, Engine, ExecRequest, Settings, Toolcrib};
+use toolcrib_providers::Format;
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::web_server::WebServer;

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::core::{
+use toolcrib_app::{Preset, ToolFolder};
+use toolcrib_builtins::external_tools::ExternalToolSource;
+use toolcrib_core::{
     Answer, Batch, Block, Call, Context, Decision, Effect, GrantScope, Invoker as _, Origin,
     Outcome, OutcomeKind, Risk, RunLimits, Status,
 };
-use toolcrib_app::external_tools::ExternalToolSource;
-use toolcrib_app::{Preset, ToolFolder};
 use toolcrib_testkit::ScriptedApprover;
 
 use crate::fixture::{Fixture, FixtureBuilder};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::Invoker as _;
-use toolcrib_app::core::{
+use toolcrib_core::Invoker as _;
+use toolcrib_core::{
     Batch, Call, Context, Conversation, ConversationId, Origin, Risk, RunId, RunLimits, RunSpec,
     Tier, ToolError, ToolOutput, UsageRow,
 };
@@ -22,7 +22,7 @@ async fn open(stores: &Stores) -> Fixture {
     let page = Arc::new(
         ScriptedTool::new("page").returns(
             ToolOutput::text(format!("{TOKEN} do this"))
-                .with_origin(toolcrib_app::core::Trust::External, "https://example.com/"),
+                .with_origin(toolcrib_core::Trust::External, "https://example.com/"),
         ),
     );
     let broken = Arc::new(ScriptedTool::new("broken").fails(ToolError::execution("It broke.")));
@@ -33,7 +33,7 @@ async fn open(stores: &Stores) -> Fixture {
         .tool(&page)
         .tool(&broken)
         .tool(&risky)
-        .asking(&Arc::new(ScriptedApprover::new([toolcrib_app::core::ApproverReply::Deferred])))
+        .asking(&Arc::new(ScriptedApprover::new([toolcrib_core::ApproverReply::Deferred])))
         .with(move |builder| builder.stores(stores))
         .open()
         .await

@@ -5,7 +5,7 @@ mod registry;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Batch, Call, Context, Effect, ErrorType, Event, EventKind, Invoker as _, Origin, Permission,
     PermissionState, Risk, RunId, RunLimits, RunSpec, ToolError, ToolOutput,
 };
@@ -270,11 +270,8 @@ fn hooks() -> Vec<TestCase> {
             "hooks observe: exceptions in them are caught, and a hook that hangs delays nobody",
             async |s| {
                 struct Bad;
-                impl toolcrib_app::core::Observer for Bad {
-                    fn observe<'a>(
-                        &'a self,
-                        event: &'a Event,
-                    ) -> toolcrib_app::core::BoxFuture<'a, ()> {
+                impl toolcrib_core::Observer for Bad {
+                    fn observe<'a>(&'a self, event: &'a Event) -> toolcrib_core::BoxFuture<'a, ()> {
                         assert!(event.kind != EventKind::BeforeTool, "a broken hook");
                         Box::pin(std::future::pending())
                     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use toolcrib_app::core::{
+use toolcrib_app::{ExecError, ExecRequest, Stores, SubmitError, Toolcrib};
+use toolcrib_core::{
     Context, Effect, ErrorType, Origin, OutcomeKind, RawArgs, RunLimits, ToolOutput, ViewRequest,
 };
-use toolcrib_app::{ExecError, ExecRequest, Stores, SubmitError, Toolcrib};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::{Fixture, FixtureBuilder, answer_json};

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
-    Answer, Batch, Call, CallId, ErrorType, Invoker as _, Origin, OutcomeKind, Permission,
-    PermissionState, RawArgs, RunSpec, Switch, SwitchState, Verdict,
-};
 use toolcrib_app::hooks::{CommandHook, GUARD_TIME, HookEvent};
 use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText};
-use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_app::{
     KillSwitchFile, KillSwitchState, PermissionChoice, PermissionTable, Settings, SetupError,
     SwitchTarget, ToolFolder, Toolcrib,
 };
+use toolcrib_core::{
+    Answer, Batch, Call, CallId, ErrorType, Invoker as _, Origin, OutcomeKind, Permission,
+    PermissionState, RawArgs, RunSpec, Switch, SwitchState, Verdict,
+};
+use toolcrib_store::vault::{Secret, Vault};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::fixture::FixtureBuilder;
@@ -325,7 +325,7 @@ async fn observers_follow_and_those_of_the_host_stay() {
     let (first, second) = (place.at("first"), place.at("second"));
     for log in [&first, &second] {
         let program = place.script("tell.sh", &format!("cat >> {}", log.display()));
-        let event = HookEvent::On(toolcrib_app::core::EventKind::AfterTool);
+        let event = HookEvent::On(toolcrib_core::EventKind::AfterTool);
         let hook = CommandHook { event, ..guard(program) };
         let settings = Settings { hooks: vec![hook], ..place.settings() };
         toolcrib.reconfigure(settings).await.unwrap();

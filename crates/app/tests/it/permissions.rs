@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use toolcrib_app::core::{
+use toolcrib_app::{ExecRequest, PermissionChoice, PermissionTable, Settings, Toolcrib};
+use toolcrib_core::{
     Answer, Batch, Call, Context, ErrorType, Invoker as _, Origin, Permission, RunLimits,
     ViewRequest,
 };
-use toolcrib_app::{ExecRequest, PermissionChoice, PermissionTable, Settings, Toolcrib};
 
 struct World {
     folder: tempfile::TempDir,

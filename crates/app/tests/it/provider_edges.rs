@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::ToolOutput;
-use toolcrib_app::providers::Format;
+use toolcrib_core::ToolOutput;
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::{Fixture, FixtureBuilder};
@@ -523,10 +523,8 @@ fn compatible() -> Vec<TestCase> {
         case(
             "names longer than a provider takes come back to their tool",
             async |s| {
-                let name = toolcrib_app::core::remote_name(
-                    "a.server.with/odd characters",
-                    &"long_".repeat(20),
-                );
+                let name =
+                    toolcrib_core::remote_name("a.server.with/odd characters", &"long_".repeat(20));
                 let tool = Arc::new(ScriptedTool::new("x").spec(|spec| spec.name = name));
                 let w = s.tool(&tool).open().await;
                 let declared = w.toolcrib.declare(Format::OpenAiChat, &Arc::default(), false).value;

@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use toolcrib_app::core::RawArgs;
-use toolcrib_app::providers::{Format, ModelCall, parse};
+use toolcrib_core::RawArgs;
+use toolcrib_providers::{Format, ModelCall, parse};
 use toolcrib_testkit::provider_recordings::{Response, Suite};
 
 use crate::recorded_traffic::{format_of, suites, tools, whole_at};

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use futures_util::StreamExt as _;
-use toolcrib_app::agent::machine::RunEnd;
-use toolcrib_app::providers::http_provider::ProviderSettings;
-use toolcrib_app::providers::model::FailureKind;
-use toolcrib_app::providers::parse;
+use toolcrib_agent::machine::RunEnd;
+use toolcrib_providers::http_provider::ProviderSettings;
+use toolcrib_providers::model::FailureKind;
+use toolcrib_providers::parse;
 use toolcrib_testkit::ScriptedTool;
 use toolcrib_testkit::provider_recordings::{Exchange, ReplayServer, Scenario, Suite, Tools};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::provider_recordings::{Response, Suite, Tools};
 
 fn folder() -> PathBuf {

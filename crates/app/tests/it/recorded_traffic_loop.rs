@@ -7,25 +7,21 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::driver::{DriveOutcome, Driver, NoHumanInput, NoRefresh, RunControl, RunJob};
+use toolcrib_agent::events::{Event, EventSink};
+use toolcrib_agent::machine::{Machine, ROUNDS, RunEnd};
+use toolcrib_agent::tool_selection::ToolSelectionRules;
 use toolcrib_app::Engine;
 use toolcrib_app::Stores;
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::driver::{
-    DriveOutcome, Driver, NoHumanInput, NoRefresh, RunControl, RunJob,
-};
-use toolcrib_app::agent::events::{Event, EventSink};
-use toolcrib_app::agent::machine::{Machine, ROUNDS, RunEnd};
-use toolcrib_app::agent::tool_selection::ToolSelectionRules;
-use toolcrib_app::core::{
+use toolcrib_core::{
     BoxFuture, Context, Conversation, ConversationId, RunId, RunLimits, RunUsage, SystemClock,
     ViewRequest,
 };
-use toolcrib_app::providers::conversation::{CallAnswer, Message, UserMessage};
-use toolcrib_app::providers::http_provider::{
-    ApiKey, Clock, Endpoint, ModelOptions, ProviderSettings,
-};
-use toolcrib_app::providers::model::Model;
-use toolcrib_app::providers::quirks::Server as KindOfServer;
+use toolcrib_providers::conversation::{CallAnswer, Message, UserMessage};
+use toolcrib_providers::http_provider::{ApiKey, Clock, Endpoint, ModelOptions, ProviderSettings};
+use toolcrib_providers::model::Model;
+use toolcrib_providers::quirks::Server as KindOfServer;
 use toolcrib_testkit::provider_recordings::{
     ExpectedCall, ReplayServer, Scenario, Suite, Tools, differences,
 };
@@ -288,7 +284,7 @@ fn compare_calls(
         runs.entry(call.tool.as_str()).or_default().push(call);
     }
     for tool in offered {
-        let name = toolcrib_app::core::Handler::spec(&**tool).name.to_string();
+        let name = toolcrib_core::Handler::spec(&**tool).name.to_string();
         let (wanted, seen) = (runs.remove(name.as_str()).unwrap_or_default(), tool.seen());
         if wanted.len() != seen.len() {
             found.push(format!("{name} ran {} times, expected {}", seen.len(), wanted.len()));

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::core::*;
-use toolcrib_app::providers::Format;
-use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_core::*;
+use toolcrib_providers::Format;
+use toolcrib_store::vault::{Secret, Vault};
 use toolcrib_testkit::{Recorder, ScriptedApprover, ScriptedTool};
 
 use crate::response_bodies::anthropic;

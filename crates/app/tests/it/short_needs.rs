@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::bench::ProgramPolicy;
-use toolcrib_app::core::{SwitchState, ViewRequest};
 use toolcrib_app::{PythonSettings, SwitchTarget};
+use toolcrib_builtins::program_runner::ProgramPolicy;
+use toolcrib_core::{SwitchState, ViewRequest};
 
 use crate::fixture::{Fixture, FixtureBuilder};
 

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::core::{
+use toolcrib_app::{Preset, ToolSettings};
+use toolcrib_builtins::external_tools::ExternalToolSource;
+use toolcrib_core::{
     Answer, Batch, Call, Decider, Decision, Effect, Gate, GateInput, GrantScope, Invoker as _,
     Label, Origin, Outcome, OutcomeKind, Reach, ReasonKind, Risk, RuleRef, RunId, RunLimits,
     RunSpec, ToolOutput, Trust, Verdict, Vote,
 };
-use toolcrib_app::external_tools::ExternalToolSource;
-use toolcrib_app::{Preset, ToolSettings};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
 use crate::fixture::{Fixture, FixtureBuilder};

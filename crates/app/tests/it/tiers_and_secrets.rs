@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{
+use toolcrib_core::{
     Batch, Block, Call, ConfigKey, Context, Origin, Risk, Tier, ToolOutput, Trust,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::{Fixture, FixtureBuilder};
@@ -98,7 +98,7 @@ fn tiers() -> Vec<TestCase> {
                 let tool = ScriptedTool::new("app_pay")
                     .spec(|s| (s.tier, s.risk) = (Tier::Interface, Risk::High))
                     .assesses(|spec, _| {
-                        let mut less = toolcrib_app::core::Assessment::from_spec(spec);
+                        let mut less = toolcrib_core::Assessment::from_spec(spec);
                         less.risk = Risk::Safe;
                         Ok(less)
                     });
@@ -423,11 +423,9 @@ fn safety() -> Vec<TestCase> {
         case(
             "… and what waits for another attempt is not tried again",
             async |s| {
-                let tool =
-                    Arc::new(ScriptedTool::new("work").fails(toolcrib_app::core::ToolError::new(
-                        toolcrib_app::core::ErrorType::NetworkError,
-                        "down",
-                    )));
+                let tool = Arc::new(ScriptedTool::new("work").fails(
+                    toolcrib_core::ToolError::new(toolcrib_core::ErrorType::NetworkError, "down"),
+                ));
                 let w = s.tool(&tool).open().await;
                 tokio::time::pause();
                 let mut call = Box::pin(w.call("work", json!({})));

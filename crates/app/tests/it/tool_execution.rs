@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Batch, Call, Invoker as _, ModelCapabilities, Origin, RunLimits, ToolOutput, ViewRequest,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::{Fixture, FixtureBuilder};

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
-use toolcrib_app::core::canonical_json;
+use toolcrib_core::canonical_json;
 
 use super::manifest::{Entry, FORMAT, MANIFEST, Manifest};
 

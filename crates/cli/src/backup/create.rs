@@ -7,8 +7,8 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use toml_edit::{DocumentMut, Item, TableLike};
-use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::store::{Inspection, copy};
+use toolcrib_core::{Clock as _, SystemClock};
+use toolcrib_store::{Inspection, copy};
 
 use super::archive::{self, Writer};
 use super::manifest::{FORMAT, Manifest};
@@ -118,7 +118,7 @@ fn database(
     // Beside the original, where there is room for a copy of that size, and no other user may read.
     let staged = tempfile::Builder::new().prefix(".backup-").tempdir_in(state).map_err(failed)?;
     let copied = staged.path().join(DATABASE);
-    let store = |error: toolcrib_app::store::OpenError| Failure::run(error.to_string());
+    let store = |error: toolcrib_store::OpenError| Failure::run(error.to_string());
     copy(&database, &copied).map_err(store)?;
     let survey = Inspection::read(&copied).map_err(store)?;
     if let Some(problem) = survey.problems.first() {

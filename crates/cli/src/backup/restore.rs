@@ -7,7 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use toolcrib_app::store::{ExclusiveLock, Inspection, OpenError};
+use toolcrib_store::{ExclusiveLock, Inspection, OpenError};
 
 use super::manifest::Manifest;
 use super::{archive, create, members};

@@ -23,9 +23,9 @@ mod turn_renderer;
 use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_app::agent::driver::DriveOutcome;
-use toolcrib_app::agent::events::Event;
-use toolcrib_app::core::ConversationId;
+use toolcrib_agent::driver::DriveOutcome;
+use toolcrib_agent::events::Event;
+use toolcrib_core::ConversationId;
 
 use crate::clap_args;
 use crate::output::Failure;
@@ -91,7 +91,7 @@ async fn conversation(
     session: &Session,
 ) -> Result<(ConversationId, usize), Failure> {
     let store = session.runner.store();
-    let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
+    let failed = |error: toolcrib_core::StoreError| Failure::run(error.to_string());
     let id = match command.conversation {
         Some(id) => id,
         None if command.newest => {

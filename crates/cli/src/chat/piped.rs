@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use toolcrib_app::agent::driver::RunControl;
-use toolcrib_app::agent::events::{Event, EventSink};
+use toolcrib_agent::driver::RunControl;
+use toolcrib_agent::events::{Event, EventSink};
 use toolcrib_app::runner::RunHandles;
 
 use super::run_command::CommandOutcome;

@@ -5,12 +5,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
+use toolcrib_agent::events::ToolState;
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::agent::events::ToolState;
-use toolcrib_app::core::{
+use toolcrib_core::{
     ConversationId, ModelCapabilities, RawArgs, Risk, StoredMessage, SwitchState, View, ViewRequest,
 };
-use toolcrib_app::providers::conversation::{Message, UserKind, UserMessage};
+use toolcrib_providers::conversation::{Message, UserKind, UserMessage};
 
 use super::slash_command::{COMMANDS, Command, help};
 use super::{Chat, lock};
@@ -143,7 +143,7 @@ impl Chat {
     /// message.
     async fn remark(&self, text: &str) -> Result<(), Failure> {
         let store = self.session.runner.store();
-        let failed = |error: toolcrib_app::core::StoreError| Failure::run(error.to_string());
+        let failed = |error: toolcrib_core::StoreError| Failure::run(error.to_string());
         if check_continuable(&self.session.stores, self.conversation).await.is_err() {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Chat {
             UserMessage { text: text.to_owned(), kind: UserKind::Guard, ..UserMessage::default() };
         let body = serde_json::to_value(Message::User(message))
             .map_err(|error| Failure::run(error.to_string()))?;
-        let created_at = toolcrib_app::core::Clock::now_ms(&toolcrib_app::core::SystemClock);
+        let created_at = toolcrib_core::Clock::now_ms(&toolcrib_core::SystemClock);
         let message = StoredMessage { seq, run: None, body, created_at };
         store.put_messages(self.conversation, vec![message]).await.map_err(failed)
     }

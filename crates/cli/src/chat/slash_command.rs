@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::core::suggest::similar_names;
+use toolcrib_core::suggest::similar_names;
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
-use toolcrib_app::agent::driver::RunControl;
-use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_agent::driver::RunControl;
 use toolcrib_app::runner::RunHandles;
+use toolcrib_providers::conversation::UserMessage;
 
 use super::slash_command::{Command, Line, parse};
 use super::turn_renderer::TurnRenderer;

@@ -1,7 +1,7 @@
 //! Tokens and cost of a chat, as far as providers report them.
 
-use toolcrib_app::agent::context::Money;
-use toolcrib_app::agent::events::Event;
+use toolcrib_agent::context::Money;
+use toolcrib_agent::events::Event;
 
 /// Counts answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -68,7 +68,7 @@ impl TokenUsage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::providers::{Stop, Usage};
+    use toolcrib_providers::{Stop, Usage};
 
     /// Tokens in and out, and micro-dollars.
     type Reported = (Option<(u64, u64)>, Option<u64>);

@@ -4,9 +4,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
-use toolcrib_app::agent::machine::QuestionAnswer;
-use toolcrib_app::providers::Stop;
+use toolcrib_agent::events::{Event, EventSink, ToolEvent, ToolState};
+use toolcrib_agent::machine::QuestionAnswer;
+use toolcrib_providers::Stop;
 
 use super::markdown::Markdown;
 use super::{ChatRecord, lock, note};

@@ -1,7 +1,7 @@
 //! `toolcrib approve`.
 
 use clap::{Args, Subcommand, ValueEnum};
-use toolcrib_app::core::GrantScope;
+use toolcrib_core::GrantScope;
 
 const LIST_HELP: &str = "\
 Questions whose time is over stay in the list, marked as expired, until a decision about them is tried.";

@@ -1,8 +1,8 @@
 //! `history`, `explain`, `metrics`, `usage`: words for looking back.
 
 use clap::{Args, ValueEnum};
-use toolcrib_app::core::suggest;
-use toolcrib_app::core::{CallStatus, OutcomeKind, UsageBy};
+use toolcrib_core::suggest;
+use toolcrib_core::{CallStatus, OutcomeKind, UsageBy};
 
 use crate::time_format;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Subcommand, ValueEnum};
-use toolcrib_app::core::MemoryCategory;
+use toolcrib_core::MemoryCategory;
 
 pub(super) const MEMORY_HELP: &str = "\
 Examples:

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use toolcrib_app::core::Verdict;
 use toolcrib_app::rule_files::ImportFormat;
+use toolcrib_core::Verdict;
 
 const ADD_HELP: &str = "\
 Examples:

@@ -1,8 +1,8 @@
 //! `toolcrib run|chat|resume|exec`.
 
 use clap::Args;
-use toolcrib_app::core::{CallId, ConversationId};
-use toolcrib_app::providers::Format;
+use toolcrib_core::{CallId, ConversationId};
+use toolcrib_providers::Format;
 
 use super::shared::{ModelArgs, WorkspaceArgs};
 use crate::config::OnAsk;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Arg, ArgAction, Args, FromArgMatches as _, Subcommand, ValueEnum};
-use toolcrib_app::sandbox::{HostRule, Level};
+use toolcrib_sandbox::{HostRule, Level};
 
 use super::shared::{WorkspaceArgs, parse_net_target};
 use super::userland::{self, UserlandInstall, UserlandPackages, UserlandUninstall};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use toolcrib_app::Preset;
-use toolcrib_app::net::AddressPolicy;
+use toolcrib_net::AddressPolicy;
 
 use crate::config::duration_and_money;
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::Tier;
+use toolcrib_core::Tier;
 
 use super::shared::WorkspaceArgs;
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 
 use super::help_examples::CALL_HELP;
 use super::shared::WorkspaceArgs;

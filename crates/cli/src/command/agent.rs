@@ -4,8 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Expansion, Folder, Scope, UnknownName};
-use toolcrib_app::core::Exclusion;
+use toolcrib_agent::library::{Expansion, Folder, Scope, UnknownName};
+use toolcrib_core::Exclusion;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::agents::{

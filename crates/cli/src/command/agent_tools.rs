@@ -2,7 +2,7 @@
 //! leave the rest of its file alone.
 
 use serde_json::json;
-use toolcrib_app::core::{Risk, display_text};
+use toolcrib_core::{Risk, display_text};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
     self, AgentToolRow, AgentToolsReply, AgentToolsRequest, ChangeAgentToolsRequest, ToolListChange,

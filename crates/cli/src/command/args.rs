@@ -9,7 +9,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::argument_decoder::{Decoded, Limits, Schema, decode};
+use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode};
 
 use crate::clap_args::ArgsCommand;
 use crate::jsonl;

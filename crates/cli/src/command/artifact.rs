@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use serde_json::json;
 use toolcrib_app::Stores;
-use toolcrib_app::core::{ArtifactMeta, ArtifactRef};
+use toolcrib_core::{ArtifactMeta, ArtifactRef};
 use toolcrib_ops::artifacts::{
     self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
 };

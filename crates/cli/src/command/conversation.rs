@@ -2,12 +2,12 @@
 
 use serde_json::json;
 use toolcrib_app::Stores;
-use toolcrib_app::core::{Conversation as Head, ConversationId, StoredMessage};
-use toolcrib_app::providers::conversation::Message;
+use toolcrib_core::{Conversation as Head, ConversationId, StoredMessage};
 use toolcrib_ops::conversations::{
     self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest, RemovedConversation,
 };
 use toolcrib_ops::{Resource, id_prefix};
+use toolcrib_providers::conversation::Message;
 
 use super::{library_snapshot, short_id};
 use crate::clap_args::{Conversation, WorkspaceArgs};

@@ -1,7 +1,7 @@
 //! `toolcrib db migrate`: migrations as a step of their own.
 
 use serde_json::json;
-use toolcrib_app::store::{SchemaVersion, SqliteStore, schema_version};
+use toolcrib_store::{SchemaVersion, SqliteStore, schema_version};
 
 use crate::bootstrap::{self, StoreKind};
 use crate::clap_args::{Db, DbMigrate};
@@ -39,7 +39,7 @@ fn file(check: bool) -> Result<SchemaVersion, Failure> {
 /// The version before.
 #[cfg(feature = "postgres")]
 fn shared(url: &str, check: bool) -> Result<SchemaVersion, Failure> {
-    use toolcrib_app::store::PostgresStore;
+    use toolcrib_store::PostgresStore;
     bootstrap::block_on(async {
         let version = if check {
             PostgresStore::schema_version(url).await

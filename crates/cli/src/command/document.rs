@@ -69,7 +69,7 @@ async fn add(ctx: &OpContext<'_>, files: &[PathBuf], json: bool) -> Result<u8, F
 /// The content of a file, at most one byte more than a document may have.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
-    let most = toolcrib_app::assistant::document::MAX_BYTES as u64 + 1;
+    let most = toolcrib_assistant::document::MAX_BYTES as u64 + 1;
     let read = || -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         std::fs::File::open(file)?.take(most).read_to_end(&mut bytes)?;

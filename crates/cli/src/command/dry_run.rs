@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Batch, Verdict};
+use toolcrib_core::{Batch, Verdict};
 use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, Prediction};
 
 use super::policy_advice;

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_app::core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_app::{ExecReply, ExecRequest};
+use toolcrib_core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_ops::calls::ExecDocument;
 
 use super::exec_in_daemon;

@@ -1,7 +1,7 @@
 //! `toolcrib exec --daemon`.
 
-use toolcrib_app::providers::Format;
 use toolcrib_ops::calls::ExecDocument;
+use toolcrib_providers::Format;
 
 use super::exec::print_messages;
 use crate::bootstrap;

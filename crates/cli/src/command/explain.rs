@@ -2,10 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::audit::decision_name;
-use toolcrib_app::core::{
-    AuditRow, CallRow, Clock as _, Decision, Outcome, OutcomeKind, SystemClock,
-};
+use toolcrib_core::audit::decision_name;
+use toolcrib_core::{AuditRow, CallRow, Clock as _, Decision, Outcome, OutcomeKind, SystemClock};
 use toolcrib_ops::calls::{self, AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest};
 
 use super::approve::{ResumeTarget, may_run};
@@ -440,7 +438,7 @@ impl CallDetails {
             let record: Value = serde_json::from_str(&row.text).unwrap_or_default();
             let kind = record.get("kind").map(wire_name).unwrap_or_default();
             match row.chain {
-                toolcrib_app::core::audit::LOCAL_CHAIN => format!("{} {kind}", row.seq),
+                toolcrib_core::audit::LOCAL_CHAIN => format!("{} {kind}", row.seq),
                 chain => format!("{chain}/{} {kind}", row.seq),
             }
         };

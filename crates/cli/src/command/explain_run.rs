@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::{CallRow, RunId, RunStatus, StoredRun};
+use toolcrib_core::{CallRow, RunId, RunStatus, StoredRun};
 use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
 
 use super::lookup;

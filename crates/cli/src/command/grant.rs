@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::{Clock as _, Grant as Row, GrantId, SystemClock};
+use toolcrib_core::{Clock as _, Grant as Row, GrantId, SystemClock};
 use toolcrib_ops::grants::{
     self, GrantReply, ListGrantsRequest, PastCalls, RevokeGrantRequest, ShowGrantRequest,
 };

@@ -1,7 +1,7 @@
 //! What a remembered approval matches, in words and by what was called before.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Grant, GrantScope};
+use toolcrib_core::{Grant, GrantScope};
 use toolcrib_ops::grants::{PastCalls, SCAN_LIMIT};
 
 use super::lookup;

@@ -1,7 +1,7 @@
 //! `toolcrib history`: the calls there were, the newest first.
 
 use serde_json::Value;
-use toolcrib_app::core::CallRow;
+use toolcrib_core::CallRow;
 use toolcrib_ops::StoreContext;
 use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 use toolcrib_app::KillSwitchFile;
-use toolcrib_app::core::{SwitchState, SwitchStore};
+use toolcrib_core::{SwitchState, SwitchStore};
 use toolcrib_ops::OpError;
 use toolcrib_ops::calls::serialized_name;
 use toolcrib_ops::kill_switch::{

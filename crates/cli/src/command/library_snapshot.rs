@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
-use toolcrib_app::agent::library::{Folders, Library};
+use toolcrib_agent::library::{Folders, Library};
 use toolcrib_app::{Toolcrib, runner};
 use toolcrib_ops::library::{FileProblem, FileSource, LibraryContext};
 

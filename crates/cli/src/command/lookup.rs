@@ -1,7 +1,7 @@
 //! Calls in texts and JSON, for the commands that look back.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{CallRow, CallStatus, StoreError};
+use toolcrib_core::{CallRow, CallStatus, StoreError};
 
 use crate::output::Failure;
 use crate::terminal;

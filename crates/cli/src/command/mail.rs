@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::mail::account::NewAccount;
+use toolcrib_mail::account::NewAccount;
 use toolcrib_ops::mail::{self, AddMailAccountRequest, MailAccountReply, TestMailAccountRequest};
 
 use super::library_snapshot;

@@ -1,7 +1,7 @@
 //! `toolcrib metrics`: how the calls of each tool went.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Clock as _, SystemClock, ToolMetrics};
+use toolcrib_core::{Clock as _, SystemClock, ToolMetrics};
 use toolcrib_ops::calls;
 
 use super::library_snapshot::table;

@@ -68,7 +68,7 @@ mod usage;
 mod userland;
 mod util;
 
-use toolcrib_app::core::SwitchState;
+use toolcrib_core::SwitchState;
 
 use crate::clap_args::{Agent, Cli, Command, Kit, Net, Skill, Tool};
 use crate::output::Failure;

@@ -3,7 +3,7 @@
 //! Exit codes: 0 = allow; 5 = deny; with --lines 0 for any verdicts.
 
 use serde_json::json;
-use toolcrib_app::net::{
+use toolcrib_net::{
     AddressPolicy, Check, CheckRequest, Resolve, StaticResolver, SystemResolver, Verdict, check,
     check_all,
 };

@@ -1,7 +1,7 @@
 //! `toolcrib notification`: what reached the person, and what did not.
 
 use serde_json::json;
-use toolcrib_app::core::NotificationId;
+use toolcrib_core::NotificationId;
 use toolcrib_ops::notifications::{
     self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
     SendNotificationRequest,

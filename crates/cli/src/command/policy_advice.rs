@@ -1,7 +1,7 @@
 //! What policy said of a call, in words for people, and what they can do about it.
 
 use toolcrib_app::Preset;
-use toolcrib_app::core::{Decider, ErrorType, Obstacle, Outcome, Ruling, Verdict};
+use toolcrib_core::{Decider, ErrorType, Obstacle, Outcome, Ruling, Verdict};
 
 use super::tool_why::exclusion_advice;
 
@@ -148,7 +148,7 @@ pub(super) fn error_advice(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::core::RuleRef;
+    use toolcrib_core::RuleRef;
 
     fn rule() -> RuleRef {
         RuleRef {

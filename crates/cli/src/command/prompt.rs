@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::ConversationId;
 use toolcrib_app::runner::PromptPreview;
+use toolcrib_core::ConversationId;
 use toolcrib_ops::soul::{self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply};
 
 use super::library_snapshot;

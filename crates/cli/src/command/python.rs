@@ -3,8 +3,8 @@
 use std::ffi::OsString;
 
 use serde_json::{Value, json};
-use toolcrib_app::python::{Interpreter, InterpreterError, VirtualEnv, VirtualEnvState};
 use toolcrib_app::python_environment;
+use toolcrib_code_mode::{Interpreter, InterpreterError, VirtualEnv, VirtualEnvState};
 
 use crate::bootstrap;
 use crate::clap_args::{Python, WorkspaceArgs};

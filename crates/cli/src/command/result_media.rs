@@ -3,7 +3,7 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use toolcrib_app::core::{Blob, Block};
+use toolcrib_core::{Blob, Block};
 
 use crate::output;
 

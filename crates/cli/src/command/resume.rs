@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use toolcrib_agent::driver::RunControl;
+use toolcrib_agent::machine::{Pending, PendingKind, QuestionAnswer};
 use toolcrib_app::Stores;
-use toolcrib_app::agent::driver::RunControl;
-use toolcrib_app::agent::machine::{Pending, PendingKind, QuestionAnswer};
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{
+use toolcrib_app::runner::RunHandles;
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{
     ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
     SystemClock,
 };
-use toolcrib_app::runner::RunHandles;
 use toolcrib_ops::calls;
 
 use super::approve::decisions;
@@ -54,7 +54,7 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     })
 }
 
-fn store_failure(error: toolcrib_app::core::StoreError) -> Failure {
+fn store_failure(error: toolcrib_core::StoreError) -> Failure {
     Failure::run(error.to_string())
 }
 

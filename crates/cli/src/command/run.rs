@@ -3,10 +3,10 @@
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
 
-use toolcrib_app::agent::driver::{DriveOutcome, RunControl};
-use toolcrib_app::agent::machine::{PendingKind, RunEnd};
-use toolcrib_app::core::ConversationId;
+use toolcrib_agent::driver::{DriveOutcome, RunControl};
+use toolcrib_agent::machine::{PendingKind, RunEnd};
 use toolcrib_app::runner::{RunHandles, RunReport};
+use toolcrib_core::ConversationId;
 
 use super::run_in_daemon;
 use crate::clap_args::Run;

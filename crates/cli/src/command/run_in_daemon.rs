@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::core::{ErrorType, RunId};
+use toolcrib_core::{ErrorType, RunId};
 use toolcrib_ops::runs::{RunSnapshot, RunState, SnapshotCall, SnapshotItem};
 
 use crate::clap_args::Run;

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_app::bench::create_protected_dirs;
-use toolcrib_app::net::{AddressPolicy, SystemResolver};
-use toolcrib_app::sandbox::{
+use toolcrib_builtins::program_runner::create_protected_dirs;
+use toolcrib_net::{AddressPolicy, SystemResolver};
+use toolcrib_sandbox::{
     Backend, Bubblewrap, Egress, Gvisor, HostRules, Job, JobResult, Level, LimitHit, Local,
     Network, Policy, Probe, Resources, SandboxError, run_in_process,
 };
@@ -182,6 +182,6 @@ fn status_text(probe: &Probe) -> String {
     text
 }
 
-fn is_tried(case: &toolcrib_app::sandbox::Case, level: Level) -> bool {
+fn is_tried(case: &toolcrib_sandbox::Case, level: Level) -> bool {
     case.held_at.contains(&level) || case.open_at.contains(&level)
 }

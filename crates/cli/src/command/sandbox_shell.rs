@@ -7,7 +7,7 @@ use rustix::termios::{self, OptionalActions, Termios};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::terminal::{Frame, Terminal, TerminalSize, Terminals};
+use toolcrib_builtins::terminal::{Frame, Terminal, TerminalSize, Terminals};
 use toolcrib_ops::administration::{self, Act};
 
 use crate::clap_args::WorkspaceArgs;

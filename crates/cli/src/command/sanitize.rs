@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_app::sanitizer::{Sanitized, sanitize, sanitize_bytes};
+use toolcrib_sanitizer::{Sanitized, sanitize, sanitize_bytes};
 
 use crate::clap_args::Sanitize;
 use crate::jsonl;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::python::{ChainError, ChainFolder};
+use toolcrib_code_mode::{ChainError, ChainFolder};
 
 use super::library_snapshot;
 use crate::bootstrap;

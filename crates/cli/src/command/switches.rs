@@ -1,8 +1,8 @@
 //! `toolcrib tool enable|ask|disable|reset`: switches, which every process reads when it starts.
 
 use serde_json::json;
-use toolcrib_app::core::SwitchState;
 use toolcrib_app::{SwitchTarget, Toolcrib};
+use toolcrib_core::SwitchState;
 use toolcrib_ops::switches::{
     self, ResetSwitchRequest, SetSwitchBody, SetSwitchRequest, SwitchRow,
 };

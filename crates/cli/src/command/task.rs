@@ -1,9 +1,9 @@
 //! `toolcrib task`: what runs later, and when schedules are due.
 
 use serde_json::json;
-use toolcrib_app::assistant::task::When;
-use toolcrib_app::assistant::time;
-use toolcrib_app::core::{Clock as _, SystemClock, TaskId};
+use toolcrib_assistant::task::When;
+use toolcrib_assistant::time;
+use toolcrib_core::{Clock as _, SystemClock, TaskId};
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskExecutionReply, TaskReply,

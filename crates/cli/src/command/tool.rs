@@ -2,12 +2,12 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolcrib_app::core::{
+use toolcrib_app::{SubmitError, Toolcrib};
+use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Block, Call, Entry, ErrorType, Invoker as _, ModelResult,
     Origin, Outcome, RawArgs, Status, SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
     display_text,
 };
-use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_ops::calls::{self, CallerContextRequest, ResultLimit};
 use toolcrib_ops::tools;
 

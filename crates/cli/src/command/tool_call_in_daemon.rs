@@ -2,7 +2,7 @@
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use toolcrib_app::core::{Block, ErrorType};
+use toolcrib_core::{Block, ErrorType};
 use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 
 use crate::bootstrap;

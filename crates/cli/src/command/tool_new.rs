@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolcrib_app::external_tools::{self, ScaffoldError};
+use toolcrib_builtins::external_tools::{self, ScaffoldError};
 
 use super::library_snapshot;
 use crate::bootstrap;

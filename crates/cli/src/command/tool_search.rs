@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Entry, Status, ViewRequest, display_text};
-use toolcrib_app::discover::find_tools::ToolSearchResult;
-use toolcrib_app::discover::{JsonlError, Model, search_jsonl};
+use toolcrib_core::{Entry, Status, ViewRequest, display_text};
+use toolcrib_tool_search::find_tools::ToolSearchResult;
+use toolcrib_tool_search::{JsonlError, Model, search_jsonl};
 
 use crate::clap_args::{Find, WorkspaceArgs};
 use crate::config::Env;

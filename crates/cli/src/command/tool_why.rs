@@ -2,7 +2,7 @@
 //! to change that.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Exclusion, Status};
+use toolcrib_core::{Exclusion, Status};
 use toolcrib_ops::tools::{self, WhyRequest};
 
 use super::agent;
@@ -109,7 +109,7 @@ pub(super) fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::core::{RuleRef, Tier, Verdict};
+    use toolcrib_core::{RuleRef, Tier, Verdict};
 
     #[test]
     fn every_reason_comes_with_what_to_do() {

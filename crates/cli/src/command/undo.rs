@@ -6,7 +6,7 @@
 use std::io::{self, IsTerminal as _};
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::OpContext;
 use toolcrib_ops::calls;
 use toolcrib_ops::changes::{

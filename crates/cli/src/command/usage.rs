@@ -1,8 +1,8 @@
 //! `toolcrib usage`: tokens, money and calls. A figure that was not reported is unknown, not zero.
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::context::Money;
-use toolcrib_app::core::UsageTotals;
+use toolcrib_agent::context::Money;
+use toolcrib_core::UsageTotals;
 use toolcrib_ops::usage::{self as ops, UsageRequest};
 
 use super::library_snapshot::table;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::net::{AddressPolicy, HttpClient, SystemResolver};
-use toolcrib_app::sandbox::userland::{
+use toolcrib_net::{AddressPolicy, HttpClient, SystemResolver};
+use toolcrib_ops::userland::ProgressText;
+use toolcrib_sandbox::userland::{
     BASIC_PACKAGES, InstallResult, PYTHON_PACKAGES, Package, PackageName, Packages, Progress,
     Release, State, Status, Userland, UserlandError,
 };
-use toolcrib_app::sandbox::{Egress, Local};
-use toolcrib_ops::userland::ProgressText;
+use toolcrib_sandbox::{Egress, Local};
 
 use super::sandbox;
 use crate::clap_args::{

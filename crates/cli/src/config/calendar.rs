@@ -2,8 +2,8 @@
 #![deny(clippy::indexing_slicing)]
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::assistant::calendar::CalendarSettings;
-use toolcrib_app::store::vault::SecretName;
+use toolcrib_assistant::calendar::CalendarSettings;
+use toolcrib_store::vault::SecretName;
 
 use crate::config::notifications::{host_and_path, secret};
 use crate::config::text_or_secret::TextOrSecret;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 use serde_json::{Map, Value};
-use toolcrib_app::net::AddressPolicy;
-use toolcrib_app::providers::quirks::Quirks;
+use toolcrib_net::AddressPolicy;
+use toolcrib_providers::quirks::Quirks;
 
 use crate::config::duration_and_money;
 

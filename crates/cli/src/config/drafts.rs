@@ -1,7 +1,7 @@
 //! `[drafts]`: what may leave without a question.
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::assistant::draft::SendRule;
+use toolcrib_assistant::draft::SendRule;
 
 /// `[drafts]`
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]

@@ -1,7 +1,7 @@
 //! `[heartbeat]`: whether, how often and in which hours it runs.
 
 use serde::Deserialize;
-use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
+use toolcrib_assistant::heartbeat::HeartbeatSettings;
 
 /// `[heartbeat]`
 #[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize)]

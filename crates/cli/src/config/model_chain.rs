@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::providers::http_provider::ProviderSettings;
+use toolcrib_providers::http_provider::ProviderSettings;
 
 use crate::config::environment::Env;
 use crate::config::model_resolution::{ModelResolver, ResolvedModel};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use toolcrib_app::core::suggest::similar_names;
-use toolcrib_app::providers::http_provider::ProviderKind;
+use toolcrib_core::suggest::similar_names;
+use toolcrib_providers::http_provider::ProviderKind;
 
 use crate::config::environment::Env;
 use crate::config::model_chain::ModelFlags;

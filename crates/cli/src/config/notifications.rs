@@ -2,11 +2,11 @@
 #![deny(clippy::indexing_slicing)]
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::assistant::notify::{
+use toolcrib_assistant::notify::{
     ChannelSecret, DesktopProgram, MAX_PER_HOUR, NotifySettings, NtfySettings, QuietHours,
     WebhookSettings,
 };
-use toolcrib_app::store::vault::SecretName;
+use toolcrib_store::vault::SecretName;
 
 use crate::config::text_or_secret::TextOrSecret;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use toolcrib_app::core::Permission;
 use toolcrib_app::{PermissionChoice, PermissionChoices, PermissionTable, parse_permission};
+use toolcrib_core::Permission;
 
 /// The section.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! Errors of the parser in words for people.
 
-use toolcrib_app::core::suggest::likely_typos;
+use toolcrib_core::suggest::likely_typos;
 
 /// The parser's words without the values in them, and with the name that was probably meant.
 pub(super) fn plain_message(said: &str) -> String {

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use toolcrib_app::providers::http_provider::ProviderKind;
+use toolcrib_providers::http_provider::ProviderKind;
 
 use crate::config::key_path::KeyPath;
 use crate::config::layer::Layer;

@@ -5,7 +5,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::Path;
 
-use toolcrib_app::providers::http_provider::ApiKey;
+use toolcrib_providers::http_provider::ApiKey;
 
 use crate::config::environment::Env;
 use crate::config::providers::{ProviderEntry, list_providers};

@@ -1,6 +1,6 @@
 //! Which providers there are, and the settings of one.
 
-use toolcrib_app::providers::http_provider::{ProviderKind, ProviderSettings, SettingsError};
+use toolcrib_providers::http_provider::{ProviderKind, ProviderSettings, SettingsError};
 
 use crate::config::environment::Env;
 use crate::config::provider_key;

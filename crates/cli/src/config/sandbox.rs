@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Deserializer};
-use toolcrib_app::sandbox::{BackendKind, HostRules, Level, Network};
+use toolcrib_sandbox::{BackendKind, HostRules, Level, Network};
 
 use crate::config::deserialize::MaskedText;
 

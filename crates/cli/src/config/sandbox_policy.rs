@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::bench::ProgramPolicy;
-use toolcrib_app::sandbox::{Level, Resources};
+use toolcrib_builtins::program_runner::ProgramPolicy;
+use toolcrib_sandbox::{Level, Resources};
 
 use crate::config::Config;
 use crate::config::environment::Env;
@@ -44,7 +44,7 @@ impl Config {
 mod tests {
     use std::path::Path;
 
-    use toolcrib_app::sandbox::{BackendKind, Network};
+    use toolcrib_sandbox::{BackendKind, Network};
 
     use super::*;
     use crate::config::loader::parse;

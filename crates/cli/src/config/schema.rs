@@ -6,18 +6,18 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use toolcrib_app::assistant::calendar::CalendarSettings;
-use toolcrib_app::assistant::draft::SendRule;
-use toolcrib_app::assistant::heartbeat::HeartbeatSettings;
-use toolcrib_app::assistant::notify::{DesktopProgram, NotifySettings};
-use toolcrib_app::core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_app::hooks::CommandHook;
-use toolcrib_app::providers::http_provider::ProviderKind;
-use toolcrib_app::providers::quirks::Server;
-use toolcrib_app::store::vault::SecretName;
-use toolcrib_app::web::WebSettings;
 use toolcrib_app::{PermissionTable, Preset, ToolSettings};
+use toolcrib_assistant::calendar::CalendarSettings;
+use toolcrib_assistant::draft::SendRule;
+use toolcrib_assistant::heartbeat::HeartbeatSettings;
+use toolcrib_assistant::notify::{DesktopProgram, NotifySettings};
+use toolcrib_builtins::web::WebSettings;
+use toolcrib_core::defaults::MAX_RETRY_ATTEMPTS;
 use toolcrib_ops::secrets::SecretConsumer;
+use toolcrib_providers::http_provider::ProviderKind;
+use toolcrib_providers::quirks::Server;
+use toolcrib_store::vault::SecretName;
 
 use crate::config::calendar::CalendarSection;
 use crate::config::deserialize::{self, MaskedText};

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde::Deserialize;
-use toolcrib_app::sandbox::userland::ShellTarget;
+use toolcrib_sandbox::userland::ShellTarget;
 
 use super::deserialize;
 
@@ -24,7 +24,7 @@ pub(crate) struct ShellSection {
 mod tests {
     use std::path::Path;
 
-    use toolcrib_app::sandbox::userland::ShellTarget;
+    use toolcrib_sandbox::userland::ShellTarget;
 
     use crate::config::loader::parse;
 

@@ -4,7 +4,7 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use toolcrib_app::store::vault::SecretName;
+use toolcrib_store::vault::SecretName;
 
 use crate::config::deserialize::MaskedText;
 

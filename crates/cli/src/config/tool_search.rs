@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use toolcrib_app::agent::tool_selection::ToolSelectionMode;
+use toolcrib_agent::tool_selection::ToolSelectionMode;
 
 /// `[discovery]`
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]

@@ -1,8 +1,8 @@
 //! What `[discovery]` comes to: the settings of tool search.
 
-use toolcrib_app::agent::tool_selection::ToolSelectionRules;
-use toolcrib_app::discover::find_tools::ModelChoice;
+use toolcrib_agent::tool_selection::ToolSelectionRules;
 use toolcrib_app::{EmbeddingModel, ToolSearchSettings};
+use toolcrib_tool_search::find_tools::ModelChoice;
 
 use crate::config::Config;
 use crate::config::environment::Env;
@@ -55,7 +55,7 @@ impl Config {
 mod tests {
     use std::path::Path;
 
-    use toolcrib_app::agent::tool_selection::ToolSelectionMode;
+    use toolcrib_agent::tool_selection::ToolSelectionMode;
 
     use super::*;
     use crate::config::loader::parse;

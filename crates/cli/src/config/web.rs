@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, de};
-use toolcrib_app::store::vault::SecretName;
-use toolcrib_app::web::{
+use toolcrib_builtins::web::{
     ApiKey, LocationSettings, SearchBackendKind, SearchBackendSettings, Units, WeatherSettings,
     WebSettings,
 };
+use toolcrib_store::vault::SecretName;
 
 use crate::config::text_or_secret::TextOrSecret;
 

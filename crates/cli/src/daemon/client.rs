@@ -10,7 +10,7 @@ pub(crate) use server_sent_events::{EventStream, ServerSentEvent};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::net::Method;
+use toolcrib_net::Method;
 use toolcrib_server::DaemonAddress;
 
 use super::paths::{self, DaemonPaths};

@@ -6,7 +6,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::Path;
 
 use toolcrib_app::LockedFile;
-use toolcrib_app::core::BatchId;
+use toolcrib_core::BatchId;
 
 use crate::output::Failure;
 

@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Notify;
 use toolcrib_app::runner::DeferApproval;
-use toolcrib_app::sandbox::release_code_pages;
-use toolcrib_app::store::{ExclusiveLock, OpenError};
 use toolcrib_app::{Settings, Toolcrib};
+use toolcrib_sandbox::release_code_pages;
 use toolcrib_server::{Daemon, DaemonSettings, Listen, StartError};
+use toolcrib_store::{ExclusiveLock, OpenError};
 
 use super::logging::Logs;
 use super::paths::DaemonPaths;

@@ -3,14 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
+use toolcrib_agent::library::{Agent, parse_slash_command};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::agent::library::{Agent, parse_slash_command};
-use toolcrib_app::core::{Blob, BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_app::mcp::client::ServerConfig;
-use toolcrib_app::providers::conversation::UserMessage;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
-use toolcrib_app::sandbox::userland::Userland;
+use toolcrib_core::{Blob, BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_ops::secrets::SecretConsumer;
+use toolcrib_providers::conversation::UserMessage;
+use toolcrib_sandbox::userland::Userland;
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
 use super::config_watcher::{self, FileStamps};

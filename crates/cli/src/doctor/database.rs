@@ -1,8 +1,8 @@
 //! The database, the secrets, the audit and what was left in the middle.
 
-use toolcrib_app::core::RunStatus;
-use toolcrib_app::store::{Inspection, OpenError};
 use toolcrib_app::{KillSwitchFile, Stores};
+use toolcrib_core::RunStatus;
+use toolcrib_store::{Inspection, OpenError};
 
 use super::Finding;
 use crate::output::Failure;

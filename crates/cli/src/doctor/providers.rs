@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
-use toolcrib_app::providers::http_provider::ProviderKind;
+use toolcrib_net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_providers::http_provider::ProviderKind;
 
 use super::Finding;
 use crate::config::Config;

@@ -1,7 +1,7 @@
 //! What the sandbox of this host holds: tried, not read off a version number.
 
-use toolcrib_app::sandbox::userland::{ShellTarget, State};
-use toolcrib_app::sandbox::{Backend as _, Feature, Level, Local};
+use toolcrib_sandbox::userland::{ShellTarget, State};
+use toolcrib_sandbox::{Backend as _, Feature, Level, Local};
 
 use super::Finding;
 use crate::bootstrap;

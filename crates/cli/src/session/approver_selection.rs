@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use toolcrib_app::agent::driver::HumanInput;
-use toolcrib_app::agent::machine::{Question, QuestionAnswer};
-use toolcrib_app::core::approval::PromptPermit;
-use toolcrib_app::core::{
+use toolcrib_agent::driver::HumanInput;
+use toolcrib_agent::machine::{Question, QuestionAnswer};
+use toolcrib_app::runner::{DeferApproval, WaitForDecision};
+use toolcrib_core::approval::PromptPermit;
+use toolcrib_core::{
     ApprovalRequest, ApprovalStore, Approver, ApproverReply, BoxFuture, CallId, Decision,
     DecisionRecord,
 };
-use toolcrib_app::runner::{DeferApproval, WaitForDecision};
 
 use crate::config::OnAsk;
 use crate::os_user;

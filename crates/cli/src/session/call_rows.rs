@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use toolcrib_app::agent::events::{ToolEvent, ToolState};
-use toolcrib_app::core::{CallId, OutcomeKind, RawArgs, Report};
+use toolcrib_agent::events::{ToolEvent, ToolState};
+use toolcrib_core::{CallId, OutcomeKind, RawArgs, Report};
 
 use crate::terminal::{Style, Styler, escape_to_line, truncate_to_width, width};
 
@@ -250,7 +250,7 @@ pub(crate) fn format_duration(time: Duration) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-    use toolcrib_app::core::ErrorType;
+    use toolcrib_core::ErrorType;
 
     const PLAIN: Styler = Styler { colour: false };
 

@@ -2,9 +2,9 @@
 
 use std::sync::Mutex;
 
+use toolcrib_agent::driver::ToolRefresh;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::agent::driver::ToolRefresh;
-use toolcrib_app::core::BoxFuture;
+use toolcrib_core::BoxFuture;
 
 use super::RunSetup;
 use crate::bootstrap;

@@ -1,7 +1,7 @@
 //! Going on with a conversation: it must exist, and no other run may be in the middle of it.
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::{ConversationId, RunStatus, StoreError};
+use toolcrib_core::{ConversationId, RunStatus, StoreError};
 
 use super::has_live_worker;
 use crate::output::Failure;

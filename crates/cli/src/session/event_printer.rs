@@ -3,8 +3,8 @@
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use toolcrib_app::agent::events::{Event, EventSink, ToolEvent, ToolState};
-use toolcrib_app::providers::conversation::UserKind;
+use toolcrib_agent::events::{Event, EventSink, ToolEvent, ToolState};
+use toolcrib_providers::conversation::UserKind;
 
 use super::{RunTally, failure_text};
 use crate::output;

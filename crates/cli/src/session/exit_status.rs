@@ -2,9 +2,9 @@
 
 use std::collections::HashSet;
 
-use toolcrib_app::agent::driver::DriveOutcome;
-use toolcrib_app::agent::events::{Event, ToolState};
-use toolcrib_app::core::{CallId, ErrorType};
+use toolcrib_agent::driver::DriveOutcome;
+use toolcrib_agent::events::{Event, ToolState};
+use toolcrib_core::{CallId, ErrorType};
 
 /// Counts what a run's end does not say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

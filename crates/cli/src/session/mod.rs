@@ -15,12 +15,12 @@ mod worker_liveness;
 
 use std::sync::Arc;
 
-use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{Context, ConversationId};
-use toolcrib_app::providers::conversation::UserMessage;
-use toolcrib_app::providers::model::Model;
+use toolcrib_agent::library::Agent;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
 use toolcrib_app::{Stores, SwitchWatcher, Toolcrib};
+use toolcrib_core::{Context, ConversationId};
+use toolcrib_providers::conversation::UserMessage;
+use toolcrib_providers::model::Model;
 
 use crate::bootstrap;
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
@@ -132,7 +132,7 @@ impl Session {
     /// A run of this session that begins with a message.
     pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> StartRequest {
         let library = self.runner.library();
-        let skill = toolcrib_app::agent::library::parse_slash_command(text, &library);
+        let skill = toolcrib_agent::library::parse_slash_command(text, &library);
         StartRequest {
             message: UserMessage { text: text.to_owned(), ..UserMessage::default() },
             agent: self.agent.clone(),

@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::{Clock as _, SystemClock, canonical_json};
-use toolcrib_app::providers::http_provider::{
-    Endpoint, ModelOptions, NoToolsMemory, ProviderSettings,
-};
-use toolcrib_app::providers::model::Model;
-use toolcrib_app::providers::scripted::ScriptedModel;
 use toolcrib_app::runner::Runner;
+use toolcrib_core::{Clock as _, SystemClock, canonical_json};
+use toolcrib_providers::http_provider::{Endpoint, ModelOptions, NoToolsMemory, ProviderSettings};
+use toolcrib_providers::model::Model;
+use toolcrib_providers::scripted::ScriptedModel;
 
 use crate::config::ModelChoice;
 use crate::output::Failure;
@@ -155,7 +153,7 @@ impl NoToolsMemory for NoToolsAtAddress {
 
 #[cfg(test)]
 mod tests {
-    use toolcrib_app::providers::http_provider::ProviderKind;
+    use toolcrib_providers::http_provider::ProviderKind;
 
     use super::*;
 

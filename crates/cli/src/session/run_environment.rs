@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Money, Price, Prices, Rates};
-use toolcrib_app::agent::library::{
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Money, Price, Prices, Rates};
+use toolcrib_agent::library::{
     Agent, AgentPreset, GENERAL_ASSISTANT, Location, Scope, instructions,
 };
-use toolcrib_app::core::Approver;
-use toolcrib_app::providers::model::Model;
 use toolcrib_app::runner::{Runner, RunnerLimits, RunnerSettings};
-use toolcrib_app::sandbox::release_code_pages;
 use toolcrib_app::{Preset, Settings, Stores, Toolcrib};
+use toolcrib_core::Approver;
+use toolcrib_providers::model::Model;
+use toolcrib_sandbox::release_code_pages;
 
 use super::{ModelConnections, RunSetup};
 use crate::bootstrap;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
-use toolcrib_app::core::canonical_json;
+use toolcrib_core::canonical_json;
 
 use crate::clap_args::{ModelArgs, WorkspaceArgs};
 use crate::config::OnAsk;

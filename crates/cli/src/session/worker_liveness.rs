@@ -1,7 +1,7 @@
 //! Whether a worker drives a run: the holder of the claim under which it was started.
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::{StoredRun, WorkerState};
+use toolcrib_core::{StoredRun, WorkerState};
 
 use super::RunSetup;
 use crate::output::Failure;

@@ -2,7 +2,7 @@
 //! shortened, nothing that could move the cursor.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{ApprovalReason, ApprovalRequest, Risk};
+use toolcrib_core::{ApprovalReason, ApprovalRequest, Risk};
 
 use super::call_preview::preview_call;
 use super::style::{Style, Styler};
@@ -68,7 +68,7 @@ pub(crate) fn render_args(args: &Value, hidden: &[&str]) -> String {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use toolcrib_app::core::{
+    use toolcrib_core::{
         ApprovalId, CallId, Context, Effect, Origin, Reach, ReasonKind, RuleRef, ToolName, Verdict,
     };
 

@@ -26,7 +26,7 @@ impl ArgsDraft {
     /// # Errors
     /// When the folder for temporary files cannot be written.
     pub(crate) fn from_args(args: &Value) -> io::Result<Self> {
-        let name = format!("toolcrib-arguments-{}.json", toolcrib_app::core::CallId::fresh());
+        let name = format!("toolcrib-arguments-{}.json", toolcrib_core::CallId::fresh());
         let path = std::env::temp_dir().join(name);
         let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?;
         let draft = Self { path };

@@ -32,4 +32,4 @@ pub(crate) use question_prompt::ask_question;
 pub(crate) use style::{Style, Styler, is_dumb_terminal};
 pub(crate) use terminal_approver::{TerminalApprover, ask_decision};
 pub(crate) use text_wrap::{Span, encode, tail_of_width, truncate_to_width, width, wrap};
-pub(crate) use toolcrib_app::core::display_text::{escape_controls, escape_to_line};
+pub(crate) use toolcrib_core::display_text::{escape_controls, escape_to_line};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use toolcrib_app::agent::machine::{Question, QuestionAnswer};
+use toolcrib_agent::machine::{Question, QuestionAnswer};
 
 use super::console::Console;
 use super::style::{Style, Styler};

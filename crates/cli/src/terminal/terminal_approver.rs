@@ -3,12 +3,12 @@
 use std::io;
 
 use serde_json::Value;
-use toolcrib_app::core::approval::PromptPermit;
-use toolcrib_app::core::{
+use toolcrib_app::grant_from_decision;
+use toolcrib_core::approval::PromptPermit;
+use toolcrib_core::{
     ApprovalRequest, Approver, ApproverReply, BoxFuture, Clock as _, Decision, DecisionRecord,
     GrantScope, SystemClock,
 };
-use toolcrib_app::grant_from_decision;
 
 use super::approval_prompt::render_approval;
 use super::args_editor::{self, ArgsDraft};

@@ -194,7 +194,7 @@ fn skill_of_server(name: &str, words: &str) -> (Value, Value) {
         format!("skill://acme/{name}/SKILL.md"),
         format!("---\nname: {name}\ndescription: Says {words}.\n---\n\nSay {words}.\n"),
     );
-    let digest = format!("sha256:{}", toolcrib_app::core::canonical_json::sha256_text(&text));
+    let digest = format!("sha256:{}", toolcrib_core::canonical_json::sha256_text(&text));
     let front = json!({"name": name, "description": format!("Says {words}.")});
     let files = json!([{"uri": uri, "digest": digest, "size": text.len()}]);
     let entry = json!({"uri": uri, "frontmatter": front, "resources": files});
@@ -289,7 +289,7 @@ fn clients_read_our_skills() {
     for file in files {
         let read = ask("resources/read", json!({"uri": file["uri"]}));
         let text = read["result"]["contents"][0]["text"].as_str().unwrap();
-        let digest = toolcrib_app::core::canonical_json::sha256_text(text);
+        let digest = toolcrib_core::canonical_json::sha256_text(text);
         assert_eq!(file["digest"], format!("sha256:{digest}"), "{read}");
     }
     let one = ask("skills/get", json!({"uri": "skill://house-style/SKILL.md"}));

@@ -413,7 +413,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
         let first = title.split(' ').next().unwrap();
         assert!(VERBS.contains(&first), "{name}: a title begins with a verb: {title}");
         let about = tool["description"].as_str().unwrap();
-        let sentence = toolcrib_app::core::display_text::first_sentence(about);
+        let sentence = toolcrib_core::display_text::first_sentence(about);
         assert!((10..=120).contains(&sentence.len()), "{name}: {sentence}");
     }
     let titled = |title: &str| titles.contains(title);

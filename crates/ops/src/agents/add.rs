@@ -1,6 +1,6 @@
 //! Adds an agent, from a template or as a copy of another.
 
-use toolcrib_app::agent::library::agent_template;
+use toolcrib_agent::library::agent_template;
 
 use super::context::AgentFiles;
 use super::details::AgentDetails;

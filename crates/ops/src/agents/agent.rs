@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, AgentPreset, Limits, Rounds};
+use toolcrib_agent::library::{Agent, AgentPreset, Limits, Rounds};
 
 use super::context::AgentFiles;
 use crate::library::FileSource;

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use toolcrib_app::agent::library::{Agent, Folder, Folders, agent_template};
+use toolcrib_agent::library::{Agent, Folder, Folders, agent_template};
 
 use super::details::unreadable;
 use crate::error::OpError;

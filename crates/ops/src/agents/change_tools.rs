@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use toolcrib_app::agent::library::{Agent, Folder, Location, ToolNames, expand_tool_list};
+use toolcrib_agent::library::{Agent, Folder, Location, ToolNames, expand_tool_list};
 
 use super::agent_file::{self, not_editable};
 use super::context::AgentFiles;

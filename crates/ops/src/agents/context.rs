@@ -1,6 +1,6 @@
 //! What the operations on agents run on.
 
-use toolcrib_app::agent::library::Folder;
+use toolcrib_agent::library::Folder;
 
 use crate::administration::Recorder;
 use crate::library::LibraryContext;

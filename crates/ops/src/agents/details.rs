@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::{Agent, Expansion, expand_tool_list};
-use toolcrib_app::core::Exclusion;
+use toolcrib_agent::library::{Agent, Expansion, expand_tool_list};
+use toolcrib_core::Exclusion;
 
 use super::agent::AgentReply;
 use super::context::AgentFiles;

@@ -1,6 +1,6 @@
 //! Looks an agent up by its name.
 
-use toolcrib_app::agent::library::Agent;
+use toolcrib_agent::library::Agent;
 
 use super::context::AgentFiles;
 use crate::error::{OpError, Resource};

@@ -1,6 +1,6 @@
 //! Lists agents.
 
-use toolcrib_app::agent::library::expand_tool_list;
+use toolcrib_agent::library::expand_tool_list;
 
 use super::agent::AgentReply;
 use super::context::AgentFiles;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, AgentPreset, DEFAULT_ROLE};
+use toolcrib_agent::library::{Agent, AgentPreset, DEFAULT_ROLE};
 
 use super::agent::limits_json;
 

@@ -1,8 +1,8 @@
 //! Every tool, and whether an agent has it.
 
 use serde::Serialize;
-use toolcrib_app::agent::library::{Agent, expand_tool_list};
-use toolcrib_app::core::{Risk, Status, ToolInfo};
+use toolcrib_agent::library::{Agent, expand_tool_list};
+use toolcrib_core::{Risk, Status, ToolInfo};
 
 use super::context::AgentFiles;
 use super::find::find;

@@ -1,6 +1,6 @@
 //! Whether a decision may be made about a question, before it is stored.
 
-use toolcrib_app::core::{ApprovalRequest, Decision};
+use toolcrib_core::{ApprovalRequest, Decision};
 
 use super::nonce;
 use crate::error::OpError;

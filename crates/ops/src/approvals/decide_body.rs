@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Decision, GrantScope};
+use toolcrib_core::{Decision, GrantScope};
 
 use crate::error::OpError;
 

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::display_text::escape_to_line;
-use toolcrib_app::core::{
+use toolcrib_core::display_text::escape_to_line;
+use toolcrib_core::{
     ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json, effective_channel,
 };
 

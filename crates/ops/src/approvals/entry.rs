@@ -1,6 +1,6 @@
 //! A question with its stored rows.
 
-use toolcrib_app::core::{ApprovalRequest, DecisionRecord};
+use toolcrib_core::{ApprovalRequest, DecisionRecord};
 
 use super::document::Approval;
 use crate::context::StoreContext;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::store::ApprovalWithDecision;
-use toolcrib_app::core::{Clock as _, Decision, SystemClock};
+use toolcrib_core::store::ApprovalWithDecision;
+use toolcrib_core::{Clock as _, Decision, SystemClock};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

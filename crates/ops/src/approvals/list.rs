@@ -1,6 +1,6 @@
 //! Lists questions to people.
 
-use toolcrib_app::core::ApprovalId;
+use toolcrib_core::ApprovalId;
 
 use super::entry::ApprovalEntry;
 use crate::context::StoreContext;
@@ -40,7 +40,7 @@ pub async fn list(
             store.list_before(ctx.owner, before, limit).await?
         }
     };
-    let entry = |(waiting, decided): toolcrib_app::core::store::ApprovalWithDecision| {
+    let entry = |(waiting, decided): toolcrib_core::store::ApprovalWithDecision| {
         ApprovalEntry::new(ctx, waiting.request, decided)
     };
     Ok(found.into_iter().map(entry).collect())

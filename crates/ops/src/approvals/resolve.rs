@@ -1,6 +1,6 @@
 //! The shortened id of a question.
 
-use toolcrib_app::core::ApprovalId;
+use toolcrib_core::ApprovalId;
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

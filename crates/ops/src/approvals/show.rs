@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
-use toolcrib_app::core::{ApprovalId, DecisionRecord};
+use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
+use toolcrib_core::{ApprovalId, DecisionRecord};
 
 use super::decision_reply::ContinuedBy;
 use super::document::Approval;

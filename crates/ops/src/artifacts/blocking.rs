@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::{ArtifactStore, StoreError};
+use toolcrib_core::{ArtifactStore, StoreError};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

@@ -1,6 +1,6 @@
 //! Lists stored results.
 
-use toolcrib_app::core::ArtifactMeta;
+use toolcrib_core::ArtifactMeta;
 
 use super::blocking::run_blocking;
 use crate::context::StoreContext;

@@ -1,7 +1,7 @@
 //! Removes a stored result.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::ArtifactRef;
+use toolcrib_core::ArtifactRef;
 
 use super::blocking::run_blocking;
 use super::show::{ShowArtifactRequest, show};

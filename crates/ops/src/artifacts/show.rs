@@ -1,6 +1,6 @@
 //! Shows what is known of a stored result.
 
-use toolcrib_app::core::{ArtifactMeta, ArtifactRef};
+use toolcrib_core::{ArtifactMeta, ArtifactRef};
 
 use super::blocking::run_blocking;
 use super::list::hide_source;

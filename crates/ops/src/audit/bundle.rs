@@ -6,12 +6,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::audit::{
+use toolcrib_app::{ANCHORS_FILE, Toolcrib};
+use toolcrib_audit::{
     AnchorFile, AuditKey, BundleContents, BundleExport, FORMER_KEYS_FILE, OTHER_KEYS_FILE,
     PUBLIC_KEY_FILE, TrustedKeys,
 };
-use toolcrib_app::core::canonical_json;
-use toolcrib_app::{ANCHORS_FILE, Toolcrib};
+use toolcrib_core::canonical_json;
 
 use crate::administration::{Act, Recorder};
 use crate::context::OpContext;

@@ -1,6 +1,6 @@
 //! Exports the audit as lines that can be verified elsewhere.
 
-use toolcrib_app::audit::{ExportFrom, Exporter};
+use toolcrib_audit::{ExportFrom, Exporter};
 
 use crate::administration::{Act, Recorder};
 use crate::context::StoreContext;

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::AuditRow;
+use toolcrib_core::AuditRow;
 
 use crate::context::StoreContext;
 

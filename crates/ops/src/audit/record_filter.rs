@@ -1,7 +1,7 @@
 //! Which records of the audit are listed.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{AuditEvent, AuditRow, CallId};
+use toolcrib_core::{AuditEvent, AuditRow, CallId};
 
 /// Which records are listed; `None` = any.
 #[derive(Debug, Clone, Default)]

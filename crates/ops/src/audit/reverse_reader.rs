@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use toolcrib_app::core::{AuditRow, AuditStore, StoreError};
+use toolcrib_core::{AuditRow, AuditStore, StoreError};
 
 /// Records of a chain that are read at once.
 const WINDOW: u64 = 500;

@@ -1,7 +1,7 @@
 //! Shows one record of the audit, or those of a call.
 
-use toolcrib_app::core::CallId;
-use toolcrib_app::core::audit::LOCAL_CHAIN;
+use toolcrib_core::CallId;
+use toolcrib_core::audit::LOCAL_CHAIN;
 
 use super::record::RecordReply;
 use crate::context::StoreContext;

@@ -1,7 +1,7 @@
 //! The newest records of the audit, and those that follow.
 
-use toolcrib_app::audit::PAGE;
-use toolcrib_app::core::AuditStore;
+use toolcrib_audit::PAGE;
+use toolcrib_core::AuditStore;
 
 use super::record::RecordReply;
 use super::reverse_reader::ChainPositions;

@@ -1,7 +1,7 @@
 //! Verifies that no record of the audit was changed, taken out, added or moved.
 
 use serde::Serialize;
-use toolcrib_app::audit::{
+use toolcrib_audit::{
     CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, verify_calls,
     verify_decisions,
 };
@@ -53,7 +53,7 @@ pub async fn verify(
     request: VerifyRequest,
 ) -> Result<VerifyReply, OpError> {
     let audit = &*ctx.stores.audit;
-    let chains = toolcrib_app::audit::verify(audit, &request.evidence).await?;
+    let chains = toolcrib_audit::verify(audit, &request.evidence).await?;
     let reply = VerifyReply::of_chains(chains, &request.evidence);
     if !request.rows {
         return Ok(reply);

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::agent::library::expand_tool_list;
-use toolcrib_app::core::{Batch, Context, ConversationId, ViewRequest};
+use toolcrib_agent::library::expand_tool_list;
 use toolcrib_app::runner::tool_names;
+use toolcrib_core::{Batch, Context, ConversationId, ViewRequest};
 
 use crate::context::OpContext;
 use crate::error::{OpError, Resource};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Answer, ApprovalRequest, CallId, CallRow, ModelResult, Obstacle, Outcome, Ruling, Verdict,
 };
 
@@ -261,7 +261,7 @@ fn millis(nanos: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::core::{ErrorType, Report, ToolError};
+    use toolcrib_core::{ErrorType, Report, ToolError};
 
     #[test]
     fn a_document_without_payloads_has_no_texts_of_the_call() {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::Answer;
 use toolcrib_app::{ExecCall, ExecReply};
+use toolcrib_core::Answer;
 
 use super::document::{CallDocument, PendingApproval};
 

@@ -2,8 +2,8 @@
 //! rule, who approved, what the audit has.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::store::PendingApproval as WaitingCall;
-use toolcrib_app::core::{
+use toolcrib_core::store::PendingApproval as WaitingCall;
+use toolcrib_core::{
     AuditRow, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels, Outcome, Ruling,
     StageRecord, WorkerState,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{CallFilter, CallId, CallRow, CallStatus, RunId};
+use toolcrib_core::{CallFilter, CallId, CallRow, CallStatus, RunId};
 
 use super::undone::find_undone;
 use crate::context::StoreContext;

@@ -1,7 +1,7 @@
 //! Everything that the stores and this process know of one call.
 
-use toolcrib_app::core::store::ApprovalWithDecision;
-use toolcrib_app::core::{
+use toolcrib_core::store::ApprovalWithDecision;
+use toolcrib_core::{
     AcceptedBatch, ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, StoredCall,
     SystemClock,
 };

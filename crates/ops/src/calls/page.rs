@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::{CallId, ConversationId, ToolSpec};
 use toolcrib_app::mcp::server::{Contents, PAGE_TYPE};
+use toolcrib_core::{CallId, ConversationId, ToolSpec};
 
 use super::lookup::CallLookup;
 use crate::context::OpContext;

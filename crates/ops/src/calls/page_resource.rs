@@ -7,9 +7,9 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{CallId, ViewRequest};
 use toolcrib_app::mcp::mask_contents;
 use toolcrib_app::mcp::server::ResourceBody;
+use toolcrib_core::{CallId, ViewRequest};
 
 use super::page::shown;
 use crate::context::OpContext;

@@ -1,7 +1,7 @@
 //! Names and shortened ids that people type, resolved against what is stored.
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{CallFilter, CallId, ConversationId, RunId, suggest};
+use toolcrib_core::{CallFilter, CallId, ConversationId, RunId, suggest};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

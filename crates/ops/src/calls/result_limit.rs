@@ -1,8 +1,8 @@
 //! The limit that a caller sets for the results of its calls.
 
 use serde_json::Value;
-use toolcrib_app::core::{Answer, ModelResult, defaults};
-use toolcrib_app::sanitizer::{Keep, TruncationLimits, truncate_json};
+use toolcrib_core::{Answer, ModelResult, defaults};
+use toolcrib_sanitizer::{Keep, TruncationLimits, truncate_json};
 
 use crate::error::OpError;
 

@@ -1,6 +1,6 @@
 //! Shows one call with its result.
 
-use toolcrib_app::core::CallId;
+use toolcrib_core::CallId;
 
 use super::document::CallDocument;
 use super::lookup::CallLookup;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::CallRow;
+use toolcrib_core::CallRow;
 
 use super::state::CallState;
 

@@ -1,7 +1,7 @@
 //! Whether the changes of a call were undone, from the audit log.
 
 use serde::Deserialize;
-use toolcrib_app::core::{AuditRow, CallRow, Effect};
+use toolcrib_core::{AuditRow, CallRow, Effect};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::display_text::escape_to_line;
-use toolcrib_app::workspace::JournalEntry;
+use toolcrib_builtins::fs::JournalEntry;
+use toolcrib_core::display_text::escape_to_line;
 
 use crate::context::OpContext;
 

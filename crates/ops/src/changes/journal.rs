@@ -1,7 +1,7 @@
 //! The undo journal waits for other processes, so it is used on a thread of its own.
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::workspace::{JournalEntry, JournalError};
+use toolcrib_builtins::fs::{JournalEntry, JournalError};
 
 use super::change::Direction;
 use crate::context::OpContext;

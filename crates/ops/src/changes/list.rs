@@ -1,7 +1,7 @@
 //! Lists the changes that tools made in the workspace.
 
-use toolcrib_app::core::RunId;
-use toolcrib_app::workspace::JournalEntry;
+use toolcrib_builtins::fs::JournalEntry;
+use toolcrib_core::RunId;
 
 use super::change::{Change, Direction};
 use super::journal::{entries, run_blocking};

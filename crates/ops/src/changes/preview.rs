@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::workspace::{FileUndo, UndoAct};
+use toolcrib_builtins::fs::{FileUndo, UndoAct};
 
 use super::change::{Direction, one_line};
 use super::journal::{entries, run_blocking};

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::workspace::{JournalEntry, UndoneEntry};
+use toolcrib_builtins::fs::{JournalEntry, UndoneEntry};
 
 use super::change::{Change, Direction, one_line};
 use super::journal::run_blocking;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use toolcrib_app::core::{
+use toolcrib_core::{
     Clock as _, Conversation, ConversationId, RunId, RunStatus, StoredMessage, StoredRun,
     SystemClock,
 };

@@ -1,7 +1,7 @@
 //! Lists conversations.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_core::{Conversation, ConversationId};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

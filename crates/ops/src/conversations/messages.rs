@@ -1,7 +1,7 @@
 //! The messages of a conversation, secrets masked.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Conversation, ConversationId, StoredMessage};
+use toolcrib_core::{Conversation, ConversationId, StoredMessage};
 
 use super::show::{ShowConversationRequest, show};
 use crate::context::OpContext;

@@ -2,8 +2,8 @@
 //! audit.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{ConversationId, StoreError};
 use toolcrib_app::{Secrets, Toolcrib};
+use toolcrib_core::{ConversationId, StoreError};
 
 use crate::administration::{self, Act};
 use crate::context::StoreContext;

@@ -1,6 +1,6 @@
 //! Renames a conversation.
 
-use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_core::{Conversation, ConversationId};
 
 use super::show::{ShowConversationRequest, show};
 use crate::context::StoreContext;

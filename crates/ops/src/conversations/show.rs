@@ -1,6 +1,6 @@
 //! Shows one conversation without its messages.
 
-use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_core::{Conversation, ConversationId};
 
 use super::list::hide_title;
 use crate::context::StoreContext;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::document::{Document, DocumentError};
+use toolcrib_assistant::document::{Document, DocumentError};
 
 use crate::error::{OpError, Resource};
 

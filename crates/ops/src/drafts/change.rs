@@ -1,6 +1,6 @@
 //! Changes and discards drafts.
 
-use toolcrib_app::assistant::draft::DraftChange;
+use toolcrib_assistant::draft::DraftChange;
 
 use super::row::DraftReply;
 use crate::administration::{Act, record};

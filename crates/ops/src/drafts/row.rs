@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::draft::{Draft, DraftError, unusual_letters};
+use toolcrib_assistant::draft::{Draft, DraftError, unusual_letters};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

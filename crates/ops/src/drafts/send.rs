@@ -1,6 +1,6 @@
 //! Sends a draft: what only a person does, or a rule of the person.
 
-use toolcrib_app::assistant::draft::SendRequest;
+use toolcrib_assistant::draft::SendRequest;
 
 use super::row::DraftReply;
 use crate::administration::{Act, record};

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::goal::{Goal, GoalError};
+use toolcrib_assistant::goal::{Goal, GoalError};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

@@ -1,6 +1,6 @@
 //! Starts a goal.
 
-use toolcrib_app::assistant::goal::{GoalBudget, NewGoal};
+use toolcrib_assistant::goal::{GoalBudget, NewGoal};
 
 use super::row::GoalReply;
 use crate::context::OpContext;

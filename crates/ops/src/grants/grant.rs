@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::approval::ReasonKind;
-use toolcrib_app::core::{Grant, GrantId, GrantScope, Risk, RunId};
+use toolcrib_core::approval::ReasonKind;
+use toolcrib_core::{Grant, GrantId, GrantScope, Risk, RunId};
 
 use super::PastCalls;
 use crate::context::StoreContext;

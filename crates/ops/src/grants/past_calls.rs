@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{CallFilter, CallRow, Grant, GrantScope};
+use toolcrib_core::{CallFilter, CallRow, Grant, GrantScope};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

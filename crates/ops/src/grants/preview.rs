@@ -1,10 +1,10 @@
 //! The grant that an approval would create, before it is given.
 
-use toolcrib_app::core::{
+use toolcrib_app::grant_from_decision;
+use toolcrib_core::{
     ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, GrantScope, ReasonKind,
     SystemClock,
 };
-use toolcrib_app::grant_from_decision;
 
 use super::past_calls::{PastCalls, past_calls};
 use crate::context::StoreContext;

@@ -1,7 +1,7 @@
 //! Whether a decision that was to be remembered is.
 
-use toolcrib_app::core::{ApprovalId, Grant};
 use toolcrib_app::grant_from_decision;
+use toolcrib_core::{ApprovalId, Grant};
 
 use crate::context::StoreContext;
 use crate::error::OpError;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Clock as _, GrantId, SystemClock};
+use toolcrib_core::{Clock as _, GrantId, SystemClock};
 
 use super::grant::find;
 use crate::context::StoreContext;

@@ -1,6 +1,6 @@
 //! Shows one grant.
 
-use toolcrib_app::core::GrantId;
+use toolcrib_core::GrantId;
 
 use super::grant::{GrantReply, find};
 use super::past_calls;

@@ -4,10 +4,10 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::heartbeat::heartbeat_prompt;
-use toolcrib_app::assistant::task::TaskError;
-use toolcrib_app::assistant::time::format_instant;
-use toolcrib_app::core::{Task, TaskStatus};
+use toolcrib_assistant::heartbeat::heartbeat_prompt;
+use toolcrib_assistant::task::TaskError;
+use toolcrib_assistant::time::format_instant;
+use toolcrib_core::{Task, TaskStatus};
 
 use crate::context::OpContext;
 use crate::error::OpError;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::SwitchStore;
 use toolcrib_app::{KillSwitchFile, Toolcrib};
+use toolcrib_core::SwitchStore;
 
 use crate::error::OpError;
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Clock as _, StoreError, Switch, SwitchState, SystemClock};
 use toolcrib_app::{KillSwitchState, RunningCall, SWITCH_CACHE_TTL, SwitchTarget, Toolcrib};
+use toolcrib_core::{Clock as _, StoreError, Switch, SwitchState, SystemClock};
 
 use super::context::{KillSwitchContext, OWNER, ToolProcess};
 use super::show::{KillSwitchStatus, status};
@@ -168,7 +168,7 @@ async fn wait_for_calls(
     let calls = stopped_calls::wait(toolcrib, running, limit).await;
     if stop_running {
         // Programs that are still there after this have been killed and have not been reaped.
-        let _ = toolcrib_app::sandbox::wait_for_dropped(STOP_TIMEOUT).await;
+        let _ = toolcrib_sandbox::wait_for_dropped(STOP_TIMEOUT).await;
     }
     calls
 }

@@ -1,7 +1,7 @@
 //! Lets tools run again.
 
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
+use toolcrib_core::{Clock as _, Switch, SwitchState, SystemClock};
 
 use super::context::{KillSwitchContext, OWNER};
 use super::engage::refresh;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{SwitchState, SwitchStore};
+use toolcrib_core::{SwitchState, SwitchStore};
 
 use super::context::{KillSwitchContext, OWNER};
 use crate::error::OpError;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::store::CallStore;
 use toolcrib_app::{RunningCall, Toolcrib};
+use toolcrib_core::store::CallStore;
 
 use crate::calls::{CallState, serialized_name};
 

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::agent::library::Kit;
+use toolcrib_agent::library::Kit;
 
 use crate::library::FileSource;
 

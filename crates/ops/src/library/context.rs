@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use toolcrib_agent::library::{Folders, Library, ToolNames};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::agent::library::{Folders, Library, ToolNames};
 use toolcrib_app::runner;
 
 /// The library, and the tools that its files name.

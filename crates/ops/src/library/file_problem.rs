@@ -4,7 +4,7 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::Problem;
+use toolcrib_agent::library::Problem;
 
 /// What is wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::Folder;
+use toolcrib_agent::library::Folder;
 
 use super::context::LibraryContext;
 use super::file_problem::FileProblem;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::agent::library::{Location, Scope};
+use toolcrib_agent::library::{Location, Scope};
 
 /// Where a thing of the library comes from. It is not part of REST documents, which have the
 /// location as text.

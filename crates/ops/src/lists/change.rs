@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::list::{ListChange, ListChanged};
+use toolcrib_assistant::list::{ListChange, ListChanged};
 
 use super::row::{ListReply, writer};
 use crate::context::OpContext;
@@ -90,7 +90,7 @@ pub async fn change(
 
 fn reply(
     ctx: &OpContext<'_>,
-    list: toolcrib_app::assistant::list::List,
+    list: toolcrib_assistant::list::List,
     changed: ListChanged,
 ) -> ChangedList {
     ChangedList {

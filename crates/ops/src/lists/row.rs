@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::list::{List, ListError};
-use toolcrib_app::assistant::{RowError, Writer};
-use toolcrib_app::core::Author;
+use toolcrib_assistant::list::{List, ListError};
+use toolcrib_assistant::{RowError, Writer};
+use toolcrib_core::Author;
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

@@ -1,8 +1,8 @@
 //! Adds, lists, tests and removes mail accounts.
 
 use serde::Serialize;
-use toolcrib_app::mail::MailError;
-use toolcrib_app::mail::account::{MailAccount, NewAccount};
+use toolcrib_mail::MailError;
+use toolcrib_mail::account::{MailAccount, NewAccount};
 
 use crate::administration::{Act, record};
 use crate::context::OpContext;

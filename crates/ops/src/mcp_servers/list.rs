@@ -2,7 +2,7 @@
 
 use toolcrib_app::mcp::client::{Remote, ServerConfig, StoredCredentials};
 use toolcrib_app::oauth_secret_name;
-use toolcrib_app::store::vault::Vault;
+use toolcrib_store::vault::Vault;
 
 use super::server::{Authorization, McpServerReply};
 use crate::context::OpContext;

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde::Serialize;
-use toolcrib_app::core::KeyValueStore;
 use toolcrib_app::mcp::client::{ServerConfig, ServerName, import_config, servers_file};
-use toolcrib_app::store::vault::Vault;
 use toolcrib_app::{mcp, oauth_secret_name};
+use toolcrib_core::KeyValueStore;
+use toolcrib_store::vault::Vault;
 
 use super::file::{McpServersFile, missing};
 use crate::error::OpError;

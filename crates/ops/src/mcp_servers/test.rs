@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use toolcrib_app::core::{ToolError, remote_name};
 use toolcrib_app::mcp::client::{
     Connection, ConnectionState, Finding, PendingReview, ReviewedTools,
 };
+use toolcrib_core::{ToolError, remote_name};
 
 use crate::error::OpError;
 

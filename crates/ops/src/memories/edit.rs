@@ -1,7 +1,7 @@
 //! Writes a memory.
 
-use toolcrib_app::assistant::memory::NewMemory;
-use toolcrib_app::core::MemoryCategory;
+use toolcrib_assistant::memory::NewMemory;
+use toolcrib_core::MemoryCategory;
 
 use super::row::{MemoryReply, author};
 use crate::context::OpContext;

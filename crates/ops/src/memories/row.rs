@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::memory::MemoryError;
-use toolcrib_app::core::{Author, Memory};
+use toolcrib_assistant::memory::MemoryError;
+use toolcrib_core::{Author, Memory};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::assistant::memory::MemoryExport;
+use toolcrib_assistant::memory::MemoryExport;
 
 use super::row::author;
 use crate::context::OpContext;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::soul::{PromotionError, undo_memory};
+use toolcrib_assistant::soul::{PromotionError, undo_memory};
 
 use super::row::MemoryReply;
 use crate::context::OpContext;

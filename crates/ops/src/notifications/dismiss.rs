@@ -1,7 +1,7 @@
 //! Dismisses a notification.
 
-use toolcrib_app::assistant::task::TaskError;
-use toolcrib_app::core::NotificationId;
+use toolcrib_assistant::task::TaskError;
+use toolcrib_core::NotificationId;
 
 use super::row::NotificationReply;
 use crate::context::OpContext;

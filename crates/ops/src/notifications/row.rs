@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::notify::NotifyError;
-use toolcrib_app::core::Notification;
+use toolcrib_assistant::notify::NotifyError;
+use toolcrib_core::Notification;
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

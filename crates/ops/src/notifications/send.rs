@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::notify::NewNotification;
-use toolcrib_app::core::Author;
+use toolcrib_assistant::notify::NewNotification;
+use toolcrib_core::Author;
 
 use super::row::NotificationReply;
 use crate::context::OpContext;

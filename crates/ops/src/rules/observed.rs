@@ -1,8 +1,8 @@
 //! How often rules that are only observed would have spoken.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::CallFilter;
 use toolcrib_app::rules::{RuleSet, RuleSource};
+use toolcrib_core::CallFilter;
 
 use super::past_call::PastCall;
 use super::replay::SCAN_LIMIT;

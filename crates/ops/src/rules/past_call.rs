@@ -1,9 +1,9 @@
 //! A past call, and what rules say of it.
 
 use serde_json::Value;
-use toolcrib_app::core::{CallRow, Clock as _, Risk, SystemClock, Verdict, effective_channel};
 use toolcrib_app::rules::{Evaluation, RuleQuery, RuleSet};
 use toolcrib_app::{Preset, Toolcrib};
+use toolcrib_core::{CallRow, Clock as _, Risk, SystemClock, Verdict, effective_channel};
 
 use super::verdict::{CallVerdict, DefaultVerdict};
 

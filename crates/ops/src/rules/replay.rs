@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{CallFilter, CallId, Verdict};
 use toolcrib_app::rules::RuleSet;
+use toolcrib_core::{CallFilter, CallId, Verdict};
 
 use super::past_call::PastCall;
 use crate::context::OpContext;

@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{ApprovalId, CallFilter, Clock as _, ErrorType, SystemClock, Verdict};
 use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText};
+use toolcrib_core::{ApprovalId, CallFilter, Clock as _, ErrorType, SystemClock, Verdict};
 
 use super::past_call::PastCall;
 use super::replay::SCAN_LIMIT;

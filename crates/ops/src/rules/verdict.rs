@@ -1,7 +1,7 @@
 //! The verdict on a call: what rules say of it, and what holds where they say nothing.
 
-use toolcrib_app::core::{Decider, RuleRef, Ruling, Verdict};
 use toolcrib_app::rules::{Evaluation, SegmentEvaluation};
+use toolcrib_core::{Decider, RuleRef, Ruling, Verdict};
 
 /// What holds where no rule speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::agent::events::{Event, ToolEvent, ToolState};
-use toolcrib_app::core::{CallId, OutcomeKind, RawArgs};
+use toolcrib_agent::events::{Event, ToolEvent, ToolState};
+use toolcrib_core::{CallId, OutcomeKind, RawArgs};
 
 use crate::calls::serialized_name;
 

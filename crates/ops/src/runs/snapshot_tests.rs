@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use serde_json::json;
-use toolcrib_app::agent::machine::QuestionAnswer;
-use toolcrib_app::core::{ApprovalId, ConversationId, ErrorType, OutcomeKind, RunId, UserQuestion};
-use toolcrib_app::providers::{Stop, Usage};
+use toolcrib_agent::machine::QuestionAnswer;
+use toolcrib_core::{ApprovalId, ConversationId, ErrorType, OutcomeKind, RunId, UserQuestion};
+use toolcrib_providers::{Stop, Usage};
 
 use super::*;
 

@@ -1,7 +1,7 @@
 //! What the operations on secrets run on.
 
 use toolcrib_app::Secrets;
-use toolcrib_app::store::vault::{SecretName, Vault, VaultError};
+use toolcrib_store::vault::{SecretName, Vault, VaultError};
 
 use crate::administration::Recorder;
 use crate::error::{OpError, Resource};

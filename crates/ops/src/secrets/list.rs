@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::store::vault::SecretName;
+use toolcrib_store::vault::SecretName;
 
 use super::consumer::SecretConsumer;
 use super::context::SecretContext;
@@ -57,7 +57,7 @@ pub async fn list(
     ctx: &SecretContext<'_>,
     request: ListSecretsRequest<'_>,
 ) -> Result<ListSecretsReply, OpError> {
-    let listed = ctx.run(toolcrib_app::store::vault::Vault::list).await?;
+    let listed = ctx.run(toolcrib_store::vault::Vault::list).await?;
     let secrets = listed.iter().map(|secret| {
         let used_by = consumers(&secret.name, &request);
         let key = secret.name.tool_and_key().filter(|_| used_by.is_empty());

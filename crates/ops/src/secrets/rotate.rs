@@ -1,7 +1,7 @@
 //! Encrypts all secrets with a new key.
 
 use serde::Serialize;
-use toolcrib_app::store::vault::Vault;
+use toolcrib_store::vault::Vault;
 
 use super::context::SecretContext;
 use crate::administration::Act;

@@ -2,8 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_core::{Clock as _, SystemClock};
+use toolcrib_store::vault::{Secret, Vault};
 
 use super::context::{SecretContext, missing, parse_name};
 use crate::administration::Act;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::BoxFuture;
+use toolcrib_core::BoxFuture;
 
 use crate::error::OpError;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::agent::library;
+use toolcrib_agent::library;
 
 use super::skill::SkillReply;
 use crate::error::OpError;

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::Parameter;
+use toolcrib_agent::library::Parameter;
 
 use super::skill::{SkillReply, find};
 use crate::error::OpError;

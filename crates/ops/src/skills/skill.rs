@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::Skill;
+use toolcrib_agent::library::Skill;
 
 use crate::error::{OpError, Resource};
 use crate::library::{FileSource, LibraryContext};

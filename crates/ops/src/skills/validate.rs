@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_app::agent::library::validate_skill;
+use toolcrib_agent::library::validate_skill;
 
 use super::skill::find;
 use crate::error::OpError;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::soul::{Soul, SoulError};
+use toolcrib_assistant::soul::{Soul, SoulError};
 
 use crate::context::OpContext;
 use crate::error::OpError;

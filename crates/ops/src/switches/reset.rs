@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_core::{Clock as _, SystemClock};
 
 use super::row::{SwitchRow, current_row};
 use super::target::canonical_target;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{Switch, SwitchState, Tier, ToolInfo};
+use toolcrib_core::{Switch, SwitchState, Tier, ToolInfo};
 
 use crate::context::OpContext;
 use crate::error::OpError;

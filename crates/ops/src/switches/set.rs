@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{Clock as _, Switch, SwitchState, SystemClock};
+use toolcrib_core::{Clock as _, Switch, SwitchState, SystemClock};
 
 use super::row::{SwitchMode, SwitchRow, current_row};
 use super::target::canonical_target;

@@ -1,7 +1,7 @@
 //! What a switch is for.
 
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::suggest;
+use toolcrib_core::suggest;
 
 use super::row::switchable;
 use crate::context::OpContext;

@@ -1,7 +1,7 @@
 //! Makes a task.
 
-use toolcrib_app::assistant::task::{NewTask, When};
-use toolcrib_app::core::{Author, TaskKind};
+use toolcrib_assistant::task::{NewTask, When};
+use toolcrib_core::{Author, TaskKind};
 
 use super::row::TaskReply;
 use crate::context::OpContext;

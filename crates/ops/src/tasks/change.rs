@@ -1,6 +1,6 @@
 //! Changes where a task stands.
 
-use toolcrib_app::core::TaskId;
+use toolcrib_core::TaskId;
 
 use super::row::TaskReply;
 use crate::context::OpContext;

@@ -2,9 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::task::{TaskError, schedule_of};
-use toolcrib_app::assistant::time::{describe, format_instant};
-use toolcrib_app::core::{Task, TaskExecution};
+use toolcrib_assistant::task::{TaskError, schedule_of};
+use toolcrib_assistant::time::{describe, format_instant};
+use toolcrib_core::{Task, TaskExecution};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};

@@ -1,6 +1,6 @@
 //! Shows a task.
 
-use toolcrib_app::core::TaskId;
+use toolcrib_core::TaskId;
 
 use super::row::TaskReply;
 use crate::context::OpContext;

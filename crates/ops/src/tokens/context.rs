@@ -1,7 +1,7 @@
 //! What the operations on tokens run on.
 
 use toolcrib_app::Secrets;
-use toolcrib_app::core::{ApiToken, BoxFuture, Clock as _, StoreError, SystemClock, TokenId};
+use toolcrib_core::{ApiToken, BoxFuture, Clock as _, StoreError, SystemClock, TokenId};
 
 use super::rights::CallerRights;
 use crate::context::StoreContext;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
+use toolcrib_core::{ApiToken, TokenHash, TokenId};
 
 use super::context::{TokenContext, audit_text, now};
 use super::rights::beyond;

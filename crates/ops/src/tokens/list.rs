@@ -1,6 +1,6 @@
 //! Lists tokens.
 
-use toolcrib_app::core::TokenId;
+use toolcrib_core::TokenId;
 
 use super::context::{TokenContext, now};
 use super::row::TokenRow;

@@ -1,7 +1,7 @@
 //! Revokes a token.
 
 use serde::Serialize;
-use toolcrib_app::core::TokenId;
+use toolcrib_core::TokenId;
 
 use super::context::{TokenContext, audit_text};
 use crate::administration::{self, Act};

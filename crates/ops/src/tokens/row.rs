@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{ApiToken, TokenId};
+use toolcrib_core::{ApiToken, TokenId};
 
 /// A token, without the token itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{ConfigKey, ToolSpec};
+use toolcrib_core::{ConfigKey, ToolSpec};
 
 use super::find_tool;
 use crate::error::OpError;

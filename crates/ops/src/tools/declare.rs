@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::tool_pattern::{self, ToolIdentity};
-use toolcrib_app::core::{Entry, Exclusion, ToolInfo, ToolName, View, ViewRequest};
-use toolcrib_app::providers::{Declarations, Format, Options, Warning, declare as declare_entries};
 use toolcrib_app::{AGENT_SOURCE, Toolcrib};
+use toolcrib_core::tool_pattern::{self, ToolIdentity};
+use toolcrib_core::{Entry, Exclusion, ToolInfo, ToolName, View, ViewRequest};
+use toolcrib_providers::{Declarations, Format, Options, Warning, declare as declare_entries};
 
 use super::find_tool;
 use super::why::{find_agent, view_of_agent};

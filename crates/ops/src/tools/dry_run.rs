@@ -2,11 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{
+use toolcrib_app::{ApprovalRoute, DryRunReport};
+use toolcrib_core::{
     ApprovalReason, Batch, Effect, ErrorType, Labels, Obstacle, OutcomeKind, Reach, Risk, Ruling,
     StageRecord, ToolName,
 };
-use toolcrib_app::{ApprovalRoute, DryRunReport};
 
 use crate::context::OpContext;
 use crate::error::OpError;

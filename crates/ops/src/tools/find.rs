@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{ToolSpec, suggest};
+use toolcrib_core::{ToolSpec, suggest};
 
 use crate::error::{OpError, Resource};
 

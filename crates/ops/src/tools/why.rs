@@ -5,9 +5,9 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolcrib_agent::library::Agent;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::agent::library::Agent;
-use toolcrib_app::core::{Exclusion, ViewRequest};
+use toolcrib_core::{Exclusion, ViewRequest};
 
 use super::find_tool;
 use crate::context::OpContext;

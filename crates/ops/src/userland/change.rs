@@ -1,7 +1,7 @@
 //! Installs the userland, or installs it anew; removes it.
 
-use toolcrib_app::net::HttpClient;
-use toolcrib_app::sandbox::userland::State;
+use toolcrib_net::HttpClient;
+use toolcrib_sandbox::userland::State;
 
 use super::place::UserlandPlace;
 use super::work::UserlandWork;

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::sandbox::userland::{Package, PackageName, Progress, UserlandError};
+use toolcrib_sandbox::userland::{Package, PackageName, Progress, UserlandError};
 
 use super::place::UserlandPlace;
 use super::work::UserlandWork;

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::net::{AddressPolicy, SystemResolver};
-use toolcrib_app::sandbox::userland::{Userland, UserlandError};
-use toolcrib_app::sandbox::{Egress, Local};
+use toolcrib_net::{AddressPolicy, SystemResolver};
+use toolcrib_sandbox::userland::{Userland, UserlandError};
+use toolcrib_sandbox::{Egress, Local};
 
 use crate::error::OpError;
 

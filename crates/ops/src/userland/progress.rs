@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use toolcrib_app::sandbox::userland::Progress;
+use toolcrib_sandbox::userland::Progress;
 
 /// Bytes after which the growth of a download is said again.
 const STEP: u64 = 8 << 20;

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::sandbox::Backend as _;
-use toolcrib_app::sandbox::userland::State;
+use toolcrib_sandbox::Backend as _;
+use toolcrib_sandbox::userland::State;
 
 use super::place::UserlandPlace;
 use crate::error::OpError;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::sandbox::userland::Progress;
+use toolcrib_sandbox::userland::Progress;
 
 use super::progress::ProgressText;
 use crate::error::OpError;

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use toolcrib_agent::library::{Folder, GENERAL_ASSISTANT, Scope};
 use toolcrib_app::Secrets;
-use toolcrib_app::agent::library::{Folder, GENERAL_ASSISTANT, Scope};
-use toolcrib_app::core::audit::LOCAL_CHAIN;
+use toolcrib_core::audit::LOCAL_CHAIN;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::agents::{
     self, AddAgentRequest, AgentFiles, AgentFormat, AgentToolsRequest, ChangeAgentToolsRequest,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::{Answer, ApprovalId, Decision, DecisionRecord, Origin, RawArgs};
+use toolcrib_core::{Answer, ApprovalId, Decision, DecisionRecord, Origin, RawArgs};
 use toolcrib_ops::approvals::{
     self, ApprovalDetails, CheckDecisionRequest, ContinuedBy, DecideBody, ListApprovalsRequest,
     ShowApprovalRequest,

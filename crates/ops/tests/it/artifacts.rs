@@ -1,7 +1,7 @@
 //! Operations on stored results.
 
-use toolcrib_app::core::artifact::NewArtifact;
-use toolcrib_app::core::{ArtifactRef, CallId, Trust};
+use toolcrib_core::artifact::NewArtifact;
+use toolcrib_core::{ArtifactRef, CallId, Trust};
 use toolcrib_ops::OpError;
 use toolcrib_ops::artifacts::{
     self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,

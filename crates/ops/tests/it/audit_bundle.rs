@@ -3,8 +3,8 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use toolcrib_app::audit::{BundleEvidence, BundleReport, verify_bundle};
-use toolcrib_app::core::{AuditEvent, AuditKind};
+use toolcrib_audit::{BundleEvidence, BundleReport, verify_bundle};
+use toolcrib_core::{AuditEvent, AuditKind};
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{BundleRequest, bundle};

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use toolcrib_app::audit::ExportFrom;
-use toolcrib_app::core::{CallId, Risk};
 use toolcrib_app::{Secrets, Stores};
+use toolcrib_audit::ExportFrom;
+use toolcrib_core::{CallId, Risk};
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{
     self, ExportRequest, ListRecordsRequest, RecordFilter, RecordReply, ShowRecordsRequest,
@@ -139,7 +139,7 @@ async fn an_export_has_every_record_and_is_recorded_where_a_daemon_makes_it() {
     let mut export = audit::export(&ctx, &Recorder::None, request).await.unwrap();
     let mut lines = Vec::new();
     while let Some(some) = export.next().await.unwrap() {
-        lines.extend(some.iter().map(toolcrib_app::audit::ExportLine::text));
+        lines.extend(some.iter().map(toolcrib_audit::ExportLine::text));
     }
     assert_eq!(export.records(), before as u64);
     assert!(lines.iter().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{lines:?}");

@@ -1,7 +1,7 @@
 //! Operations on what tools changed in the workspace.
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::changes::{
     self, Direction, FileAct, ListChangesRequest, PreviewRequest, TakeRequest,
 };

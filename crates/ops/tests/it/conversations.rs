@@ -1,7 +1,7 @@
 //! Operations on conversations.
 
 use serde_json::json;
-use toolcrib_app::core::{Conversation, ConversationId};
+use toolcrib_core::{Conversation, ConversationId};
 use toolcrib_ops::OpError;
 use toolcrib_ops::conversations::{
     self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use toolcrib_app::agent::library::Library;
-use toolcrib_app::core::{Answer, CallId, Origin, RawArgs, Risk};
+use toolcrib_agent::library::Library;
 use toolcrib_app::{Builder, Settings, Stores, Toolcrib};
+use toolcrib_core::{Answer, CallId, Origin, RawArgs, Risk};
 use toolcrib_ops::{NoActiveCalls, OpContext, StoreContext};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 

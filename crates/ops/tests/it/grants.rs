@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use toolcrib_app::core::approval::ReasonKind;
-use toolcrib_app::core::{
-    ApprovalRequest, Decision, DecisionRecord, Grant, GrantId, GrantScope, Risk,
-};
+use toolcrib_core::approval::ReasonKind;
+use toolcrib_core::{ApprovalRequest, Decision, DecisionRecord, Grant, GrantId, GrantScope, Risk};
 use toolcrib_ops::OpError;
 use toolcrib_ops::grants::{
     self, ListGrantsRequest, PreviewError, PreviewGrantRequest, RevokeGrantRequest,

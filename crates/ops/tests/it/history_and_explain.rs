@@ -1,7 +1,7 @@
 //! Operations that look back at calls.
 
 use serde_json::json;
-use toolcrib_app::core::OutcomeKind;
+use toolcrib_core::OutcomeKind;
 use toolcrib_ops::OpError;
 use toolcrib_ops::calls::{
     self, CallState, CallSummary, ExplainCallRequest, HistoryRequest, ShowCallRequest,

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use tempfile::TempDir;
-use toolcrib_app::agent::library::{Folder, Folders, Scope};
+use toolcrib_agent::library::{Folder, Folders, Scope};
 use toolcrib_app::runner;
 use toolcrib_ops::kits::{self, ShowKitRequest};
 use toolcrib_ops::library::{self, LibraryContext};

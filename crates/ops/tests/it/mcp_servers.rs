@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use toolcrib_app::mcp::client::{Remote, ServerConfig, ServerName, Stdio};
-use toolcrib_app::store::vault::{Secret, Vault};
 use toolcrib_ops::ErrorClass;
 use toolcrib_ops::mcp_servers::{
     self, AddMcpServersRequest, ListMcpServersRequest, McpServerState, McpServersFile,
     McpTransport, RemoveMcpServerRequest, SetMcpServerEnabledRequest,
 };
+use toolcrib_store::vault::{Secret, Vault};
 
 use crate::fixture::Fixture;
 

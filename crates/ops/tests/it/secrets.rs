@@ -1,14 +1,14 @@
 //! Operations on the secrets of the vault.
 
 use toolcrib_app::Secrets;
-use toolcrib_app::core::audit::LOCAL_CHAIN;
-use toolcrib_app::store::vault::Vault;
+use toolcrib_core::audit::LOCAL_CHAIN;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::secrets::{
     self, ListSecretsReply, ListSecretsRequest, RemoveSecretRequest, SecretConsumer, SecretContext,
     SetSecretRequest,
 };
 use toolcrib_ops::{ErrorClass, OpError};
+use toolcrib_store::vault::Vault;
 
 use crate::fixture::Fixture;
 use crate::settings::OneKey;

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 
 use toolcrib_app::Secrets;
-use toolcrib_app::core::BoxFuture;
-use toolcrib_app::core::audit::LOCAL_CHAIN;
+use toolcrib_core::BoxFuture;
+use toolcrib_core::audit::LOCAL_CHAIN;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::settings::{
     self, ChangeSettingRequest, Configuration, Reloaded, SECRET_MASK, SettingRow,

@@ -1,7 +1,7 @@
 //! Operations on feature switches.
 
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::SwitchState;
+use toolcrib_core::SwitchState;
 use toolcrib_ops::switches::{
     self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchRequest, SwitchMode,
 };

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use toolcrib_app::Secrets;
-use toolcrib_app::core::audit::LOCAL_CHAIN;
-use toolcrib_app::core::{ApiToken, BoxFuture, StoreError, TokenStore};
+use toolcrib_core::audit::LOCAL_CHAIN;
+use toolcrib_core::{ApiToken, BoxFuture, StoreError, TokenStore};
 use toolcrib_ops::role::{Role, Roles};
 use toolcrib_ops::tokens::{
     self, CallerRights, CreateTokenRequest, ListTokensRequest, MadeToken, RevokeTokenRequest,

@@ -1,7 +1,7 @@
 //! Operations on tools.
 
 use serde_json::json;
-use toolcrib_app::core::{Call, ErrorType, Exclusion, Origin, RawArgs, ViewRequest};
+use toolcrib_core::{Call, ErrorType, Exclusion, Origin, RawArgs, ViewRequest};
 use toolcrib_ops::tools::{self, DryRunRequest, Prediction, WhyRequest};
 use toolcrib_ops::{OpError, Resource};
 

@@ -1,7 +1,7 @@
 //! Usage, added up.
 
 use serde_json::json;
-use toolcrib_app::core::UsageBy;
+use toolcrib_core::UsageBy;
 use toolcrib_ops::usage::{self, UsageRequest};
 
 use crate::fixture::Fixture;

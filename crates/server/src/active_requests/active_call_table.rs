@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
-use toolcrib_app::core::{Batch, Call, CallId, CancellationToken};
+use toolcrib_core::{Batch, Call, CallId, CancellationToken};
 
 use crate::admission::Permit;
 use crate::run_supervisor::RunSupervisor;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::{Batch, Call, Context, Origin, ViewRequest};
+use toolcrib_core::{Batch, Call, Context, Origin, ViewRequest};
 
 use crate::role::{Principal, Role};
 use crate::telemetry::Telemetry;

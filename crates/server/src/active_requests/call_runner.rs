@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use toolcrib_app::core::{Answer, Batch, Call, CallId, Invoker as _};
 use toolcrib_app::{SubmitError, Submitted, Toolcrib};
+use toolcrib_core::{Answer, Batch, Call, CallId, Invoker as _};
 
 use super::active_call_table::{ActiveCall, ActiveCallTable, active_calls};
 use super::batch;

@@ -1,7 +1,7 @@
 //! The header `Idempotency-Key`.
 
 use axum::http::HeaderMap;
-use toolcrib_app::core::store::KEY_CHARS;
+use toolcrib_core::store::KEY_CHARS;
 
 use crate::problem::{Code, Problem};
 

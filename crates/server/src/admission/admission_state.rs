@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use toolcrib_app::core::CancellationToken;
+use toolcrib_core::CancellationToken;
 
 use super::call_admission::CallAdmission;
 use super::fair_queue::FairQueue;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolcrib_app::core::CancellationToken;
+use toolcrib_core::CancellationToken;
 
 use super::admitted_caller::AdmittedCaller;
 use super::fair_queue::{FairQueue, Permit};

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use toolcrib_app::core::CancellationToken;
+use toolcrib_core::CancellationToken;
 
 use super::fd_limit;
 use crate::settings::DaemonSettings;

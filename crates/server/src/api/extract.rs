@@ -2,7 +2,7 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 
-use toolcrib_app::core::RunId;
+use toolcrib_core::RunId;
 
 use crate::problem::Problem;
 

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::canonical_json;
+use toolcrib_core::canonical_json;
 
 use crate::problem::{Code, Problem};
 

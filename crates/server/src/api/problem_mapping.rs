@@ -1,8 +1,8 @@
 //! How errors of other parts of the daemon are answered.
 
 use serde_json::json;
+use toolcrib_agent::driver::DriveError;
 use toolcrib_app::SubmitError;
-use toolcrib_app::agent::driver::DriveError;
 use toolcrib_app::runner::RunnerError;
 use toolcrib_ops::OpError;
 

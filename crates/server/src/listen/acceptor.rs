@@ -10,7 +10,7 @@ use axum::Router;
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 use tokio::task::JoinSet;
 use toolcrib_app::Toolcrib;
-use toolcrib_app::core::CancellationToken;
+use toolcrib_core::CancellationToken;
 
 use super::connection::{self, ConnectionContext, HttpSettings};
 use super::daemon_file::{DaemonAddress, DaemonLock};

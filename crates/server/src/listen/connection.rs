@@ -10,7 +10,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use toolcrib_app::core::CancellationToken;
+use toolcrib_core::CancellationToken;
 use tower::Service as _;
 
 use super::body_timeout::TimeoutBody;

@@ -29,7 +29,7 @@ mod linux {
         Pid, Signal, WaitOptions, getpid, kill_process, set_child_subreaper, waitpid,
     };
     use tokio::signal::unix::{SignalKind, signal};
-    use toolcrib_app::sandbox::process::is_tool_process;
+    use toolcrib_sandbox::process::is_tool_process;
 
     /// A zombie is reaped if it is still one after this time: the code that started a process waits
     /// for it sooner.

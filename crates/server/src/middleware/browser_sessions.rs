@@ -14,7 +14,7 @@ use std::time::Duration;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
-use toolcrib_app::core::TokenHash;
+use toolcrib_core::TokenHash;
 
 use super::host_origin::{RequestOrigin, single_header};
 use super::session_file::SessionFile;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::LockedFile;
-use toolcrib_app::core::TokenHash;
+use toolcrib_core::TokenHash;
 
 use super::browser_sessions::{BrowserSession, SessionId};
 

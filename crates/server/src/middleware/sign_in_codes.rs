@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use toolcrib_app::core::TokenHash;
+use toolcrib_core::TokenHash;
 
 use super::token_cache::Credential;
 use super::token_format::{self, RandomUnavailable};

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 use toolcrib_app::Secrets;
-use toolcrib_app::core::{ApiToken, BoxFuture, StoreError, TokenHash, TokenId, TokenStore};
+use toolcrib_core::{ApiToken, BoxFuture, StoreError, TokenHash, TokenId, TokenStore};
 use toolcrib_ops::OpError;
 use toolcrib_ops::tokens::TokenTable;
 

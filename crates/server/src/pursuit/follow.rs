@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use toolcrib_app::assistant::goal::{Goal, GoalEnd, GoalError, GoalStatus, pursuit_message};
-use toolcrib_app::core::{RunId, RunStatus, StoreError, StoredRun};
 use toolcrib_app::runner::{RunnerLimits, labels_of_run};
+use toolcrib_assistant::goal::{Goal, GoalEnd, GoalError, GoalStatus, pursuit_message};
+use toolcrib_core::{RunId, RunStatus, StoreError, StoredRun};
 
 use crate::daemon_host::RunRequest;
 use crate::end_notice::{End, notify_end};

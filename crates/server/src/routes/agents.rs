@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::library::{Folder, Scope};
+use toolcrib_agent::library::{Folder, Scope};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
     self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, ExpectedVersion,

@@ -7,8 +7,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::ApprovalId;
-use toolcrib_app::core::store::ApprovalWithDecision;
+use toolcrib_core::ApprovalId;
+use toolcrib_core::store::ApprovalWithDecision;
 use toolcrib_ops::approvals::{
     self, Approval, ApprovalDetails, DecideBody, DecisionReply, HastyApprovals,
     ListApprovalsRequest, ShowApprovalRequest,

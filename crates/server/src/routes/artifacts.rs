@@ -12,7 +12,7 @@ use futures_util::stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
+use toolcrib_core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
 use toolcrib_ops::artifacts::{
     self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
 };

@@ -7,8 +7,8 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
-use toolcrib_app::python::ChainError;
 use toolcrib_app::{ChainEntry, ToolFolder};
+use toolcrib_code_mode::ChainError;
 
 use crate::api::{Api, Json, Operation, Page, Path, etag, etag_matches, etag_response};
 use crate::problem::{Code, Problem};

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::core::RunId;
+use toolcrib_core::RunId;
 use toolcrib_ops::changes::{
     self, Change, Direction, FilePreview, ListChangesRequest, PreviewRequest, TakeReply,
     TakeRequest,

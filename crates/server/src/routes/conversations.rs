@@ -6,7 +6,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Conversation, ConversationId, RunId, StoredMessage};
+use toolcrib_core::{Conversation, ConversationId, RunId, StoredMessage};
 use toolcrib_ops::conversations::{
     self, BranchConversationRequest, ListConversationsRequest, MessagesRequest,
     RemoveConversationRequest, RenameConversationRequest, ShowConversationRequest,

@@ -9,10 +9,10 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Origin, RunLimits};
-use toolcrib_app::providers::{self, Format};
 use toolcrib_app::{ExecError, ExecReply, ExecRequest};
+use toolcrib_core::{Origin, RunLimits};
 use toolcrib_ops::calls::ExecDocument;
+use toolcrib_providers::{self, Format};
 
 use crate::active_requests::{
     IDEMPOTENCY_KEY_DESCRIPTION, IDEMPOTENCY_KEY_HEADER, idempotency_key, view_request_for,

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
+use toolcrib_core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
 use toolcrib_ops::settings::SECRET_MASK as MASK;
 
 use super::artifacts::run_blocking;
@@ -114,7 +114,7 @@ async fn call_file_tool(
 }
 
 /// What a call brought, or the answer that says why there is nothing.
-fn tool_result(given: Answer) -> Result<(toolcrib_app::core::CallId, ModelResult), Box<Answer>> {
+fn tool_result(given: Answer) -> Result<(toolcrib_core::CallId, ModelResult), Box<Answer>> {
     match given {
         Answer::Done(outcome) => match &outcome.result {
             Ok(result) if !result.is_error => Ok((outcome.call, result.clone())),

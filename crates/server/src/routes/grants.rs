@@ -3,7 +3,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use toolcrib_app::core::GrantId;
+use toolcrib_core::GrantId;
 use toolcrib_ops::grants::{
     self, GrantReply, ListGrantsRequest, RevokeGrantRequest, RevokedGrant, ShowGrantRequest,
 };

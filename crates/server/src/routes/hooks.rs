@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, is_valid};
-use toolcrib_app::core::{
+use toolcrib_assistant::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, is_valid};
+use toolcrib_core::{
     Clock as _, SystemClock, Task, TaskEvent, TaskStatus, TaskTrigger, canonical_json,
 };
 

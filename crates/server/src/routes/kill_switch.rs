@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use toolcrib_app::core::SwitchStore;
+use toolcrib_core::SwitchStore;
 use toolcrib_ops::OpError;
 use toolcrib_ops::kill_switch::{
     self, EngageReply, KillSwitchContext, KillSwitchStatus, ReleaseRequest, StopBody, ToolProcess,

@@ -8,15 +8,15 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{
-    Answer, ApprovalId, Batch, BatchSubscriber, BoxFuture, Call, CallId, DecisionRecord, Entry,
-    ErrorType, Invoker as _, Origin, ToolError, View, canonical_json,
-};
 use toolcrib_app::mcp::server::{
     ClientIdentity, HttpSettings, McpBackend, ResourcesAndPrompts, Service, ToolListMode, service,
 };
 use toolcrib_app::mcp::{self, ToolcribResources};
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{
+    Answer, ApprovalId, Batch, BatchSubscriber, BoxFuture, Call, CallId, DecisionRecord, Entry,
+    ErrorType, Invoker as _, Origin, ToolError, View, canonical_json,
+};
 
 use crate::active_requests::view_request_for;
 use crate::admission::AdmittedCaller;

@@ -12,9 +12,9 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{ConversationId, RunId, RunStatus, StoredRun};
-use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
     IDEMPOTENCY_KEY_DESCRIPTION, IDEMPOTENCY_KEY_HEADER, idempotency_key,

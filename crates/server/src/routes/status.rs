@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use toolcrib_app::SwitchTarget;
-use toolcrib_app::core::{Clock as _, Origin, SystemClock};
+use toolcrib_core::{Clock as _, Origin, SystemClock};
 use toolcrib_ops::status::{CallCounts, DaemonStatus};
 
 use super::switches::OWNER;

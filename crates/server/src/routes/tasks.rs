@@ -5,8 +5,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::assistant::task::When;
-use toolcrib_app::core::TaskId;
+use toolcrib_assistant::task::When;
+use toolcrib_core::TaskId;
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskReply,

@@ -14,8 +14,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
-use toolcrib_app::core::CancellationToken;
-use toolcrib_app::terminal::{Frame, Shown, Terminal, TerminalSize};
+use toolcrib_builtins::terminal::{Frame, Shown, Terminal, TerminalSize};
+use toolcrib_core::CancellationToken;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
 use crate::api::{Api, Bytes, Json, Operation, Page, Path};

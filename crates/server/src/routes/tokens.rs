@@ -3,7 +3,7 @@
 
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
-use toolcrib_app::core::TokenId;
+use toolcrib_core::TokenId;
 use toolcrib_ops::tokens::{
     self, CreateTokenRequest, ListTokensRequest, MadeToken, RevokeTokenRequest, ShowTokenRequest,
     TokenRow,

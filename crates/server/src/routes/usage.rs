@@ -3,7 +3,7 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{UsageBy, UsageTotals};
+use toolcrib_core::{UsageBy, UsageTotals};
 use toolcrib_ops::usage::{self as ops, UsageRequest};
 
 use crate::api::{Api, Json, Operation, Page, Query};

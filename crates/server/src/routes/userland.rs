@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::net::AddressPolicy;
+use toolcrib_net::AddressPolicy;
 use toolcrib_ops::userland::{
     self, ChangePackagesRequest, InstallUserlandRequest, ListPackagesRequest, PackageChange,
     PackageReply, UninstallUserlandRequest, UserlandPlace, UserlandReply, UserlandWorkReply,

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
-use toolcrib_app::agent::driver::RunControl;
-use toolcrib_app::agent::events::Event;
-use toolcrib_app::core::{ConversationId, RunId};
-use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_agent::driver::RunControl;
+use toolcrib_agent::events::Event;
+use toolcrib_core::{ConversationId, RunId};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_providers::conversation::UserMessage;
 
 /// Latest events that are kept for subscribers that reconnect; one that missed more gets the
 /// snapshot.

@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
-use toolcrib_app::agent::driver::{DriveError, DriveOutcome, NoHumanInput};
-use toolcrib_app::agent::events::{Event, EventSink};
-use toolcrib_app::agent::library::expand_tool_list;
-use toolcrib_app::core::{RunStatus, StoreError, StoredRun, WorkerState};
-use toolcrib_app::providers::conversation::UserMessage;
+use toolcrib_agent::driver::{DriveError, DriveOutcome, NoHumanInput};
+use toolcrib_agent::events::{Event, EventSink};
+use toolcrib_agent::library::expand_tool_list;
 use toolcrib_app::runner::{RunHandles, RunReport, RunnerError, StartRequest};
+use toolcrib_core::{RunStatus, StoreError, StoredRun, WorkerState};
+use toolcrib_providers::conversation::UserMessage;
 
 use super::active_run::ActiveRun;
 use super::error::RunError;

@@ -1,8 +1,8 @@
 //! Why a run could not be started, resumed or read.
 
 use toolcrib_app::SubmitError;
-use toolcrib_app::core::{ConversationId, RunId, StoreError};
 use toolcrib_app::runner::RunnerError;
+use toolcrib_core::{ConversationId, RunId, StoreError};
 
 use super::run_registry::RunRefused;
 use crate::daemon_host::HostError;

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use toolcrib_app::core::{
+use toolcrib_core::{
     ApprovalId, ApprovalRequest, Clock as _, OpenRun, RunId, RunStatus, StoreError, StoredRun,
     SystemClock,
 };

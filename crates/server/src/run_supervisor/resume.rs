@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use toolcrib_app::core::store::{AcceptedBatch, PendingApproval};
-use toolcrib_app::core::{
+use toolcrib_app::runner::labels_of_run;
+use toolcrib_core::store::{AcceptedBatch, PendingApproval};
+use toolcrib_core::{
     ApprovalId, ApprovalRequest, BatchId, Invoker as _, RunId, RunSpec, RunStatus, StoreError,
     StoredRun, WorkerState,
 };
-use toolcrib_app::runner::labels_of_run;
 use toolcrib_ops::approvals::ContinuedBy;
 
 use super::drive::{ResumeOptions, is_abandoned, take_run};

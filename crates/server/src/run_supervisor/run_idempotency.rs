@@ -9,10 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use toolcrib_app::SubmitError;
-use toolcrib_app::core::store::{Acceptance, AcceptedBatch, IdempotencyKey};
-use toolcrib_app::core::{
-    Batch, BatchId, Clock as _, Context, Origin, RunId, StoreError, SystemClock,
-};
+use toolcrib_core::store::{Acceptance, AcceptedBatch, IdempotencyKey};
+use toolcrib_core::{Batch, BatchId, Clock as _, Context, Origin, RunId, StoreError, SystemClock};
 
 use super::error::RunError;
 use super::supervisor::RunSupervisor;

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use toolcrib_app::core::{ConversationId, OpenRun, RunId, RunStatus};
+use toolcrib_core::{ConversationId, OpenRun, RunId, RunStatus};
 
 use super::active_run::ActiveRun;
 

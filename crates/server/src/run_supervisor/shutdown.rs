@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use toolcrib_app::agent::driver::RunControl;
+use toolcrib_agent::driver::RunControl;
 
 use super::supervisor::RunSupervisor;
 

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::{ConversationId, RunId, RunStatus};
 use toolcrib_app::runner::StartRequest;
+use toolcrib_core::{ConversationId, RunId, RunStatus};
 use toolcrib_ops::runs::{RunSnapshot, SnapshotItem};
 
 use super::active_run::ActiveRun;

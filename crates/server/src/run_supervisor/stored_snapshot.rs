@@ -1,14 +1,14 @@
 //! The snapshot of a run that this process does not drive, made from its stored state.
 
 use serde_json::Value;
-use toolcrib_app::agent::events::PendingInput;
-use toolcrib_app::agent::machine::{Pending, PendingKind, RunEnd};
-use toolcrib_app::core::{RunStatus, StoreError, StoredMessage, StoredRun};
-use toolcrib_app::providers::conversation::{Message, ModelMessage};
+use toolcrib_agent::events::PendingInput;
+use toolcrib_agent::machine::{Pending, PendingKind, RunEnd};
+use toolcrib_core::{RunStatus, StoreError, StoredMessage, StoredRun};
 use toolcrib_ops::calls::serialized_name;
 use toolcrib_ops::runs::{
     ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, to_value,
 };
+use toolcrib_providers::conversation::{Message, ModelMessage};
 
 use super::supervisor::RunSupervisor;
 

@@ -8,12 +8,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
-use toolcrib_app::core::{
+use toolcrib_app::runner::Runner;
+use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_core::{
     AcceptedBatch, ApprovalRequest, CancellationToken, ConversationId, DecisionRecord, RunId,
     StoredRun,
 };
-use toolcrib_app::runner::Runner;
-use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_ops::runs::RunSnapshot;
 
 use super::active_run::ActiveRun;

@@ -1,8 +1,8 @@
 //! One ring of an alarm.
 
-use toolcrib_app::assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
-use toolcrib_app::assistant::task::{alarm_message, rung};
-use toolcrib_app::core::{Author, StoreError, Task};
+use toolcrib_assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
+use toolcrib_assistant::task::{alarm_message, rung};
+use toolcrib_core::{Author, StoreError, Task};
 
 use super::execution::{SCHEDULER, now, put};
 use crate::run_supervisor::RunSupervisor;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use globset::{GlobBuilder, GlobMatcher};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
-use toolcrib_app::core::{
+use toolcrib_core::{
     Clock as _, StoreError, SystemClock, TaskEvent, TaskId, TaskStatus, TaskTrigger, canonical_json,
 };
 

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use toolcrib_app::assistant::task::{Ended, present_event, release, renew, run_message, settle};
-use toolcrib_app::core::{
+use toolcrib_app::runner::labels_of_run;
+use toolcrib_assistant::task::{Ended, present_event, release, renew, run_message, settle};
+use toolcrib_core::{
     Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task, TaskKind, TaskStatus,
     TaskTrigger,
 };
-use toolcrib_app::runner::labels_of_run;
 
 use super::alarm;
 use super::heartbeat::{self, Beat};

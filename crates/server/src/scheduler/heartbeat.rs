@@ -1,12 +1,12 @@
 //! One heartbeat: what is asked, and what becomes of the answer.
 
-use toolcrib_app::assistant::heartbeat::{
+use toolcrib_app::runner::labels_of_run;
+use toolcrib_assistant::heartbeat::{
     HEARTBEAT_OK, HeartbeatInput, heartbeat_prompt, is_ok, push_text,
 };
-use toolcrib_app::assistant::notify::NewNotification;
-use toolcrib_app::assistant::task::{Ended, postpone};
-use toolcrib_app::core::{Author, ConversationId, StoreError, StoredRun, Task};
-use toolcrib_app::runner::labels_of_run;
+use toolcrib_assistant::notify::NewNotification;
+use toolcrib_assistant::task::{Ended, postpone};
+use toolcrib_core::{Author, ConversationId, StoreError, StoredRun, Task};
 
 use super::execution::{BACKGROUND, SCHEDULER, now, put};
 use crate::daemon_host::RunRequest;

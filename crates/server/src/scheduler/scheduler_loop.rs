@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use toolcrib_app::assistant::task::claim_due;
-use toolcrib_app::core::{Clock as _, StoreError, SystemClock, TaskKind};
+use toolcrib_assistant::task::claim_due;
+use toolcrib_core::{Clock as _, StoreError, SystemClock, TaskKind};
 
 use super::execution::execute;
 use crate::run_supervisor::RunSupervisor;

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::{
+use toolcrib_core::{
     Acceptance, AcceptedBatch, BatchId, BoxFuture, CallId, CallRecord, CallRow, CallStore, Intent,
     Recovered, Settlement, StoreError, StoredCall, WorkerState,
 };

@@ -7,7 +7,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::counter::ConstCounter;
 use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
-use toolcrib_app::core::store::{DatabaseFigures, LATENCY_SECONDS, Latency};
+use toolcrib_core::store::{DatabaseFigures, LATENCY_SECONDS, Latency};
 
 /// Adds the metrics to those of the daemon.
 pub(super) fn register(all: &mut Registry, figures: DatabaseFigures) {

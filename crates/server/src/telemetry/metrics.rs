@@ -11,9 +11,9 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::{Registry, Unit};
-use toolcrib_app::agent::events::Event;
-use toolcrib_app::core::CallRecord;
-use toolcrib_app::core::store::DatabaseFigures;
+use toolcrib_agent::events::Event;
+use toolcrib_core::CallRecord;
+use toolcrib_core::store::DatabaseFigures;
 
 use super::database_metrics;
 

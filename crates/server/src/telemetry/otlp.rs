@@ -20,7 +20,7 @@ use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanEvents, SpanLinks, SpanProcessor as _,
 };
 use tokio::runtime::Handle;
-use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_net::{AddressPolicy, Follow, HttpClient, Limits, Request};
 
 use super::semantic_conventions;
 use super::span::{Attribute, FinishedSpan, SpanKind, SpanSink};

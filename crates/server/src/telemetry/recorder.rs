@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use toolcrib_app::core::{CallId, RunId};
+use toolcrib_core::{CallId, RunId};
 
 use super::metrics::Metrics;
 use super::request_context::{self, SpanContexts};

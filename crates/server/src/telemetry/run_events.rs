@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use toolcrib_app::agent::events::{Event, EventSink};
-use toolcrib_app::core::{ConversationId, RunId};
-use toolcrib_app::providers::Usage;
+use toolcrib_agent::events::{Event, EventSink};
+use toolcrib_core::{ConversationId, RunId};
+use toolcrib_providers::Usage;
 
 use super::recorder::Telemetry;
 use super::span::{Attribute, FinishedSpan, SpanContext, SpanKind};

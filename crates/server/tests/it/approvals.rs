@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{Effect, Risk};
+use toolcrib_core::{Effect, Risk};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::runs::{Gate, begun, stands};
@@ -411,8 +411,8 @@ async fn what_is_decided_elsewhere_goes_on_here() {
     let mut events = Events::open(&client, "/api/v1/events", None).await;
     let question = only(&client).await;
     let id = question["approval"].as_str().unwrap().parse().unwrap();
-    let record = toolcrib_app::core::DecisionRecord {
-        decision: toolcrib_app::core::Decision::approve(),
+    let record = toolcrib_core::DecisionRecord {
+        decision: toolcrib_core::Decision::approve(),
         decided_by: "ann".to_owned(),
         decided_at: 1,
     };

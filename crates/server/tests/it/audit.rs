@@ -4,10 +4,10 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::audit::{
+use toolcrib_audit::{
     AuditKey, BundleEvidence, Evidence, TrustedKeys, verify_bundle, verify_export,
 };
-use toolcrib_app::core::{AuditEvent, AuditKind};
+use toolcrib_core::{AuditEvent, AuditKind};
 
 use crate::support::{Plan, TestDaemon};
 
@@ -79,9 +79,9 @@ async fn keys_of_other_machines_are_named_in_a_request_or_a_file() {
     let client = daemon.client();
     client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
     let folder = daemon.folder().join("state/audit");
-    let own = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    let own = std::fs::read_to_string(folder.join(toolcrib_audit::PUBLIC_KEY_FILE)).unwrap();
     // The checkpoints are now those of another machine.
-    let published = folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE);
+    let published = folder.join(toolcrib_audit::PUBLIC_KEY_FILE);
     std::fs::write(&published, "0a".repeat(32)).unwrap();
     let verify = async |body: serde_json::Value| {
         client.post("/api/v1/audit/verify", &body).await.expect(200)["sound"].clone()
@@ -90,7 +90,7 @@ async fn keys_of_other_machines_are_named_in_a_request_or_a_file() {
     assert_eq!(verify(json!({"keys": [own.trim()]})).await, true);
     let refused = client.post("/api/v1/audit/verify", &json!({"keys": ["no key"]})).await;
     assert_eq!(refused.problem(), "invalid");
-    std::fs::write(folder.join(toolcrib_app::audit::OTHER_KEYS_FILE), &own).unwrap();
+    std::fs::write(folder.join(toolcrib_audit::OTHER_KEYS_FILE), &own).unwrap();
     assert_eq!(verify(json!({})).await, true);
     daemon.stop().await;
 }
@@ -103,7 +103,7 @@ async fn an_export_is_verified_elsewhere() {
     let export = client.get("/api/v1/audit/export").await;
     assert_eq!(export.status, 200);
     let folder = daemon.folder().join("state/audit");
-    let key = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    let key = std::fs::read_to_string(folder.join(toolcrib_audit::PUBLIC_KEY_FILE)).unwrap();
     let evidence = Evidence { keys: TrustedKeys::parse(&key).unwrap(), ..Evidence::default() };
     let check =
         |text: &str| verify_export(text.as_bytes(), &evidence).map(|reports| reports[0].is_sound());
@@ -129,7 +129,7 @@ async fn a_bundle_is_verified_elsewhere() {
         (200, &"application/x-tar".parse().unwrap())
     );
     let folder = daemon.folder().join("state/audit");
-    let key = std::fs::read_to_string(folder.join(toolcrib_app::audit::PUBLIC_KEY_FILE)).unwrap();
+    let key = std::fs::read_to_string(folder.join(toolcrib_audit::PUBLIC_KEY_FILE)).unwrap();
     let verify = |text: &str| {
         let evidence =
             BundleEvidence { keys: Some(TrustedKeys::parse(&key).unwrap()), anchors: None };

@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use hyper::Method;
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use toolcrib_app::core::{Effect, ErrorType, Risk, ToolError, ToolOutput};
+use toolcrib_core::{Effect, ErrorType, Risk, ToolError, ToolOutput};
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::support::{Plan, TestDaemon};

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
-use toolcrib_app::core::{Decision, DecisionRecord};
+use toolcrib_core::{Decision, DecisionRecord};
 
 use crate::approvals::plan_of;
 use crate::support::{Client, Plan, TestDaemon};

@@ -7,7 +7,7 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::Request;
 use serde_json::{Value, json};
-use toolcrib_app::core::{Effect, Risk, ToolOutput};
+use toolcrib_core::{Effect, Risk, ToolOutput};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;

@@ -6,8 +6,8 @@ use axum::body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{HeaderMap, Method, Request, StatusCode};
 use serde_json::{Value, json};
-use toolcrib_app::core::artifact::NewArtifact;
-use toolcrib_app::core::{CallId, ToolOutput, Trust};
+use toolcrib_core::artifact::NewArtifact;
+use toolcrib_core::{CallId, ToolOutput, Trust};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use toolcrib_app::core::approval::ReasonKind;
-use toolcrib_app::core::{Grant, GrantId, GrantScope, Risk};
+use toolcrib_core::approval::ReasonKind;
+use toolcrib_core::{Grant, GrantId, GrantScope, Risk};
 
 use crate::support::TestDaemon;
 

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
-use toolcrib_app::assistant::signature::sign;
-use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_assistant::signature::sign;
+use toolcrib_store::vault::{Secret, Vault};
 
 use crate::support::{Answer, Client, Events, Plan, TestDaemon};
 

@@ -12,7 +12,7 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
-use toolcrib_app::core::Effect;
+use toolcrib_core::Effect;
 use toolcrib_server::{Daemon, DaemonAddress, DaemonSettings};
 
 use crate::raw_http::{exchange, exchange_on, over, request};

@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Risk, ToolOutput};
 use toolcrib_app::mcp::client::{Remote, ServerConfig, ServerName, Stdio};
+use toolcrib_core::{Risk, ToolOutput};
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::with_tools;

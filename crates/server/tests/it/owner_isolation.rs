@@ -38,7 +38,7 @@ async fn made(client: &Client) -> Things {
 
 async fn daemon() -> TestDaemon {
     let text = "a long line of text\n".repeat(5_000);
-    let output = toolcrib_app::core::ToolOutput::text(text);
+    let output = toolcrib_core::ToolOutput::text(text);
     let long = std::sync::Arc::new(ScriptedTool::new("long").returns(output));
     let risky = approvals::risky();
     TestDaemon::with(approvals::plan_of(&[&risky, &long], ONE)).await

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::store::AcceptedBatch;
-use toolcrib_app::core::{BatchId, Decision, DecisionRecord, Effect};
 use toolcrib_app::{Preset, Stores};
+use toolcrib_core::store::AcceptedBatch;
+use toolcrib_core::{BatchId, Decision, DecisionRecord, Effect};
 
 use crate::runs::{Gate, ONE_CALL, begun, stands};
 use crate::support::TestDaemon;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpStream, UnixStream};
-use toolcrib_app::core::Effect;
+use toolcrib_core::Effect;
 use toolcrib_server::DaemonSettings;
 
 use crate::raw_http::{request, rest, until, within};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
-use toolcrib_app::core::{Context, Effect, ToolOutput};
+use toolcrib_core::{Context, Effect, ToolOutput};
 use toolcrib_testkit::conformance::question;
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 

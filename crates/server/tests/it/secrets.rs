@@ -1,7 +1,7 @@
 //! Secrets over HTTP: in, and never out.
 
 use serde_json::json;
-use toolcrib_app::store::vault::Vault;
+use toolcrib_store::vault::Vault;
 
 use crate::support::{Plan, TestDaemon};
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use toolcrib_app::SWITCH_CACHE_TTL;
-use toolcrib_app::core::Effect;
+use toolcrib_core::Effect;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::calls::{Gate, with_tools};

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use hyper::{Method, StatusCode};
 use serde_json::{Value, json};
-use toolcrib_app::core::{ApiToken, TokenHash, TokenId};
+use toolcrib_core::{ApiToken, TokenHash, TokenId};
 use toolcrib_server::{Access, Operation, Role, Roles, operations};
 
 use crate::raw_http::PATIENCE;

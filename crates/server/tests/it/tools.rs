@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{ConfigKey, Risk, ToolOutput};
+use toolcrib_core::{ConfigKey, Risk, ToolOutput};
 use toolcrib_server::DaemonHost as _;
 use toolcrib_testkit::ScriptedTool;
 
@@ -160,7 +160,7 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     let weather = needs_keys();
     let plan = Plan {
         toolcrib: Box::new(|settings| {
-            let vault = toolcrib_app::store::vault::Vault::in_folder(settings.state.join("vault"));
+            let vault = toolcrib_store::vault::Vault::in_folder(settings.state.join("vault"));
             settings.vault = Some(vault);
         }),
         ..with_tools(&[&weather])

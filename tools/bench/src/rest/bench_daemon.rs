@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::library::{Agent, Folders};
-use toolcrib_app::core::{BoxFuture, StoredRun};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::library::{Agent, Folders};
 use toolcrib_app::runner::{Runner, RunnerSettings, StartRequest};
 use toolcrib_app::{Settings, Toolcrib};
 use toolcrib_core::{Batch, Call, Invoker as _, Origin, ToolOutput};
+use toolcrib_core::{BoxFuture, StoredRun};
 use toolcrib_engine::Engine;
 use toolcrib_server::{
     Daemon, DaemonHost, DaemonSettings, HostError, Reloaded, RunRequest, SettingRow,

@@ -8,12 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::library::Folders;
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::library::Folders;
 use toolcrib_app::runner::{DeferApproval, Runner, RunnerSettings};
-use toolcrib_app::store::SharedOptions;
 use toolcrib_app::{EngineSettings, Settings, Stores, Toolcrib};
 use toolcrib_server::{Daemon, DaemonSettings};
+use toolcrib_store::SharedOptions;
 
 use super::scripted_host::ScriptedHost;
 use super::test_tools;

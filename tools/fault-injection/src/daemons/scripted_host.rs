@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT};
-use toolcrib_app::providers::conversation::UserMessage;
-use toolcrib_app::providers::model::Model;
-use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+use toolcrib_agent::library::{Agent, GENERAL_ASSISTANT};
 use toolcrib_app::runner::{Runner, StartRequest};
 use toolcrib_core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_providers::conversation::UserMessage;
+use toolcrib_providers::model::Model;
+use toolcrib_providers::scripted::{ScriptTurn, ScriptedModel};
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
 use super::tasks::PREFIX;

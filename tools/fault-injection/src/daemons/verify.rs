@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 use toolcrib_app::Stores;
-use toolcrib_app::store::SharedOptions;
 use toolcrib_core::audit::{chain_hash, genesis};
 use toolcrib_core::{CallId, canonical_json};
+use toolcrib_store::SharedOptions;
 
 use super::findings::Finding;
 use super::tasks;

@@ -14,23 +14,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tempfile::TempDir;
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::driver::{DriveOutcome, HumanInput, NoHumanInput, RunControl};
-use toolcrib_app::agent::events::Event;
-use toolcrib_app::agent::library::{Folder, Folders, GENERAL_ASSISTANT, Scope};
-use toolcrib_app::core::{
-    Approver, BoxFuture, CancellationToken, Context, ConversationId, RunId, StoreError,
-};
-use toolcrib_app::providers::conversation::{Message, UserMessage};
-use toolcrib_app::providers::model::{
-    DeltaSink, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
-};
-use toolcrib_app::providers::scripted::{ScriptTurn, ScriptedModel};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::driver::{DriveOutcome, HumanInput, NoHumanInput, RunControl};
+use toolcrib_agent::events::Event;
+use toolcrib_agent::library::{Folder, Folders, GENERAL_ASSISTANT, Scope};
 use toolcrib_app::runner::{
     DeferApproval, RunHandles, RunReport, Runner, RunnerError, RunnerLimits, RunnerSettings,
     StartRequest,
 };
 use toolcrib_app::{Settings, ToolFolder, ToolSearchSettings, Toolcrib};
+use toolcrib_core::{
+    Approver, BoxFuture, CancellationToken, Context, ConversationId, RunId, StoreError,
+};
+use toolcrib_providers::conversation::{Message, UserMessage};
+use toolcrib_providers::model::{
+    DeltaSink, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
+};
+use toolcrib_providers::scripted::{ScriptTurn, ScriptedModel};
 
 /// Folders and a database that processes share.
 struct Home(TempDir);

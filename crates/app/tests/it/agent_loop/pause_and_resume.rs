@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::agent::machine::{Question, QuestionAnswer};
-use toolcrib_app::core::{ApprovalRequest, Decision, DecisionRecord, OutcomeKind, RunStatus};
+use toolcrib_agent::machine::{Question, QuestionAnswer};
 use toolcrib_app::runner::WaitForDecision;
+use toolcrib_core::{ApprovalRequest, Decision, DecisionRecord, OutcomeKind, RunStatus};
 
 use super::*;
 

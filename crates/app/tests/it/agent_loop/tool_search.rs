@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use toolcrib_app::agent::tool_selection::{ToolSelectionMode, ToolSelectionRules};
-use toolcrib_app::core::{Answer, Origin, RawArgs, Status, ViewRequest};
+use toolcrib_agent::tool_selection::{ToolSelectionMode, ToolSelectionRules};
+use toolcrib_core::{Answer, Origin, RawArgs, Status, ViewRequest};
 
 use super::*;
 

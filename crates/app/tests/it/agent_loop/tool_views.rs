@@ -2,7 +2,7 @@
 //! a run.
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::ON_DEVICE_TOOLS;
+use toolcrib_agent::library::ON_DEVICE_TOOLS;
 
 use super::*;
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use futures_util::poll;
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Answer, ArtifactRef, Batch, Call, Context, Invoker as _, Origin, Permission, PermissionState,
     ToolOutput,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::response_bodies::chat;

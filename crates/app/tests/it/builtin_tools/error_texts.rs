@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Permission, PermissionState};
-use toolcrib_app::providers::Format;
+use toolcrib_core::{Permission, PermissionState};
+use toolcrib_providers::Format;
 use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::FixtureBuilder;
@@ -44,7 +44,7 @@ fn forms() -> Vec<TestCase> {
                         .open()
                         .await
                         .toolcrib
-                        .call("echo", json!({}).into(), toolcrib_app::core::Origin::Model)
+                        .call("echo", json!({}).into(), toolcrib_core::Origin::Model)
                         .await
                         .unwrap()
                         .outcome()
@@ -64,7 +64,7 @@ fn forms() -> Vec<TestCase> {
                     .call(
                         "read_file",
                         json!({"path": "no.md"}).into(),
-                        toolcrib_app::core::Origin::Model,
+                        toolcrib_core::Origin::Model,
                     )
                     .await;
                 json!(answer.unwrap().outcome().unwrap().to_wire().to_string())

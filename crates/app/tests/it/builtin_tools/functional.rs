@@ -4,10 +4,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Batch, Call, Decision, Origin, Permission, PermissionState, ReasonKind, ViewRequest,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
 use crate::fixture::FixtureBuilder;

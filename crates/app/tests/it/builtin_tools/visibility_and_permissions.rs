@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
+use toolcrib_core::{
     Batch, Call, Context, Origin, Permission, PermissionState, Permissions, Risk, ToolError,
     ToolName, ViewRequest,
 };
-use toolcrib_app::providers::Format;
+use toolcrib_providers::Format;
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::test_case::{TestCase, case};
@@ -223,8 +223,7 @@ fn execution_rules() -> Vec<TestCase> {
             "no hard limit on chain depth, but a budget of calls: the run ends, not the process",
             async |s| {
                 let w = s.open().await;
-                let run =
-                    w.run(toolcrib_app::core::RunLimits { calls: Some(2), ..Default::default() });
+                let run = w.run(toolcrib_core::RunLimits { calls: Some(2), ..Default::default() });
                 let mut ended = Vec::new();
                 for hour in 1..=3 {
                     let args = json!({"timezone": format!("UTC+{hour}")});

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::core::{Handler, ToolName, ToolOutput, ViewRequest, remote_name};
-use toolcrib_app::providers::Format;
+use toolcrib_core::{Handler, ToolName, ToolOutput, ViewRequest, remote_name};
+use toolcrib_providers::Format;
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::fixture::{Fixture, FixtureBuilder};

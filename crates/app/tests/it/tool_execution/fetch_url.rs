@@ -1,7 +1,7 @@
 //! `fetch_url`, and hosts that no tool can reach.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::Origin;
+use toolcrib_core::Origin;
 
 use crate::fixture::{Fixture, FixtureBuilder};
 use crate::test_case::{TestCase, case};

@@ -1,7 +1,7 @@
 //! `toolcrib approve always`: what it will match is said before it is given.
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::{ApprovalRequest, Clock as _, Decision, SystemClock};
+use toolcrib_core::{ApprovalRequest, Clock as _, Decision, SystemClock};
 use toolcrib_ops::grants::{self, GrantPreview, NoGrant, PreviewError, PreviewGrantRequest};
 
 use super::super::grant_preview;

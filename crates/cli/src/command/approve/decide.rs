@@ -1,12 +1,12 @@
 //! Deciding: stored first, by compare-and-set, and then it goes on wherever the call waits.
 
 use serde_json::json;
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::store::{ApprovalWithDecision, PendingApproval};
-use toolcrib_app::core::{
+use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores};
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
+use toolcrib_core::{
     ApprovalRequest, Clock as _, Decision, DecisionRecord, Effect, OutcomeKind, RunId, SystemClock,
 };
-use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores};
 use toolcrib_ops::approvals::{self, CheckDecisionRequest};
 use toolcrib_ops::person::Person;
 use toolcrib_ops::{OpError, grants};

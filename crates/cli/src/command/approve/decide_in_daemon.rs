@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use serde::Deserialize as _;
-use toolcrib_app::core::Decision;
-use toolcrib_app::core::store::PendingApproval;
+use toolcrib_core::Decision;
+use toolcrib_core::store::PendingApproval;
 use toolcrib_ops::approvals::{ApprovalDetails, ContinuedBy, DecideBody, DecisionReply};
 use toolcrib_ops::calls::{CallDocument, CallState};
 use toolcrib_ops::status::DaemonStatus;

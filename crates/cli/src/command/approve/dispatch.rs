@@ -1,7 +1,7 @@
 //! The subcommands of `toolcrib approve`.
 
-use toolcrib_app::core::Decision;
-use toolcrib_app::core::store::ApprovalWithDecision;
+use toolcrib_core::Decision;
+use toolcrib_core::store::ApprovalWithDecision;
 
 use super::question::wrong_kind_failure;
 use super::{always, decide, edit, list, show};

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use toolcrib_app::Stores;
-use toolcrib_app::core::{ApprovalRequest, Decision};
+use toolcrib_core::{ApprovalRequest, Decision};
 
 use super::question::{find_question, wrong_kind_failure};
 use super::{decide, resume_target};

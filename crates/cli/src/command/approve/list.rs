@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::{
+use toolcrib_core::{
     ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
     effective_channel,
 };

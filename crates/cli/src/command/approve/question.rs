@@ -1,15 +1,15 @@
 //! The question that a command names.
 
 use toolcrib_app::Stores;
-use toolcrib_app::core::StoreError;
-use toolcrib_app::core::store::ApprovalWithDecision;
+use toolcrib_core::StoreError;
+use toolcrib_core::store::ApprovalWithDecision;
 use toolcrib_ops::approvals;
 
 use crate::op_context;
 use crate::output::Failure;
 
 /// A decision that is none about this question.
-pub(super) fn wrong_kind_failure(request: &toolcrib_app::core::ApprovalRequest) -> Failure {
+pub(super) fn wrong_kind_failure(request: &toolcrib_core::ApprovalRequest) -> Failure {
     let id = request.id;
     Failure::usage(match &request.question {
         Some(_) => format!(

@@ -1,10 +1,10 @@
 //! Where a call waits, and the surroundings that another process can go on with it in.
 
 use serde_json::Value;
-use toolcrib_app::argument_decoder::{Decoded, Limits, Schema, decode_value};
-use toolcrib_app::core::store::PendingApproval;
-use toolcrib_app::core::{RunStatus, StoredRun, WorkerState};
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode_value};
+use toolcrib_core::store::PendingApproval;
+use toolcrib_core::{RunStatus, StoredRun, WorkerState};
 
 use super::question::store_failure;
 use crate::bootstrap;

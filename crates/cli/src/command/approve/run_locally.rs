@@ -1,12 +1,12 @@
 //! Carrying a call out in this process, because no other process continues it.
 
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::store::PendingApproval;
-use toolcrib_app::core::{
-    Answer, BatchId, DecisionRecord, Invoker as _, OutcomeKind, RunSpec, WorkerState,
-};
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::store::PendingApproval;
+use toolcrib_core::{
+    Answer, BatchId, DecisionRecord, Invoker as _, OutcomeKind, RunSpec, WorkerState,
+};
 
 use super::super::tool;
 use super::decide::CallFate;

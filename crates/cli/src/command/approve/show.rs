@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_app::core::store::PendingApproval;
-use toolcrib_app::core::{Clock as _, Reach, SystemClock, effective_channel};
+use toolcrib_core::store::PendingApproval;
+use toolcrib_core::{Clock as _, Reach, SystemClock, effective_channel};
 use toolcrib_ops::approvals::{self, ShowApprovalReply, ShowApprovalRequest};
 
 use super::super::grant_preview;

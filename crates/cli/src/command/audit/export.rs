@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
 
 use toolcrib_app::Stores;
-use toolcrib_app::audit::ExportFrom;
+use toolcrib_audit::ExportFrom;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::audit::{self, ExportRequest};

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use serde::Deserialize as _;
 use serde_json::{Value, json};
-use toolcrib_app::core::{AuditEvent, AuditKind};
+use toolcrib_core::{AuditEvent, AuditKind};
 use toolcrib_ops::audit::RecordReply;
 
 use crate::{terminal, time_format};
@@ -118,7 +118,7 @@ fn short_name(text: &str) -> String {
 
 /// One record with everything that it holds, a line for each member.
 pub(super) fn details(row: &RecordReply) -> String {
-    let chain = if row.chain == toolcrib_app::core::audit::LOCAL_CHAIN {
+    let chain = if row.chain == toolcrib_core::audit::LOCAL_CHAIN {
         String::new()
     } else {
         format!(" of chain {}", row.chain)

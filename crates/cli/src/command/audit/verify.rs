@@ -8,9 +8,9 @@ use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::ANCHORS_FILE;
-use toolcrib_app::audit::{AnchorFile, ChainReport, Evidence, Start, TrustedKeys, verify_export};
-use toolcrib_app::core::audit::LOCAL_CHAIN;
-use toolcrib_app::core::{AuditStore, StoreError};
+use toolcrib_audit::{AnchorFile, ChainReport, Evidence, Start, TrustedKeys, verify_export};
+use toolcrib_core::audit::LOCAL_CHAIN;
+use toolcrib_core::{AuditStore, StoreError};
 use toolcrib_ops::audit::{self, VerifyReply, VerifyRequest};
 
 use super::verify_bundle;

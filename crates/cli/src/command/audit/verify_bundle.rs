@@ -4,7 +4,7 @@ use std::fs::File;
 use std::path::Path;
 
 use serde_json::json;
-use toolcrib_app::audit::{BundleEvidence, BundleReport, verify_bundle};
+use toolcrib_audit::{BundleEvidence, BundleReport, verify_bundle};
 
 use super::verify::{anchors, chain_text, trusted_keys, unreadable};
 use crate::clap_args::AuditVerifyArgs;

@@ -1,9 +1,9 @@
 //! Defaults of the keys that every configuration has.
 
 use toml::Value;
+use toolcrib_agent::library::GENERAL_ASSISTANT;
 use toolcrib_app::Preset;
-use toolcrib_app::agent::library::GENERAL_ASSISTANT;
-use toolcrib_app::core::defaults;
+use toolcrib_core::defaults;
 use toolcrib_server::DaemonSettings;
 
 use crate::config::{self, KeyPath};
@@ -28,7 +28,7 @@ pub(super) fn defaults() -> Vec<(KeyPath, DefaultValue)> {
         ("inbox", value(false.into())),
         ("limits.calls", value(number(defaults::RUN_CALLS))),
         ("limits.cost", Description("no limit")),
-        ("limits.rounds", value(number(u64::from(toolcrib_app::agent::machine::ROUNDS)))),
+        ("limits.rounds", value(number(u64::from(toolcrib_agent::machine::ROUNDS)))),
         ("limits.time", value(time)),
         ("limits.tokens", Description("no limit")),
         ("model.default", Description("none: --model, or the only provider that is set up")),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use toml::Value;
-use toolcrib_app::core::suggest::likely_typos;
+use toolcrib_core::suggest::likely_typos;
 
 use super::defaults::{self, DefaultValue};
 use super::{parse_key, value_display};

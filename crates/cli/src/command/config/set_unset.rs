@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use toolcrib_app::core::BoxFuture;
+use toolcrib_core::BoxFuture;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::settings::{self, ChangeSettingRequest, Configuration, Reloaded, SettingRow};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::status::{DaemonRow, DaemonStatus};
 
 use crate::daemon::client::{Client, EXIT_UNREACHABLE, parse_reply};

@@ -1,7 +1,7 @@
 //! `toolcrib token`: what programs show the daemon.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{Clock as _, SystemClock};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::role::Role;
 use toolcrib_ops::tokens::{CreateTokenRequest, MadeToken, TokenRow};
 

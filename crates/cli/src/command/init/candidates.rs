@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_app::net::{AddressPolicy, Follow, HttpClient, Limits, Request};
-use toolcrib_app::providers::http_provider::ProviderKind;
+use toolcrib_net::{AddressPolicy, Follow, HttpClient, Limits, Request};
+use toolcrib_providers::http_provider::ProviderKind;
 
 use crate::clap_args::Init;
 use crate::config::{Config, Env, KeyPath, list_providers};

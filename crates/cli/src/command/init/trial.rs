@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use toolcrib_app::core::CancellationToken;
-use toolcrib_app::providers::conversation::{Message, UserMessage};
-use toolcrib_app::providers::http_provider::{Endpoint, ModelOptions};
-use toolcrib_app::providers::model::{Model as _, ModelRequest};
+use toolcrib_core::CancellationToken;
+use toolcrib_providers::conversation::{Message, UserMessage};
+use toolcrib_providers::http_provider::{Endpoint, ModelOptions};
+use toolcrib_providers::model::{Model as _, ModelRequest};
 
 use crate::config::{ModelChain, ModelChoice};
 use crate::output::Failure;

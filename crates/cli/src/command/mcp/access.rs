@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use toolcrib_app::mcp::client::{Pin, Remote, ServerConfig, Stdio, WorkspaceAccess};
-use toolcrib_app::sandbox::HostRules;
+use toolcrib_sandbox::HostRules;
 
 use crate::clap_args::{McpAccess, McpPin, McpWorkspace};
 use crate::output::Failure;

@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal as _};
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, SystemClock};
 use toolcrib_app::mcp::client::{
     Http, Oauth, Remote, ServerConfig, ServerName, Stdio, WorkspaceAccess, import_config,
 };
-use toolcrib_app::store::vault::{Secret, SecretName};
+use toolcrib_core::{Clock as _, SystemClock};
+use toolcrib_store::vault::{Secret, SecretName};
 
 use super::prepare_program::{self, needs_text};
 use super::{access, edit_servers};

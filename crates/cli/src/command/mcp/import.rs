@@ -2,11 +2,11 @@
 //! is said.
 
 use serde_json::json;
-use toolcrib_app::core::{Clock as _, SystemClock};
-use toolcrib_app::store::vault::{Secret, SecretName};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::mcp_servers::{
     self, AddMcpServersRequest, ImportMcpServersRequest, ImportPlan, ImportedMcpServer,
 };
+use toolcrib_store::vault::{Secret, SecretName};
 
 use super::{edit_servers, prepare_program};
 use crate::clap_args::McpImport;

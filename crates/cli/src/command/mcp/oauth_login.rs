@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::sync::mpsc;
-use toolcrib_app::core::ErrorType;
 use toolcrib_app::mcp::client::{AuthError, Connection, Login, Remote, ServerConfig};
+use toolcrib_core::ErrorType;
 
 use super::find_server;
 use super::oauth_callback::{CallbackListener, CallbackRequest};

@@ -7,7 +7,7 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use toolcrib_app::sandbox::SYSTEM_FOLDERS;
+use toolcrib_sandbox::SYSTEM_FOLDERS;
 
 /// Links that are followed; more are a circle.
 const MOST_LINKS: usize = 16;

@@ -28,7 +28,7 @@ pub(super) async fn open_connection(
     Ok((toolcrib, connection))
 }
 
-pub(super) fn unreachable(name: &str, error: &toolcrib_app::core::ToolError) -> Failure {
+pub(super) fn unreachable(name: &str, error: &toolcrib_core::ToolError) -> Failure {
     let why = error.detail.as_deref().unwrap_or(&error.message);
     Failure::run(format!("the server {name} cannot be used: {why}"))
 }

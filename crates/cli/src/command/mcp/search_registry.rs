@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
-use toolcrib_app::core::canonical_json;
-use toolcrib_app::net::{AddressPolicy, HttpClient, Limits, Request};
+use toolcrib_core::canonical_json;
+use toolcrib_net::{AddressPolicy, HttpClient, Limits, Request};
 
 use super::registry_entry::{self, RegistryEntry};
 use crate::clap_args::McpSearch;

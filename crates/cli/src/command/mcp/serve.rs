@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::unix::pipe;
-use toolcrib_app::core::ViewRequest;
 use toolcrib_app::mcp::server::ToolListMode;
 use toolcrib_app::mcp::{self, ToolcribBackend};
+use toolcrib_core::ViewRequest;
 
 use crate::bootstrap;
 use crate::clap_args::{McpServe, ModelArgs};

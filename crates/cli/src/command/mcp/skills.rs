@@ -5,9 +5,9 @@ use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_app::agent::library::{self, Skill};
-use toolcrib_app::core::ToolError;
+use toolcrib_agent::library::{self, Skill};
 use toolcrib_app::mcp::client::{Connection, OfferedFile, OfferedSkill};
+use toolcrib_core::ToolError;
 
 use super::find_server;
 use super::review_server::{open_connection, unreachable};

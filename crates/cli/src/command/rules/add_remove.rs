@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use toolcrib_app::core::Verdict;
-use toolcrib_app::core::suggest::likely_typos;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText, class_names};
+use toolcrib_core::Verdict;
+use toolcrib_core::suggest::likely_typos;
 
 use super::numbered_rule::NumberedRule;
 use super::rule_output::layer_word;

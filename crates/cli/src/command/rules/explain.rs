@@ -6,12 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::core::{
-    Batch, Call, Clock as _, Context, Effect, Origin, RawArgs, Risk, SystemClock,
-};
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleQuery, RuleSet};
 use toolcrib_app::{DryRunReport, Preset, Toolcrib};
+use toolcrib_core::{Batch, Call, Clock as _, Context, Effect, Origin, RawArgs, Risk, SystemClock};
 use toolcrib_ops::rules::{CallVerdict, DefaultVerdict, SegmentVerdict};
 
 use super::hypothetical_call::{HypotheticalCall, SHELL_TOOL};

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use toolcrib_app::core::{Clock as _, SystemClock, Verdict};
 use toolcrib_app::rules::{Layer, RuleQuery, RuleSet, RuleSource, RuleText};
+use toolcrib_core::{Clock as _, SystemClock, Verdict};
 use toolcrib_ops::rules::{CallVerdict, DefaultVerdict};
 
 use super::explain::Explanation;

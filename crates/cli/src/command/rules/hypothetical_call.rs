@@ -1,9 +1,9 @@
 //! The call that the words of `rules explain` mean.
 
 use serde_json::{Map, Value, json};
-use toolcrib_app::core::suggest::likely_typos;
-use toolcrib_app::core::{Ruling, remote_name};
 use toolcrib_app::{DryRunReport, Toolcrib};
+use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::{Ruling, remote_name};
 
 use crate::clap_args::RulesExplain;
 use crate::output::Failure;

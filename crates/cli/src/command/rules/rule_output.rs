@@ -1,8 +1,8 @@
 //! A rule as the commands show it.
 
 use serde_json::{Value, json};
-use toolcrib_app::core::Verdict;
 use toolcrib_app::rules::{Layer, RuleSource};
+use toolcrib_core::Verdict;
 
 /// Whose rule it is, for people.
 pub(super) fn layer_word(layer: Layer) -> &'static str {

@@ -3,7 +3,7 @@
 
 use std::io::{self, IsTerminal as _, Read as _};
 
-use toolcrib_app::store::vault::{MAX_SECRET_BYTES, Secret, SecretName};
+use toolcrib_store::vault::{MAX_SECRET_BYTES, Secret, SecretName};
 
 use crate::bootstrap;
 use crate::output::{self, Failure};

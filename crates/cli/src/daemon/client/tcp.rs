@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use toolcrib_app::net::{
+use toolcrib_net::{
     AddressPolicy, BodyStream, Follow, Host, HttpClient, HttpError, Limits, Request, check_url,
 };
 

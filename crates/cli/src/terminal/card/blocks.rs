@@ -1,6 +1,6 @@
 //! One function per type of block.
 
-use toolcrib_app::assistant::card::{
+use toolcrib_assistant::card::{
     Action, Alert, Button, Card, CardBlock, Columns, FieldKind, Form, KeyValue, Level, Metric,
     Progress, Section, StepState, Timeline, Trend,
 };

@@ -1,6 +1,6 @@
 //! Charts: bars, lines and parts of a whole.
 
-use toolcrib_app::assistant::card::{Chart, ChartKind};
+use toolcrib_assistant::card::{Chart, ChartKind};
 
 use super::super::width;
 use super::layout::{line, pad};

@@ -1,7 +1,7 @@
 //! A card as rows.
 
 use serde_json::Value;
-use toolcrib_app::assistant::card::CardBlock;
+use toolcrib_assistant::card::CardBlock;
 
 use super::super::{escape_to_line, truncate_to_width};
 use super::blocks;

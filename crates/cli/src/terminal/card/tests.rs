@@ -6,7 +6,7 @@ use super::super::width;
 use super::draw;
 
 fn drawn(blocks: Value, columns: usize) -> String {
-    let decoded = toolcrib_app::assistant::card::decode(serde_json::from_value(blocks).unwrap());
+    let decoded = toolcrib_assistant::card::decode(serde_json::from_value(blocks).unwrap());
     let card = json!({ "blocks": decoded.unwrap().blocks });
     draw(&card, columns).unwrap().join("\n")
 }

@@ -9,7 +9,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
-use toolcrib_app::store::vault::{Secret, Vault};
+use toolcrib_store::vault::{Secret, Vault};
 
 use self::canaries::{Search, forms, secrets};
 use self::echo_server::Page;

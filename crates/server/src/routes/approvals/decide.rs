@@ -2,9 +2,9 @@
 //! holds the call continues it.
 
 use axum::extract::State;
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{ApprovalRequest, DecisionRecord, SystemClock};
 use toolcrib_app::{Decisions, SecretAccess};
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{ApprovalRequest, DecisionRecord, SystemClock};
 use toolcrib_ops::approvals::{
     CheckDecisionRequest, DecideBody, DecisionReply, check_decision, decision,
 };

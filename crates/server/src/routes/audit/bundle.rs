@@ -30,7 +30,7 @@ async fn write(
 ) -> Result<(), OpError> {
     let (ctx, recorder) = (daemon.op_context(principal, None), daemon.recorder(principal));
     let mut export = bundle(&ctx, &recorder, BundleRequest::default()).await?;
-    let failed = |error: toolcrib_app::audit::BundleError| OpError::Internal(error.to_string());
+    let failed = |error: toolcrib_audit::BundleError| OpError::Internal(error.to_string());
     while let Some(bytes) = export.next().await.map_err(failed)? {
         if to.send(Ok(bytes.into())).await.is_err() {
             return Ok(());

@@ -6,7 +6,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
-use toolcrib_app::audit::ExportFrom;
+use toolcrib_audit::ExportFrom;
 use toolcrib_ops::OpError;
 use toolcrib_ops::audit::{self, ExportRequest};
 

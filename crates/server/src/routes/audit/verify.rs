@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::ANCHORS_FILE;
-use toolcrib_app::audit::{AnchorFile, Evidence, Start, TrustedKeys};
+use toolcrib_audit::{AnchorFile, Evidence, Start, TrustedKeys};
 use toolcrib_ops::audit::{self, CheckpointReply, VerifyRequest};
 
 use crate::api::Json;

@@ -3,8 +3,8 @@
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use toolcrib_app::core::invoker::DecideError;
-use toolcrib_app::core::{
+use toolcrib_core::invoker::DecideError;
+use toolcrib_core::{
     ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, RunId, RunStatus,
     SystemClock, WorkerState,
 };

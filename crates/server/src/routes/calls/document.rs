@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use toolcrib_app::core::{Answer, CallId, ErrorType};
+use toolcrib_core::{Answer, CallId, ErrorType};
 use toolcrib_ops::calls::{CallDocument, CallState};
 
 use crate::api::{Json, Operation};
@@ -48,7 +48,7 @@ pub(crate) fn document_failures(operation: Operation) -> Operation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use toolcrib_app::core::{Outcome, Report, ToolError};
+    use toolcrib_core::{Outcome, Report, ToolError};
 
     fn failed(why: ErrorType) -> Outcome {
         Outcome {

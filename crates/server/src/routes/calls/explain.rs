@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{AuditRow, CallId};
+use toolcrib_core::{AuditRow, CallId};
 use toolcrib_ops::calls::{
     self, CallDocument, CallSummary, CallWorker, ExplainCallReply, ExplainCallRequest,
 };

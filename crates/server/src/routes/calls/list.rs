@@ -3,7 +3,7 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::{CallId, CallRow, CallStatus, OutcomeKind, RunId};
+use toolcrib_core::{CallId, CallRow, CallStatus, OutcomeKind, RunId};
 use toolcrib_ops::calls::{self, CallState, CallSummary, HistoryRequest};
 
 use crate::api::{Json, Page, PageQuery, Query, cursor, parse_cursor};

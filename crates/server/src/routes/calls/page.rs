@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use toolcrib_app::core::CallId;
+use toolcrib_core::CallId;
 use toolcrib_ops::calls::{
     self, CallPageRequest, CallerContextRequest, PageResource, PageResourceRequest, PageToolRequest,
 };

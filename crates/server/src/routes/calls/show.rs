@@ -3,7 +3,7 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::CallId;
+use toolcrib_core::CallId;
 use toolcrib_ops::calls::{self, CallDocument, ShowCallRequest};
 
 use super::start::parse_wait;

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_app::core::{Answer, Batch, Call, CallId, ConversationId, RawArgs};
+use toolcrib_core::{Answer, Batch, Call, CallId, ConversationId, RawArgs};
 use toolcrib_ops::calls::{self, CallDocument, CallState, CallerContextRequest, ResultLimit};
 
 use super::document::{accepted_response, answer_response, no_answer};

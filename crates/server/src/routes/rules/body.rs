@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::core::Verdict;
 use toolcrib_app::rules::{Layer, RuleSource, RuleText};
+use toolcrib_core::Verdict;
 
 use crate::problem::Problem;
 

@@ -6,8 +6,8 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::{Batch, Call, Clock as _, Context, Origin, RawArgs, SystemClock};
 use toolcrib_app::rules::{MAX_COMMAND_LINE_BYTES, RuleQuery};
+use toolcrib_core::{Batch, Call, Clock as _, Context, Origin, RawArgs, SystemClock};
 
 use super::body::Effect;
 use crate::api::{Json, run_cpu_bound};

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::core::Blob;
+use toolcrib_core::Blob;
 
 use crate::problem::Problem;
 

@@ -5,7 +5,7 @@ use axum::response::Response;
 use futures_util::stream;
 use serde_json::json;
 use tokio::sync::watch;
-use toolcrib_app::core::RunStatus;
+use toolcrib_core::RunStatus;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
 use crate::problem::Problem;

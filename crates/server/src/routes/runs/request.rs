@@ -5,10 +5,10 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::agent::context::Money;
-use toolcrib_app::assistant::time::parse_zone;
-use toolcrib_app::core::{Surroundings, canonical_json};
+use toolcrib_agent::context::Money;
 use toolcrib_app::runner::RunnerLimits;
+use toolcrib_assistant::time::parse_zone;
+use toolcrib_core::{Surroundings, canonical_json};
 
 use super::conversation_id;
 use super::images::{NewImage, decode_images};

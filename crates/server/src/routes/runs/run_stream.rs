@@ -7,7 +7,7 @@ use axum::http::{HeaderMap, HeaderValue};
 use axum::response::Response;
 use futures_util::stream;
 use tokio::sync::watch;
-use toolcrib_app::core::{CancellationToken, RunStatus, StoredRun};
+use toolcrib_core::{CancellationToken, RunStatus, StoredRun};
 use toolcrib_ops::runs::RunSnapshot;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};

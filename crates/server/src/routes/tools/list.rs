@@ -9,7 +9,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use toolcrib_app::core::{Entry, Status, ToolInfo, View};
+use toolcrib_core::{Entry, Status, ToolInfo, View};
 use toolcrib_ops::calls::serialized_name;
 use toolcrib_ops::switches::SwitchMode;
 

@@ -1,6 +1,6 @@
 //! Finds a tool with its state.
 
-use toolcrib_app::core::ToolInfo;
+use toolcrib_core::ToolInfo;
 use toolcrib_ops::tools::find_tool;
 use toolcrib_ops::{OpError, Resource};
 

@@ -8,7 +8,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_app::core::ToolMetrics;
+use toolcrib_core::ToolMetrics;
 use toolcrib_ops::tools::{self, ConfigRow, find_tool};
 
 use super::list::{ToolRow, row};

@@ -4,15 +4,15 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use toolcrib_app::agent::library::{Agent, GENERAL_ASSISTANT};
-use toolcrib_app::core::{BoxFuture, Context, ConversationId, StoredRun};
-use toolcrib_app::providers::conversation::UserMessage;
-use toolcrib_app::providers::model::Model;
-use toolcrib_app::providers::scripted::ScriptedModel;
+use toolcrib_agent::library::{Agent, GENERAL_ASSISTANT};
 use toolcrib_app::rule_files::{self, RuleFile};
 use toolcrib_app::rules::Layer;
 use toolcrib_app::runner::{Runner, StartRequest};
 use toolcrib_app::{Settings, Toolcrib};
+use toolcrib_core::{BoxFuture, Context, ConversationId, StoredRun};
+use toolcrib_providers::conversation::UserMessage;
+use toolcrib_providers::model::Model;
+use toolcrib_providers::scripted::ScriptedModel;
 use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
 
 pub(crate) struct TestHost {

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
-use toolcrib_app::agent::context::{CompactionRules, ContextWindows, Prices};
-use toolcrib_app::agent::library::{Folder, Folders, Scope};
+use toolcrib_agent::context::{CompactionRules, ContextWindows, Prices};
+use toolcrib_agent::library::{Folder, Folders, Scope};
 use toolcrib_app::runner::{DeferApproval, Runner, RunnerSettings};
 use toolcrib_app::{Settings, Stores, Toolcrib};
 use toolcrib_server::{Daemon, DaemonAddress, DaemonSettings, Telemetry};
