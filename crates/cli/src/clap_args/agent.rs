@@ -12,7 +12,9 @@ pub(crate) enum Agent {
     /// List all agents; errors in their files go to standard error.
     List(LibraryArgs),
     /// Show an agent and the tools that its list resolves to.
-    #[command(after_help = "Exit codes: 3 the agent's file is invalid, 4 the agent does not exist.")]
+    #[command(
+        after_help = "Exit codes: 3 the agent's file is invalid, 4 the agent does not exist."
+    )]
     Show {
         /// The agent's name.
         name: String,

@@ -63,7 +63,7 @@ pub(crate) struct Serve {
 /// A single address becomes a network of one address.
 fn parse_proxy(text: &str) -> Result<IpNet, String> {
     let address = text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
-    address
-        .or_else(|_| text.parse())
-        .map_err(|_| format!("`{text}` is no address or network; write 10.0.0.2 or 10.0.0.0/24"))
+    address.or_else(|_| text.parse()).map_err(|_| {
+        format!("`{text}` is not an address or network; write 10.0.0.2 or 10.0.0.0/24")
+    })
 }
