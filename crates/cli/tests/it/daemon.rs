@@ -478,7 +478,7 @@ fn words_that_do_not_fit_are_refused_before_anything_listens() {
     env.run(&["serve", "--listen", "8717"]).code(2);
     env.run(&["serve", "--listen", "127.0.0.1:0", "--no-tcp"]).code(2);
     env.run(&["serve", "--tls-cert", "a.pem"]).code(2);
-    env.run(&["serve", "--trusted-proxy", "nobody"]).code(2).says(&["no address or network"]);
+    env.run(&["serve", "--trusted-proxy", "nobody"]).code(2).says(&["not an address or network"]);
     let open = env.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
     open.says(&["--tls-cert", "--trusted-proxy"]);
     env.own("config.toml", "[server]\ntls_cert = \"a.pem\"\n");
