@@ -242,7 +242,7 @@ fn a_run_whose_process_died_is_taken_up() {
     child.kill().unwrap();
     child.wait().unwrap();
     let left = env.run(&["resume", "--list"]).code(0).stdout;
-    assert_eq!(left, format!("{run}  left in the middle, its process is gone\n"));
+    assert_eq!(left, format!("{run}  unfinished, its process has ended\n"));
     env.run(&["resume", "run_ff"]).code(4).says(&["there is no run run_ff", "resume --list", &run]);
     let quick = turns.replace("delay_ms: 60000", "delay_ms: 0");
     env.script("script", &quick);

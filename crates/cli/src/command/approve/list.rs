@@ -38,7 +38,7 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
         output::eprint_line(&format!("toolcrib: {note}"));
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: no approvals are waiting");
+        output::eprint_line("toolcrib: no pending approvals");
         return Ok(0);
     }
     let short = |request: &ApprovalRequest| short_id::shorten(&request.id, &ids);
