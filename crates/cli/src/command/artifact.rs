@@ -55,7 +55,7 @@ async fn list(stores: &Stores, limit: usize, json: bool) -> Result<u8, Failure> 
         return Ok(0);
     }
     let names: Vec<&str> = all.iter().map(|meta| meta.artifact.0.as_str()).collect();
-    let mut text = row("ARTIFACT", "BYTES", "MADE", "TYPE AND SOURCE");
+    let mut text = row("ARTIFACT", "BYTES", "CREATED", "TYPE AND SOURCE");
     for meta in &all {
         let name = short_id::shorten(&meta.artifact.0.as_str(), &names);
         let source = meta.source.as_deref().unwrap_or_default();

@@ -45,7 +45,7 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
     let width = rows.iter().map(|(request, _)| short(request).len()).max().unwrap_or_default();
     let mut text = format!(
         "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} WHAT\n",
-        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "WHO ASKS"
+        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "CALLER"
     );
     for (request, decided) in &rows {
         let what =
