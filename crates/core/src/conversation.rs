@@ -65,14 +65,14 @@ pub trait ConversationStore: Send + Sync {
         id: ConversationId,
     ) -> BoxFuture<'_, Result<Option<Conversation>, StoreError>>;
 
-    /// Conversations of an owner, most recently updated first, at most `limit`.
+    /// Returns the conversations of an owner, most recently updated first, at most `limit`.
     fn conversations<'a>(
         &'a self,
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>>;
 
-    /// The page of [`conversations`](Self::conversations) after a cursor: the
+    /// Returns the page of [`conversations`](Self::conversations) after a cursor: the
     /// [`updated_at`](Conversation::updated_at) and the id of a listed conversation.
     fn conversations_before<'a>(
         &'a self,
@@ -92,14 +92,14 @@ pub trait ConversationStore: Send + Sync {
         messages: Vec<StoredMessage>,
     ) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Messages from position `since` on, in order.
+    /// Returns the messages from position `since` on, in order.
     fn messages(
         &self,
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
 
-    /// At most `limit` messages from position `since` on, in order.
+    /// Returns at most `limit` messages from position `since` on, in order.
     fn messages_page(
         &self,
         conversation: ConversationId,
@@ -122,7 +122,7 @@ pub trait ConversationStore: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// A process works on the run, or died while it did.
+    /// A process works on the run, or died while working on it.
     Running,
     /// The run waits for a person; any process may resume it.
     Paused,
@@ -131,7 +131,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -187,7 +187,7 @@ pub trait RunStore: Send + Sync {
     /// Returns one run.
     fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>>;
 
-    /// Claims a run in one step, if it waits for a person or its process is gone: it must still be
+    /// Claims a run in one step, if it waits for a person or its process has died: it must still be
     /// `running` or `paused` under exactly this epoch. The run becomes `running` under the next
     /// epoch and is returned as stored. A run that has ended or was claimed since is a
     /// [`StoreError::Conflict`] with its status; an unknown one is [`StoreError::Missing`]. Of two
@@ -203,8 +203,8 @@ pub trait RunStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
 
-    /// The page of [`runs`](Self::runs) after a cursor: the [`created_at`](StoredRun::created_at)
-    /// and the id of a listed run.
+    /// Returns the page of [`runs`](Self::runs) after a cursor: the
+    /// [`created_at`](StoredRun::created_at) and the id of a listed run.
     fn runs_before<'a>(
         &'a self,
         owner: &'a str,

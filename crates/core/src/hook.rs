@@ -42,10 +42,10 @@ pub struct GuardInput<'a> {
 /// A guard. The guard stage runs it once per call, in order of registration, for at most 2 s. An
 /// error, a panic or a timeout denies the call.
 pub trait Guard: Send + Sync {
-    /// Its name, for traces.
+    /// Returns the name, for traces.
     fn name(&self) -> &str;
 
-    /// Checks a call before policy does.
+    /// Checks a call before policy evaluates it.
     fn check<'a>(&'a self, call: &'a GuardInput<'a>)
     -> BoxFuture<'a, Result<GuardVerdict, String>>;
 }
@@ -113,7 +113,7 @@ pub struct Event {
 /// An observer. It receives events in order and off the path of the call: its work, its duration
 /// and its panics have no effect on calls.
 pub trait Observer: Send + Sync {
-    /// Whether the observer wants events of this kind.
+    /// Returns whether the observer wants events of this kind.
     fn wants(&self, kind: EventKind) -> bool {
         let _ = kind;
         true
