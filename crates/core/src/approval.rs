@@ -67,7 +67,7 @@ pub struct ApprovalRequest {
     pub tool: ToolName,
     /// The operation that policy evaluates.
     pub operation: String,
-    /// The final arguments: exactly what is shown is what runs.
+    /// The final arguments: the call runs with exactly the shown arguments.
     pub args: Value,
     /// Assessed risk.
     pub risk: Risk,
@@ -145,7 +145,7 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         only: BTreeMap<String, String>,
         /// Whether the grant also answers questions about taint. It does not by default, because
-        /// labels change with what the run reads.
+        /// labels change with the content that the run reads.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         taint: bool,
     },

@@ -91,8 +91,8 @@ pub enum RawArgs {
     /// The provider's response ended inside the arguments: the call is recorded and never run. The
     /// text is the reason.
     Broken(String),
-    /// Stored arguments that hold a secret: the JSON form of one of the other variants, sealed by a
-    /// [`Sealer`](crate::seal::Sealer). No provider sends this variant.
+    /// Stored arguments that contain a secret: the JSON form of one of the other variants, sealed
+    /// by a [`Sealer`](crate::seal::Sealer). No provider sends this variant.
     Sealed(String),
 }
 

@@ -1,8 +1,8 @@
 //! Stored conversations and runs, and the traits of their stores.
 //!
 //! A message's body and a run's state are JSON that the agent loop writes and reads; a store keeps
-//! them unchanged and in order. Trimming and compaction change what is sent to a model and never
-//! delete stored messages. A user deletes a conversation as a whole.
+//! them unchanged and in order. Trimming and compaction change only the requests to a model and
+//! never delete stored messages. A user deletes a conversation as a whole.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::store::StoreError;
 /// A conversation: the ordered messages of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Id; [`Context::conversation`] holds the same id as text.
+    /// Id; [`Context::conversation`] contains the same id as text.
     pub id: ConversationId,
     /// Owner.
     pub owner: String,
@@ -153,8 +153,8 @@ pub struct StoredRun {
     pub context: Context,
     /// Status.
     pub status: RunStatus,
-    /// State of the agent loop without the messages. It records how the run ended or what it waits
-    /// for.
+    /// State of the agent loop without the messages. It records how the run ended or the decision
+    /// that it waits for.
     pub state: Value,
     /// Fencing epoch of the process that works on the run; each [`RunStore::claim_run`] increases
     /// it.

@@ -1,6 +1,6 @@
 //! Shared vocabulary of Toolcrib: tools, calls, outcomes, policy, approvals and store traits.
 //!
-//! The crate holds plain data and small traits, so that every other crate can use tools without
+//! The crate contains plain data and small traits, so that every other crate can use tools without
 //! depending on the engine, a provider, a store or a terminal.
 //!
 //! Invariants

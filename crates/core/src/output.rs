@@ -53,7 +53,7 @@ pub enum Block {
     },
     /// A stored result, by reference.
     Artifact(ArtifactRef),
-    /// The beginning and the end of a large text; the artifact holds the whole.
+    /// The beginning and the end of a large text; the artifact contains the complete text.
     Spilled {
         /// Beginning and end, with a marker between them.
         preview: String,

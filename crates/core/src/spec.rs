@@ -332,8 +332,8 @@ fn title_of(name: &str) -> String {
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Assessment of one call from its arguments. It may raise what the definition declares; only
-/// built-in tools may lower it.
+/// Assessment of one call from its arguments. It may raise the declared values; only built-in tools
+/// may lower them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     /// The canonical operation: the tool's name, or `tool.action`.
