@@ -1,4 +1,4 @@
-//! Errors of the vault. Messages say what to do and never contain a value.
+//! Errors of the vault. Messages name the remedy and never contain a value.
 
 use std::io;
 use std::path::PathBuf;

@@ -41,7 +41,7 @@ const NOTHING: &str = "SELECT";
 /// A job that writes nothing: it waits for the jobs before it.
 pub(super) struct NoOp;
 
-/// Writes nothing; committed after every earlier job, also after those that wait for the server.
+/// Writes nothing; committed after every earlier job, including those that wait for the server.
 pub(super) struct Flush;
 
 impl Job for Flush {
@@ -80,38 +80,38 @@ impl Job for NoOp {
     }
 }
 
-/// The JSON text of a value.
+/// Returns the JSON text of a value.
 fn write<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(crate::json::write(value)?)
 }
 
-/// The value of a JSON column.
+/// Reads the value of a JSON column.
 fn read<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T, Failure> {
     Ok(crate::json::read(row.try_get::<_, &str>(column)?)?)
 }
 
-/// The value of a nullable JSON column.
+/// Reads the value of a nullable JSON column.
 fn read_or_none<T: DeserializeOwned>(row: &Row, column: usize) -> Result<Option<T>, Failure> {
     let text: Option<&str> = row.try_get(column)?;
     Ok(text.map(crate::json::read).transpose()?)
 }
 
-/// Unescaped text of a column.
+/// Reads the unescaped text of a column.
 fn text(row: &Row, column: usize) -> Result<String, Failure> {
     Ok(super::text_escape::unescape(row.try_get(column)?))
 }
 
-/// A number that is never negative.
+/// Reads a number that is never negative.
 fn number(row: &Row, column: usize) -> Result<u64, Failure> {
     Ok(u64::try_from(row.try_get::<_, i64>(column)?)?)
 }
 
-/// A limit as a Postgres integer.
+/// Converts a limit to a Postgres integer.
 fn at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// A number as a column value. No row has a number too large for its column.
+/// Converts a number to a column value. No row has a number too large for its column.
 fn column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
