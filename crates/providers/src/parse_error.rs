@@ -35,7 +35,7 @@ pub enum ParseError {
         found: Format,
     },
     /// JSON, but not an answer of a model in any known format.
-    #[error("the response body is JSON, but no {asked} response: {hint}")]
+    #[error("the response body is JSON, but not an answer in the format {asked}: {hint}")]
     Unrecognised {
         /// The requested format.
         asked: Format,

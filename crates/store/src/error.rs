@@ -47,7 +47,7 @@ pub enum OpenError {
     },
     /// The file or its file system is read-only.
     #[error(
-        "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or name another place",
+        "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or choose another location",
         path.display()
     )]
     ReadOnly {
@@ -56,7 +56,7 @@ pub enum OpenError {
     },
     /// The disk has no space for opening the store.
     #[error(
-        "cannot open the store {}: the disk is full; nothing is lost. Free some space, and try again",
+        "cannot open the store {}: the disk is full; nothing is lost. Free some space and try again",
         path.display()
     )]
     Full {
@@ -65,7 +65,7 @@ pub enum OpenError {
     },
     /// The file is a damaged store.
     #[error(
-        "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then put a backup in its place, or move it away with the files beside it to begin with an empty store",
+        "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then restore a backup, or move it away with the files next to it to start with an empty store",
         path.display()
     )]
     Damaged {

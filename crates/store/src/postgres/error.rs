@@ -9,7 +9,7 @@ use toolcrib_core::StoreError;
 pub enum ConnectError {
     /// The URL is invalid.
     #[error(
-        "the address of the database cannot be read: {0}; it looks like postgres://USER@HOST/DATABASE"
+        "the address of the database cannot be read: {0}; its form is postgres://USER@HOST/DATABASE"
     )]
     BadUrl(&'static str),
     /// The CA certificates cannot be read.
@@ -25,7 +25,7 @@ pub enum ConnectError {
     },
     /// The database has another encoding than UTF8.
     #[error(
-        "the database {place} keeps text as {encoding}; Toolcrib needs one with the encoding UTF8"
+        "the database {place} stores text as {encoding}; Toolcrib needs a database with the encoding UTF8"
     )]
     NotUtf8 {
         /// Host and database.

@@ -73,7 +73,7 @@ pub enum ValueError {
         bytes: usize,
     },
     /// Contains a NUL, which environment variables cannot contain.
-    #[error("the value contains a NUL character, which environment variables cannot hold")]
+    #[error("the value contains a NUL character, which environment variables cannot contain")]
     Nul,
     /// Not UTF-8.
     #[error("the value is not UTF-8 text; encode it first, for example with base64")]
@@ -124,7 +124,7 @@ impl fmt::Display for SecretName {
 /// The name is invalid. The message does not repeat the input, which may be the secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "that is not a valid name of a secret: 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
+    "the name of the secret is invalid; a name has 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
 )]
 pub struct NameError;
 
