@@ -104,7 +104,7 @@ impl Scene {
         }
     }
 
-    /// The child has its outcome, and nobody can let it run any more.
+    /// Returns whether the child has its outcome and can no longer be approved.
     async fn is_over(&self, request: &ApprovalRequest) {
         let end = loop {
             let stored = self.calls.call(request.call).await.unwrap();
@@ -125,7 +125,7 @@ impl Scene {
     }
 }
 
-/// It stayed open for ever, and whoever approved it later let the call run.
+/// Regression: the question stayed open forever, and a later approval ran the call.
 #[tokio::test]
 async fn an_undecided_question_is_closed_in_time_and_its_call_has_its_outcome() {
     let scene = Scene::new(Duration::ZERO).await;

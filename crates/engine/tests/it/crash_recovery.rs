@@ -1,5 +1,5 @@
-//! What was sent before: a call whose process died, that waits, that was decided about or has ended
-//! never runs again unless it may.
+//! Repeated batches: a call whose process died, that waits, that was decided or that has ended runs
+//! again only if that is safe.
 
 use std::sync::{Arc, Mutex};
 
@@ -74,7 +74,7 @@ async fn where_no_results_are_kept_a_call_that_has_ended_does_not_run_again() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Whoever comes next may have begun before the other died, or after.
+/// The next process may have started before or after the other one died.
 #[tokio::test]
 async fn what_a_dead_process_left_open_runs_again_only_if_it_changes_nothing() {
     for effect in
@@ -209,7 +209,7 @@ async fn a_call_that_was_decided_about_runs_once_as_decided() {
         let first = machine.process(&[&gated.tool]).await;
         let batch = work(1);
         let Answer::Suspended(asked) = answer(&first, batch.clone()).await else { panic!() };
-        // It is written down, and the process dies before it goes on with the call.
+        // The decision is stored, and the process dies before it resumes the call.
         machine.approvals.decide(asked.id, by_ann(decision)).await.unwrap().unwrap();
         machine.kill(&first).await;
         let next = machine.process(&[&gated.tool]).await;
@@ -269,7 +269,7 @@ async fn what_cannot_be_looked_up_does_not_run() {
         assert_eq!((outcome.call, error_type), (batch.calls[0].id, ErrorType::StoreFailed));
         assert!(message.contains("I/O error") && message.contains("nothing was run"), "{message}");
         assert_eq!(gated.tool.runs(), 1);
-        // Nothing is recorded of that answer: later it is what it is.
+        // That answer is not recorded; a later request gets the real outcome.
         store.fail(part, None);
         let outcome = done(answer(&next, again(&batch)).await);
         assert_eq!(outcome.kind, OutcomeKind::Unknown);
@@ -277,7 +277,7 @@ async fn what_cannot_be_looked_up_does_not_run() {
     }
 }
 
-/// Notes what it is told, in order.
+/// Records its notifications in order.
 #[derive(Default)]
 struct Told(Mutex<Vec<CallId>>);
 

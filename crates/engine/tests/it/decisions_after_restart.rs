@@ -1,5 +1,5 @@
-//! Decisions that outlive whoever asked: what goes on after a restart, what a remembered approval
-//! answers, and what clocks may do.
+//! Decisions that outlive the asking process: resuming after a restart, grants, and changes of the
+//! clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,7 +71,8 @@ async fn resuming_while_the_call_runs_does_not_run_it_twice() {
         let other = machine.process(&[&gated.tool]).await;
         let mut running = one.resume(request.id);
         assert!(futures_util::poll!(running.as_mut()).is_pending());
-        // In this process it goes on in the other task; another process can only say so.
+        // In this process the call continues in the other task; another process can only report
+        // that.
         assert_eq!(one.resume(request.id).await.unwrap(), None);
         let outcome = done(other.resume(request.id).await.unwrap().unwrap());
         assert!(failure(&outcome).2.contains("is running now"), "{outcome:?}");
@@ -322,7 +323,7 @@ async fn a_clock_that_jumps_changes_no_deadline_of_who_is_asked_now() {
     }
 }
 
-/// The clock says that the time is over while a call still waits here: it ends at once, with one
+/// The clock passes the deadline while a call still waits here: the call ends at once, with one
 /// outcome.
 #[tokio::test(start_paused = true)]
 async fn a_decision_after_a_jump_ahead_ends_the_call_that_waits_here() {
@@ -385,7 +386,7 @@ async fn a_grant_is_given_once_however_often_the_call_goes_on() {
     next.resume(request.id).await.unwrap();
     let grants = machine.grants.list("").await.unwrap();
     assert_eq!(grants.len(), 1);
-    // Once revoked, it does not come back with the call.
+    // A revoked grant is not restored when the call resumes.
     machine.grants.revoke(grants[0].id, "ann", 3_000).await.unwrap();
     next.resume(request.id).await.unwrap();
     assert!(machine.grants.list("").await.unwrap().is_empty());

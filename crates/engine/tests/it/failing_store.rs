@@ -9,7 +9,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::store::MemoryCalls;
 
-/// What can fail.
+/// Operations that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     Claim,

@@ -152,7 +152,7 @@ async fn a_limit_that_stays_the_same_goes_on_counting() {
     check(2, 2, 2).await;
 }
 
-/// Puts another policy into force while it is asked, and says yes.
+/// Applies another policy while it is asked, and approves.
 struct Changing(std::sync::OnceLock<Engine>, fn(&Engine));
 
 impl Approver for Changing {
@@ -163,8 +163,8 @@ impl Approver for Changing {
     }
 }
 
-/// A call is judged by the policy that it was received under; only what the new one denies is
-/// refused at the last moment.
+/// A call is evaluated by the policy under which it was received; only a denial by the new one
+/// refuses it right before it runs.
 #[tokio::test]
 async fn a_call_that_waits_is_refused_by_a_new_denial_and_by_nothing_else() {
     let check = async |change: fn(&Engine), expected: OutcomeKind| {
@@ -198,7 +198,7 @@ async fn a_call_that_waits_is_refused_by_a_new_denial_and_by_nothing_else() {
     .await;
 }
 
-/// Says which policy it belongs to.
+/// A gate that names its policy.
 struct Tagged(u64);
 
 impl Permissions for Tagged {

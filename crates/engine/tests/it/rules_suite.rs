@@ -1,4 +1,4 @@
-//! Command lines judged by rules: the data file, and what must hold of every line in it.
+//! Command lines evaluated by rules: the data file, and properties of every line in it.
 
 use serde_json::{Value, json};
 use toolcrib_core::Verdict;
@@ -128,7 +128,7 @@ fn another_dress_never_makes_a_line_laxer() {
     for group in groups(SUITE) {
         let rules = RuleSet::compile(group.rules).unwrap();
         for (_, command) in &group.lines {
-            // Only what can stand inside another command.
+            // Only lines that can be part of another command.
             let fits = !command.contains(['\n', '#'])
                 && toolcrib_shell_parser::parse(command).fault.is_none();
             let begins_plain = command.starts_with(|c: char| c.is_ascii_lowercase())

@@ -1,4 +1,5 @@
-//! Stores that fail: what is not written does not run, and what ran is not thrown away.
+//! Stores that fail: a call without a record does not run, and the result of a call that ran is not
+//! discarded.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use toolcrib_testkit::ScriptedTool;
 use crate::failing_store::{FailingCalls, Part};
 use crate::support::{call, engine, failure, text};
 
-/// What a failing store says, and what a model reads then.
+/// Errors of a failing store, and the resulting text for the model.
 fn faults() -> [(StoreError, &'static str); 5] {
     [
         (StoreError::Full("no space left".into()), "the disk is full"),
@@ -29,7 +30,7 @@ fn faults() -> [(StoreError, &'static str); 5] {
 #[tokio::test]
 async fn nothing_runs_without_an_intent_record() {
     for effect in [Effect::Pure, Effect::Idempotent, Effect::Destructive] {
-        // On a full disk, what only reads goes on.
+        // On a full disk, calls that only read continue.
         let stops =
             |fault: &StoreError| effect != Effect::Pure || !matches!(fault, StoreError::Full(_));
         for (fault, words) in faults().into_iter().filter(|(fault, _)| stops(fault)) {
@@ -56,7 +57,7 @@ async fn nothing_runs_without_an_intent_record() {
     }
 }
 
-/// An answer says only what the store has: a result without a record is no success.
+/// An answer reports only recorded outcomes: a result without a record is not a success.
 #[tokio::test]
 async fn a_result_whose_record_could_not_be_written_is_kept_and_says_so() {
     for (fault, _) in faults() {

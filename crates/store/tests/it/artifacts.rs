@@ -280,7 +280,7 @@ fn many_at_once_store_and_remove_the_same() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                // Handles of their own share nothing but the files, as processes do.
+                // Like processes, separate handles share only the files.
                 let store = SqliteStore::open(&path).unwrap();
                 let mine = Artifacts::new(store, world.files(), ArtifactLimits::default());
                 for n in 0..25_u8 {

@@ -33,7 +33,7 @@ async fn a_redirect_is_not_followed() {
 async fn a_redirect_target_showed_the_key() {
     let target = format!("https://elsewhere.example/{KEY}/v1");
     let server = Server::start([Answer::new(307, "").header("Location", &target)]).await;
-    // `ask` looks for the key in the error.
+    // `ask` searches the error for the key.
     let error = ask(&chat(&server).0, true).await.0.expect_err("no answer");
     assert!(error.message.contains("https://elsewhere.example/"), "{error}");
 }
@@ -69,7 +69,7 @@ async fn a_key_is_shown_nowhere() {
     let endpoint = Endpoint::new(settings).expect("settings");
     assert!(!format!("{endpoint:?}").contains("0123456789"));
     let model = endpoint.model("m-1", ModelOptions::default());
-    // `ask` looks for the key in the error and in the model.
+    // `ask` searches the error and the model for the key.
     let error = ask(&model, true).await.0.expect_err("no answer");
     assert_eq!(error.kind, FailureKind::BadKey);
     assert!(error.message.contains("…cdef"), "{error}");
@@ -252,7 +252,7 @@ async fn an_unknown_model_has_near_names() {
     assert!(seen[1].head.contains(KEY));
     assert_eq!(endpoint.models().await.expect("a list"), ["m-10", "m-1-mini", "other"]);
 
-    // Without a list the message stands alone.
+    // Without a list the message has no suggestions.
     server.now([failing(404, "The model `m-1` does not exist"), failing(500, "x")]);
     let error = ask(&model, true).await.0.expect_err("no such model");
     assert!(!error.message.contains("Similar"), "{error}");

@@ -16,7 +16,7 @@ enum End {
     Whole,
     /// The connection is closed in the middle.
     Cut,
-    /// Nothing more comes.
+    /// No more data is sent.
     Silence,
 }
 
@@ -40,18 +40,18 @@ impl Answer {
         self
     }
 
-    /// The connection is closed after the body, which promised more.
+    /// Closes the connection after the body, which announced more.
     pub(super) fn cut(self) -> Self {
         Self { end: End::Cut, ..self }
     }
 
-    /// Nothing comes after the body, which promised more.
+    /// Sends nothing after the body, which announced more.
     pub(super) fn silent(self) -> Self {
         Self { end: End::Silence, ..self }
     }
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) head: String,
@@ -150,7 +150,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
             answer.body.len() + missing
         );
         let _ = stream.write_all(head.as_bytes()).await;
-        // In pieces of a few bytes, as a slow stream comes.
+        // In pieces of a few bytes, like a slow stream.
         for piece in answer.body.as_bytes().chunks(23) {
             let _ = stream.write_all(piece).await;
             tokio::task::yield_now().await;
