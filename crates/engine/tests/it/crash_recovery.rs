@@ -137,8 +137,8 @@ async fn a_call_that_runs_elsewhere_is_not_run_beside_it() {
     }
 }
 
-/// Found in review: a second sending of a running call, refused because the first one runs, ended
-/// that one's record as failed.
+/// Found in review: a running call was sent again, refused because the first copy ran, and the
+/// refusal ended the first copy's record as failed.
 #[tokio::test]
 async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
@@ -160,8 +160,8 @@ async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found in review: a call that was dropped while its beginning was written stayed open as long as
-/// its process lived.
+/// Found in review: a call that was dropped while its start was written stayed open for the
+/// lifetime of its process.
 #[tokio::test]
 async fn a_call_that_is_dropped_while_its_beginning_is_written_ends_as_not_run() {
     for (effect, written) in
@@ -231,8 +231,7 @@ async fn a_call_that_was_decided_about_runs_once_as_decided() {
     }
 }
 
-/// Found in review: a call that may run again, and had been approved, was asked about a second
-/// time.
+/// Found in review: an approved repeatable call asked a second time.
 #[tokio::test]
 async fn a_call_that_was_approved_and_cut_off_runs_again_without_a_second_question() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::Read, Risk::High));
@@ -304,7 +303,7 @@ async fn answers_of_a_mixed_batch_are_in_order_and_each_is_told_once() {
         .collect();
     let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
     let whole = Batch::new(toolcrib_core::Origin::Model, calls);
-    // Three have ended or wait, one was decided about; the others were never sent.
+    // Three have ended or wait, one is decided; the others were never sent.
     let sent = [1, 2, 4].map(|place| whole.calls[place].clone()).to_vec();
     let answers = first.invoke(Batch { calls: sent, ..whole.clone() }).await;
     let Answer::Suspended(decided) = &answers[2] else { panic!() };

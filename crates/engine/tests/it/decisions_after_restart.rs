@@ -28,8 +28,7 @@ async fn suspended(engine: &Engine, n: i64) -> ApprovalRequest {
     }
 }
 
-/// Asked in a process that dies after the decision was written, and before anything followed from
-/// it.
+/// Asks in a process that dies after the decision was written and before it had any effect.
 async fn decided(
     machine: &Machine,
     tool: &Arc<ScriptedTool>,
@@ -111,12 +110,12 @@ async fn a_question_whose_time_is_over_has_one_outcome_however_it_is_found() {
     machine.clock.advance(300_000);
     let yes = || by_ann(Decision::approve());
     assert_eq!(first.decide(found.id, yes()).await, Err(DecideError::Expired));
-    // The other one was closed by a process that died before it wrote the outcome.
+    // The other question was closed by a process that died before it wrote the outcome.
     let expiry = DecisionRecord::expiry(301_000);
     machine.approvals.decide(left.id, expiry).await.unwrap().unwrap();
     machine.kill(&first).await;
     let next = machine.process(&[&gated.tool]).await;
-    // A clock that is put back revives nothing.
+    // Setting the clock back does not reopen a question.
     machine.clock.advance(-86_400_000);
     for request in [found, left] {
         let late = next.decide(request.id, yes()).await;
@@ -356,12 +355,12 @@ async fn a_question_that_waits_in_the_store_follows_the_clock_that_is_there() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High).opened());
     machine.clock.advance(10 * DAY);
     let engine = machine.process(&[&gated.tool]).await;
-    // Put back a day, it is not over early, and can still be decided.
+    // With the clock set back a day, the question does not expire early and can still be decided.
     let request = suspended(&engine, 1).await;
     machine.clock.advance(-DAY);
     let told = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     assert_eq!(text(&done(told.unwrap())), r#"did {"n":1}"#);
-    // Put ahead a day, it is over, once.
+    // With the clock set ahead a day, the question expires once.
     let request = suspended(&engine, 2).await;
     machine.clock.advance(DAY);
     let yes = || by_ann(Decision::approve());

@@ -56,7 +56,7 @@ impl Machine {
         self.build(Engine::builder().calls(calls), tools).await
     }
 
-    /// A process that works in this environment.
+    /// Creates a process in this environment.
     pub(crate) async fn process_in(
         &self,
         environment: &str,
@@ -139,7 +139,7 @@ pub(crate) fn work(n: i64) -> Batch {
     Batch::new(Origin::Model, vec![Call::new("work", json!({"n": n}))])
 }
 
-/// The same sent once more.
+/// Returns the same batch, sent again.
 pub(crate) fn again(batch: &Batch) -> Batch {
     Batch { is_replay: true, ..batch.clone() }
 }

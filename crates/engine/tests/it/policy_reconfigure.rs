@@ -1,4 +1,4 @@
-//! Another policy while calls run: all of it at once, for running runs too, and never a mixture.
+//! Another policy while calls run: it applies as a whole, to open runs too, and never in part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +123,7 @@ async fn what_is_said_of_single_tools_follows_and_their_switches_stay() {
     assert_eq!(call(&engine, "needs", json!({})).await.kind, OutcomeKind::Succeeded);
     assert_eq!(failure(&call(&engine, "off", json!({})).await).1, ErrorType::ToolDisabled);
     assert_eq!(failure(&call(&engine, "says", json!({})).await).1, ErrorType::ToolDisabled);
-    // Back to the defaults; a secret stays one.
+    // Back to the defaults; known secrets stay masked.
     engine.reconfigure(Policy::default());
     assert_eq!(failure(&call(&engine, "needs", json!({})).await).1, ErrorType::NotConfigured);
     let said = call(&engine, "says", json!({})).await;

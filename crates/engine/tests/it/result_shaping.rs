@@ -1,4 +1,5 @@
-//! Stage 13 through the pipeline: harmless, bounded, whole as an artifact.
+//! Stage 13 through the pipeline: results are sanitized and bounded, and stored completely as
+//! artifacts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

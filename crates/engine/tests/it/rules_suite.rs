@@ -6,7 +6,7 @@ use toolcrib_engine::rules::{Evaluation, Layer, RuleQuery, RuleSet, RuleSource, 
 
 const SUITE: &str = include_str!("rules_suite.txt");
 
-/// Rules and the lines that they are asked about.
+/// Rules and the lines that are evaluated with them.
 pub(crate) struct Group {
     pub(crate) name: &'static str,
     pub(crate) rules: Vec<RuleSource>,
@@ -99,7 +99,7 @@ fn every_line_of_the_suite_is_judged_as_it_should_be() {
     assert!(wrong.is_empty(), "{} of {lines}, {laxer} unsafe:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Ways to run the same command in another dress.
+/// Other spellings of the same command.
 const DRESSES: &[&str] = &[
     "sudo {}",
     "env A=b {}",

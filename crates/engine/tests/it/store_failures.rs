@@ -49,7 +49,7 @@ async fn nothing_runs_without_an_intent_record() {
                 last.map(|s| (s.stage, s.verdict)),
                 Some((Stage::Intent, StageVerdict::Stopped))
             );
-            // It works again without a restart.
+            // The store works again without a restart.
             store.fail(Part::Begin, None);
             assert_eq!(text(&call(&engine, "work", json!({})).await), "done");
             assert_eq!(tool.runs(), 1);
@@ -151,7 +151,7 @@ async fn tools_that_only_read_work_on_a_full_disk() {
     }
 }
 
-/// Told as failed, it ran 43 s later.
+/// Regression: the call was reported as failed and ran 43 s later.
 #[tokio::test]
 async fn an_accepted_call_that_could_not_start_is_not_told_as_failed() {
     let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));

@@ -1,5 +1,5 @@
-//! Switches through the pipeline: off, ask and on, of tools and groups; the kill switch and the
-//! brake.
+//! Switches through the pipeline: off, ask and on, of tools and groups; the kill switch inside and
+//! outside the process.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -327,8 +327,8 @@ fn locked(spec: &ToolSpec, _: &Value) -> Result<Assessment, ToolError> {
     Ok(Assessment::from_spec(spec).with_lock("lock", Access::Exclusive))
 }
 
-/// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls
-/// began 200 ms after the kill switch.
+/// Two engines on one store, like two daemons: found by the test of several daemons, in which calls
+/// started 200 ms after the kill switch.
 #[tokio::test]
 async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     let store = Arc::new(MemorySwitches::default());

@@ -243,7 +243,7 @@ async fn what_a_child_reads_its_parents_have_read_and_what_they_read_it_has() {
         Label::Private,
         engine.labels(early).unwrap().untrusted.unwrap(),
     );
-    // Outside a run nothing is remembered.
+    // Outside a run no label is stored.
     one(&engine, Batch::new(Origin::Model, vec![Call::new("work", json!({}))])).await;
     assert_eq!(labels(&engine, other), []);
 }

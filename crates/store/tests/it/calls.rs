@@ -17,7 +17,7 @@ use toolcrib_testkit::conformance::{
 use crate::audit::verified;
 use crate::processes::start;
 
-/// Where a process that dies with open calls finds its store.
+/// Path of the store for a process that dies with open calls.
 const CALLS: &str = "TOOLCRIB_TEST_CALLS";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,7 +59,7 @@ async fn only_what_may_change_something_is_synced() {
         store.settle(settlement(begun.facts, Some(1_500), epoch)).await.unwrap();
         assert_eq!(store.commits().full - before.full, full, "{effect:?}");
     }
-    // A call that was refused has changed nothing.
+    // A refused call has changed nothing.
     let refused = conformance::refusal(intent(Effect::SideEffect, epoch).facts, epoch);
     store.settle(refused).await.unwrap();
     let CommitCounts { full, normal } = store.commits();
@@ -89,13 +89,13 @@ async fn a_decision_that_takes_its_run_is_synced_once_with_it() {
     assert_eq!(store.commits().full, before.full, "the decision waits for no disk");
     store.claim_run(paused.id, paused.epoch).await.unwrap();
     assert_eq!(store.commits().full - before.full, 1);
-    // A call alone: its promise is synced with the decision about it.
+    // A single call: its promise is synced with the decision about it.
     let alone = conformance::question();
     store.ask(alone.clone()).await.unwrap();
     let before = store.commits();
     store.accept_ahead(accepted("ann", &[alone.request.call], epoch)).await.unwrap();
     assert_eq!(store.commits().full, before.full);
-    // Where nothing follows, the log is synced by itself.
+    // If no write follows, the log is synced separately.
     assert_eq!(store.sync().await, Ok(()));
 }
 

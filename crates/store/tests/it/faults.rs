@@ -39,7 +39,7 @@ impl SmallDisk {
         self.folder.path().join("state/store.db")
     }
 
-    /// Takes all the room there is.
+    /// Fills all free space.
     fn fill(&self) -> PathBuf {
         use std::io::Write;
         let path = self.folder.path().join("filler");
@@ -57,7 +57,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// An answer within the time that reliability gives it.
+/// Waits for an answer within the required time.
 async fn soon<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {

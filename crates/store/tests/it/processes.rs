@@ -13,7 +13,7 @@ use toolcrib_core::{
 use toolcrib_store::SqliteStore;
 use toolcrib_testkit::conformance::{conversation, message, question, run};
 
-/// Where a process that is killed finds its store.
+/// Path of the store for a process that is killed.
 const STORE: &str = "TOOLCRIB_TEST_STORE";
 /// Path of the database for a process that decides pending questions.
 const PENDING: &str = "TOOLCRIB_TEST_PENDING";
@@ -102,7 +102,7 @@ impl Acknowledged {
             let run = store.run(*id).await.unwrap().unwrap();
             assert_eq!(run.status, RunStatus::Paused);
         }
-        // Acknowledged or not: a run and its messages are there together.
+        // Acknowledged or not: a run and its messages are stored together.
         for run in store.runs("ann", None, usize::MAX).await.unwrap() {
             let there = store.messages(run.conversation, 0).await.unwrap().len();
             assert_eq!(run.state["messages"], there, "{}", run.id);
@@ -131,7 +131,7 @@ fn what_was_acknowledged_survives_kill_9() {
         let mut child = start("processes::acknowledged_rounds_are_complete", STORE, &path);
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
-        // Dies somewhere else in its work each time, within its first rounds.
+        // The process dies at a different point each time, within its first rounds.
         let mut wait_for = 1 + round % 7;
         while wait_for > 0 {
             let before = text.len();
@@ -160,7 +160,7 @@ fn what_was_acknowledged_survives_kill_9() {
 async fn of_two_that_decide_at_once_one_wins() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    // Two handles share nothing but the file, as two processes do.
+    // Like two processes, two handles share only the file.
     let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
     for _ in 0..20 {
         let asked = question();

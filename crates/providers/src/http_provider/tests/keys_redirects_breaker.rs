@@ -184,7 +184,7 @@ async fn a_model_without_tools_is_remembered() {
     assert_eq!((error.kind, error.attempts), (FailureKind::NoTools, 1));
     assert_eq!(model.tool_format(), Format::Text);
     assert!(memory.no_tools("mine", "m-1"));
-    // Another process with the same memory knows it from the start; another model is not concerned.
+    // Another process with the same memory knows it from the start; another model is not affected.
     let endpoint = Endpoint::new(settings).expect("settings");
     assert_eq!(endpoint.model("m-1", ModelOptions::default()).tool_format(), Format::Text);
     assert_eq!(endpoint.model("m-2", ModelOptions::default()).tool_format(), Format::OpenAiChat);
@@ -198,7 +198,7 @@ async fn a_model_without_tools_is_remembered() {
     assert_eq!(body.get("tools"), None, "{body}");
     assert!(body.to_string().contains("You have the tool t."), "{body}");
 
-    // A call that the model leaves open is the model's to mend, not the connection's.
+    // An incomplete call is an error of the model, not of the connection.
     let open = sse(&["<tool_call>{\"name\": \"t\", ", "\"arguments\": {"]) + SSE_END;
     server.now([Answer::new(200, open.clone()), Answer::new(200, open)]);
     let reply = ask_with(&model, &text).await.0.expect("an answer");

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 /// How an answer ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// As it should; the connection stays open.
+    /// Completely; the connection stays open.
     Whole,
     /// The connection is closed in the middle.
     Cut,
@@ -98,7 +98,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Gives these answers one after the other, the last one for ever.
+    /// Starts a server that sends these answers in order, repeating the last one.
     pub(super) async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let addr = listener.local_addr().expect("address");
@@ -127,7 +127,7 @@ impl Server {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// The rest of the script from now on.
+    /// Replaces the rest of the script.
     pub(super) fn now(&self, script: impl IntoIterator<Item = Answer>) {
         *self.state.script.lock().expect("script") = script.into_iter().collect();
     }

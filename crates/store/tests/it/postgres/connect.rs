@@ -79,7 +79,7 @@ async fn many_make_the_tables_at_once(server: &PostgresServer) {
     );
 }
 
-/// Switches that were on or off before there was a third state stay so.
+/// Switches that were on or off before the third state existed keep their state.
 async fn an_older_store_goes_forward_with_its_switches(server: &PostgresServer) {
     let url = server.database("older");
     server.sql("older", FIRST);

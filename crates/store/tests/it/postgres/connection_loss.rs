@@ -13,9 +13,9 @@ use toolcrib_testkit::postgres_server::PostgresServer;
 
 use super::{FAST, open, verified};
 
-/// Tasks that write at once.
+/// Concurrently writing tasks.
 const TASKS: usize = 12;
-/// Calls of each.
+/// Calls of each task.
 const CALLS: usize = 40;
 /// Cuts the connections of all stores at random times, and returns their number.
 const CUT: &str = "DO $$ DECLARE cut int; BEGIN FOR round IN 1..10 LOOP

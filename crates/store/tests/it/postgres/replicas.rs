@@ -81,7 +81,8 @@ async fn unknown_text(store: &PostgresStore, call: CallId) -> String {
 /// How long a holder has to renew a lease that another store found expired.
 const SUSPICION: Duration = Duration::from_secs(5);
 
-/// The lease of this claim is over, others have noticed that long ago, and its holder has not.
+/// Simulates a paused holder: the lease of this claim has expired, other processes noticed that
+/// long ago, and its holder has not.
 fn pause(server: &PostgresServer, database: &str, epoch: u64) {
     let sql = format!(
         "UPDATE workers SET expires_at = now() - interval '1 hour',
@@ -104,7 +105,7 @@ async fn an_expired_lease_that_its_owner_renews_is_no_death(server: &PostgresSer
         "UPDATE workers SET expires_at = now() - interval '1 hour' WHERE epoch = {held} RETURNING 1"
     );
     server.sql("outage", &expired);
-    // The other one is faster than the owner's renewal.
+    // The other process is faster than the owner's renewal.
     let found = other.recover(mine, 5_000).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
     assert!(matches!(other.worker(held).await.unwrap(), WorkerState::Alive(_)));
@@ -119,7 +120,7 @@ async fn an_expired_lease_that_its_owner_renews_is_no_death(server: &PostgresSer
 /// Its newest records could be cut off unnoticed until a checkpoint covers them.
 async fn the_chain_of_a_killed_daemon_is_closed_by_the_next(server: &PostgresServer) {
     let url = server.database("closed");
-    // Without a key it signs nothing, like a process that is killed before it is time to.
+    // Without a key it signs nothing, like a process that is killed before its next checkpoint.
     let killed = open_slow(&url).await;
     let held = killed.claim().await.unwrap();
     killed.begin(intent(Effect::SideEffect, held)).await.unwrap();
@@ -313,7 +314,7 @@ async fn questions_and_runs_are_decided_once(server: &PostgresServer) {
     store.flush(toolcrib_core::RunId::fresh()).await.unwrap();
 }
 
-/// Calls that are raced for, and stores that race.
+/// Number of contested calls.
 const CALLS: usize = 2_000;
 const REPLICAS: usize = 4;
 
