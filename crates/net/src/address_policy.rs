@@ -21,7 +21,7 @@ use crate::url_check::{Host, host_of};
 ///   range, so that a hijacked name cannot reach a metadata service.
 /// - `address:port` or `[v6]:port`: this address, even a blocked one, at this port.
 /// - `network/prefix` or `network/prefix:port`: every address of the network, at every port or at
-///   this port. A cloud metadata address needs an entry of its own (`/32`, `/128`).
+///   this port. A cloud metadata address needs a separate entry (`/32`, `/128`).
 ///
 /// An entry with a port opens that port even if the Fetch standard blocks it. There are no
 /// wildcards.

@@ -52,7 +52,7 @@ impl ConnectionDriver {
 /// A response body in chunks. Bounded by [`Limits::max_wire_bytes`], [`Limits::max_inflated_bytes`]
 /// and [`Limits::total`]; each wait is bounded by [`Limits::idle`].
 pub struct BodyStream {
-    /// The connection, with the pool to return it to after the body if it can be reused. `None`
+    /// The connection and, if it can be reused, the pool to which it returns after the body. `None`
     /// after the end.
     connection: Option<(Connection, Option<PoolReturn>)>,
     incoming: Incoming,

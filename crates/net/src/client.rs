@@ -134,7 +134,7 @@ impl HttpClient {
     /// one lookup, every address checked, and only checked addresses connected to.
     ///
     /// # Errors
-    /// [`HttpError::Denied`], and why no address accepted a connection.
+    /// [`HttpError::Denied`], or the reason why no address accepted a connection.
     pub async fn open_stream(
         &self,
         host: &str,

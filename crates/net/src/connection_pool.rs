@@ -1,8 +1,8 @@
 //! HTTP connections and the pool of idle ones of a client with keep-alive.
 //!
 //! A connection serves one request at a time and only that request polls it, so an idle connection
-//! has no task. Whether the peer has closed it is detected when it is taken from the pool. It is
-//! kept only for the origin for which its address was checked, and only by the client whose policy
+//! has no task. The pool detects that the peer has closed it when a request takes it. It is kept
+//! only for the origin for which its address was checked, and only by the client whose policy
 //! checked it.
 #![deny(clippy::indexing_slicing)]
 

@@ -24,7 +24,8 @@ macro_rules! rules {
                 match self { $(Self::$variant => $id,)+ }
             }
 
-            /// What the rule denies, as a lowercase fragment that completes "refused: ...".
+            /// The kind of target that the rule denies, as a lowercase fragment that completes
+            /// "refused: ...".
             pub const fn reason(self) -> &'static str {
                 match self { $(Self::$variant => $reason,)+ }
             }
@@ -125,7 +126,7 @@ impl AllowReason {
 pub struct ConnectionDenied {
     /// The rule that denied.
     pub rule: Rule,
-    /// What was denied: `host:port` if known, otherwise `url`. Never contains the URL's
+    /// The denied target: `host:port` if known, otherwise `url`. Never contains the URL's
     /// credentials.
     pub subject: String,
     /// The denied address, for rules about addresses.

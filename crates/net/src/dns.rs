@@ -1,5 +1,5 @@
-//! Name resolution with a check of every address. A hop resolves once and connects only to what was
-//! checked.
+//! Name resolution with a check of every address. A hop resolves once and connects only to checked
+//! addresses.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;

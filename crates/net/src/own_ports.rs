@@ -4,9 +4,9 @@
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Ports of this machine that are never connected to, even if an allow list opens them. Clones
-/// share the ports. A port can be added at any time, because it is often known only once a listener
-/// is bound.
+/// Ports of this machine to which the client never connects, even if an allow list opens them.
+/// Clones share the ports. A port can be added at any time, because it is often known only once a
+/// listener is bound.
 #[derive(Clone, Debug, Default)]
 pub struct OwnPorts(Arc<RwLock<Vec<u16>>>);
 

@@ -41,8 +41,8 @@ fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// The target of a redirect, checked like any URL; the request is changed to what may be sent
-/// there.
+/// The target of a redirect, checked like any URL; headers and body that must not reach it are
+/// removed from the request.
 ///
 /// # Errors
 /// The rule that denies the next hop, with the origin that redirected.

@@ -35,7 +35,7 @@ fn system_roots() -> RootCertStore {
 }
 
 /// The configuration for protocols other than HTTP: the same roots, and no protocol by ALPN. A
-/// server that knows ALPN refuses a client that offers only `http/1.1` (RFC 7301, 3.2).
+/// server that supports ALPN refuses a client that offers only `http/1.1` (RFC 7301, 3.2).
 pub(crate) fn without_alpn(config: &ClientConfig) -> Arc<ClientConfig> {
     let mut config = config.clone();
     config.alpn_protocols = Vec::new();

@@ -118,13 +118,13 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Connection
 }
 
 /// The target `address:port` of a URL that a policy refuses only because the URL names an address
-/// of this machine or of a private network: an entry of the allow list opens it. `None` if the URL
-/// is allowed, or refused for another reason.
+/// of this machine or of a private network, so that an allow-list entry would open it. `None` if
+/// the URL is allowed, or refused for another reason.
 ///
-/// An address in another spelling than its usual one (`2130706433`, `0x7f.1`, `[::ffff:10.0.0.1]`)
-/// is none: a spelling that hides the address is a sign of an attack. A name is none either: its
+/// Also `None` for an address in an unusual spelling (`2130706433`, `0x7f.1`, `[::ffff:10.0.0.1]`),
+/// because a spelling that hides the address is a sign of an attack; and for a name, because its
 /// addresses are known only when it is resolved, and the owner of the name can change them after a
-/// person has looked (DNS rebinding).
+/// person has approved the target (DNS rebinding).
 pub fn private_target(raw: &str, policy: &AddressPolicy) -> Option<String> {
     let denied = check_url(raw, policy).err()?;
     let address = denied.address?;
@@ -192,8 +192,8 @@ pub(crate) fn host_of(url: &Url) -> Result<Host, ConnectionDenied> {
     }
 }
 
-/// The target of a protocol other than HTTP at `host:port`: every rule applies but the one that
-/// keeps HTTP requests from ports of other protocols.
+/// The target of a protocol other than HTTP at `host:port`: every rule applies except the one that
+/// denies HTTP requests to ports of other protocols.
 pub(crate) fn check_stream_target(
     host: &str,
     port: u16,
