@@ -27,7 +27,7 @@ impl TypeSet {
         self.0 & other.0 == other.0
     }
 
-    /// The types that a type name of JSON Schema means.
+    /// The types for a type name of JSON Schema.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
@@ -56,7 +56,7 @@ impl TypeSet {
         }
     }
 
-    /// The types a schema declares, by `type` or else by the values it lists.
+    /// The types that a schema declares, by `type` or else by the values that it lists.
     pub(super) fn declared(schema: &Map<String, Value>) -> Self {
         let union = |values: &[Value], of: fn(&Value) -> Self| {
             values.iter().fold(Self::NONE, |all, one| all.or(of(one)))
