@@ -1,11 +1,11 @@
-//! Style declarations that hide text, and the simple rules of a page's own style sheets.
+//! Style declarations that hide text, and the simple rules of a page's style sheets.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
 use super::hidden_html::attribute;
 use std::collections::HashSet;
 
-/// Distance in pixels beyond which an element is taken to be outside the screen.
+/// Distance in pixels beyond which an element counts as off-screen.
 const OFF_SCREEN: f64 = -500.0;
 
 /// Whether these declarations hide the text of an element.
@@ -73,7 +73,7 @@ fn same_color(color: &str, background: &str) -> bool {
     plain(color) == plain(background)
 }
 
-/// Classes and ids that a page's own style sheets hide.
+/// Classes and ids that a page's style sheets hide.
 #[derive(Debug, Default)]
 pub(super) struct HidingRules {
     classes: HashSet<String>,
@@ -101,7 +101,7 @@ impl HidingRules {
         rules
     }
 
-    /// Rules at the top level; those inside `@media` and the like hold under a condition.
+    /// Reads rules at the top level; those inside `@media` and similar blocks are conditional.
     fn read(&mut self, sheet: &str) {
         let (mut depth, mut from) = (0_usize, 0);
         let mut selectors = "";
