@@ -132,7 +132,7 @@ pub(crate) fn value(atoms: &[Atom], src: &str) -> Value {
     Value { word: Word::Unknown(written), literal, expands }
 }
 
-/// The value of `${NAME:-TEXT}` if the variable is not set.
+/// Returns the value of `${NAME:-TEXT}` if the variable is not set.
 fn default(text: &str) -> Option<&str> {
     let body = text.strip_prefix("${")?.strip_suffix('}')?;
     let after = body.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');

@@ -36,7 +36,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The next piece of a word outside quotes.
+    /// Parses the next piece of a word outside quotes.
     pub(super) fn piece(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         match self.peek() {
             Some(b'\\') => self.escaped(atoms),
@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `$` outside double quotes, where `$'…'` and `$"…"` are quotes.
+    /// Parses `$` outside double quotes, where `$'…'` and `$"…"` are quotes.
     fn dollar_word(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         match self.byte(1) {
             Some(b'\'') => self.ansi_c(atoms),
@@ -111,7 +111,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `"…"`
+    /// Parses `"…"`.
     pub(super) fn double(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         self.skip(1);
         atoms.push(Atom::Empty);

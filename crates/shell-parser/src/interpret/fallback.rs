@@ -87,7 +87,7 @@ fn cut(text: &str, also: impl Fn(char) -> bool + Copy) -> Vec<Vec<Word>> {
     cutter.pieces
 }
 
-/// `$'…'`; returns the text after it.
+/// Parses `$'…'`; returns the text after it.
 fn ansi<'t>(rest: &'t str, cutter: &mut Cutter, also: impl Fn(char) -> bool + Copy) -> &'t str {
     let body = rest.get(1..).unwrap_or_default();
     let mut escaped = false;
