@@ -27,7 +27,7 @@ pub struct LabelledQuery {
     /// Kind; results of kind `paraphrase` are reported separately from the rest of their source.
     #[serde(default)]
     pub kind: String,
-    /// The split of the data it belongs to.
+    /// The data split to which it belongs.
     #[serde(default)]
     pub split: String,
     /// Ids of the relevant tools.

@@ -7,7 +7,7 @@ use toolcrib_core::ToolSpec;
 /// Maximum number of parameters: as many as in the model's training.
 pub(crate) const MAX_PARAMETERS: usize = 15;
 
-/// The indexed texts of a tool. Every text is cut to a maximum length, so that the cost of an
+/// The indexed texts of a tool. Every text is truncated to a maximum length, so that the cost of an
 /// untrusted profile is bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]

@@ -30,7 +30,7 @@ pub struct ToolSearchResult {
     pub nearest: Vec<String>,
     /// How many of the first results are named in the query.
     pub(super) named: usize,
-    /// Why the order may be worse than usual, for people.
+    /// The reason why the order may be worse than usual, for people.
     pub note: Option<String>,
 }
 

@@ -18,7 +18,7 @@ pub(super) const CANDIDATES: usize = 40;
 const MAX_CACHED: usize = 10_000;
 /// Maximum bytes of a text that is sent.
 const TEXT_BYTES: usize = 2_000;
-/// Share of the larger model in a score; the index has the rest.
+/// Share of the larger model in a score; the index contributes the rest.
 const SHARE: f32 = 0.5;
 
 /// A larger model with a cache of its vectors.

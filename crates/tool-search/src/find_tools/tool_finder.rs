@@ -59,11 +59,11 @@ impl ToolFinder {
     /// search indexes every tool, which takes up to half a second for ten thousand tools; it runs
     /// on a blocking thread.
     ///
-    /// If the reranking model does not answer, the index's order is used and
-    /// [`ToolSearchResult::note`] says so.
+    /// If the reranking model does not answer, the index's order applies and
+    /// [`ToolSearchResult::note`] explains it.
     ///
     /// # Errors
-    /// `execution_error` if the model cannot be loaded; the next search tries again.
+    /// `execution_error` if the model cannot be loaded; the next search retries.
     pub async fn find(
         &self,
         catalog: Arc<dyn Catalog>,

@@ -152,8 +152,8 @@ impl Bm25Index {
             if let Ok(at) = term.postings.binary_search_by_key(&slot, |p| p.slot) {
                 term.postings.remove(at);
             }
-            // A term without tools is removed, so that a source that changes forever does not grow
-            // the index.
+            // A term without tools is removed, so that a source that changes continually does not
+            // grow the index.
             if term.postings.is_empty() {
                 self.by_stem.remove(&term.stem);
                 *term = Term::default();
@@ -270,7 +270,7 @@ impl Bm25Index {
         }
     }
 
-    /// How much of a tool's name the query contains, weighted by idf.
+    /// Returns the share of a tool's name that the query contains, weighted by idf.
     pub(super) fn name_coverage(&self, query: &Query, slot: u32) -> NameCoverage {
         let (mut said, mut all) = (NameCoverage::default(), 0.0);
         for term in &self.names[slot as usize] {
@@ -291,7 +291,7 @@ impl Bm25Index {
     }
 }
 
-/// How much of a tool's name a query contains, 0 to 1: as a whole, and for each need.
+/// The share of a tool's name that a query contains, 0 to 1: as a whole, and for each need.
 #[derive(Default)]
 pub(super) struct NameCoverage {
     pub(super) whole: f32,

@@ -3,7 +3,7 @@
 //! Invariants
 //! - Adding, replacing and removing tools in any order gives the same scores as a new index of the
 //!   remaining tools (property test).
-//! - The cost of a query or a profile is bounded, whatever its content.
+//! - The cost of a query or a profile is bounded for any content.
 //! - Scores range from 0 to about 1 and are comparable across queries, so that a threshold is
 //!   meaningful.
 

@@ -1,5 +1,5 @@
-//! Exact names in queries: a tool that is requested by name comes first, whatever else the query
-//! contains.
+//! Exact names in queries: a tool that is requested by name comes first, regardless of the rest of
+//! the query.
 
 use std::collections::HashMap;
 

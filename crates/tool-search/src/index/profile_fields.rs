@@ -13,7 +13,7 @@ const SMALL_BYTES: usize = 512;
 const MOST_EXAMPLES: usize = 16;
 
 /// Weights of words, in halves so that sums stay exact: name 3, server 2, description 1, parameters
-/// 0.5. Aliases are names too, but a tool with many of them must not look like many tools.
+/// 0.5. Aliases are names too, but a tool with many of them must not rank like many tools.
 const NAME: u32 = 6;
 const SERVER: u32 = 4;
 const TEXT: u32 = 2;

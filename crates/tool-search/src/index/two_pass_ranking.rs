@@ -13,11 +13,12 @@ use super::embeddings::QueryVector;
 use super::{Hit, Index};
 use crate::text::{QueryParts, truncate};
 
-/// Share of the words in a score; embeddings have the rest.
+/// Share of the words in a score; embeddings contribute the rest.
 const WORDS: f32 = 0.5;
 /// Bonus for a tool whose complete name is in the query, as a share of its word score.
 const NAME_COVERAGE_WEIGHT: f32 = 0.25;
-/// Share of the best need in the score of a query with several needs; the whole query has the rest.
+/// Share of the best need in the score of a query with several needs; the whole query contributes
+/// the rest.
 const NEED: f32 = 0.55;
 /// Exponent and maximum of the lift of a weaker need towards the strongest one. The maximum exists
 /// because a greeting is not a need.

@@ -28,7 +28,7 @@ const LARGEST_FILE: u64 = 1 << 30;
 static TENSORS: &[u8] = include_bytes!("../../model/model.safetensors");
 static TOKENIZER: &[u8] = include_bytes!("../../model/tokenizer.json");
 
-/// Why a model cannot be used.
+/// The reasons why a model cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A file cannot be read.
@@ -36,7 +36,7 @@ pub enum ModelError {
     Read {
         /// Name of the file in the model's folder.
         file: &'static str,
-        /// Error of the system.
+        /// The system's error.
         error: std::io::Error,
     },
     /// `model.safetensors` is invalid.

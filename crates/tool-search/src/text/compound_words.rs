@@ -8,7 +8,7 @@ const LONGEST: usize = 20;
 /// Maximum number of words in a compound.
 const MOST_WORDS: usize = 3;
 
-/// The runs of letters and digits of a text as written. Characters beyond ASCII are kept, because
+/// The runs of letters and digits of a text as written. Non-ASCII characters are included, because
 /// only folding shows which are letters.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|run| !run.is_empty())

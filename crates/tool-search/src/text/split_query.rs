@@ -20,7 +20,7 @@ pub(crate) struct QueryParts<'a> {
 }
 
 impl<'a> QueryParts<'a> {
-    /// Splits a query into sentences; those that can stand alone are needs.
+    /// Splits a query into sentences; sentences that are long enough are needs.
     pub(crate) fn split(query: &'a str) -> Self {
         let (mut rest, mut parts, mut needs) = (query, Vec::new(), 0);
         while !rest.is_empty() && needs < MAX_NEEDS {
