@@ -3,14 +3,14 @@
 
 use toolcrib_core::{Block, CallCtx, StreamSink};
 
-/// Bytes that are kept in memory before an artifact is opened. Below the limit of a result, so that
-/// short output needs no artifact.
+/// Maximum number of bytes in memory before an artifact is opened. Below the limit of a result, so
+/// that short output needs no artifact.
 const SHORT: usize = 16_000;
 
-/// Bytes that are kept at all, so that endless output does not fill the disk.
+/// Maximum number of bytes that are stored at all, so that endless output does not fill the disk.
 const MOST: usize = 8 << 20;
 
-/// Bytes of the end that error messages quote.
+/// Number of bytes at the end that error messages quote.
 const RECENT: usize = 1_000;
 
 /// Captured output.
@@ -60,7 +60,7 @@ impl<'a> CapturedOutput<'a> {
         if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
     }
 
-    /// The whole output as text, or its beginning with the reference of the whole.
+    /// The whole output as text, or its beginning with the reference to the whole.
     pub(crate) fn into_text(self) -> String {
         match self.finish() {
             Some(Block::Text { text, .. }) => text,

@@ -51,8 +51,8 @@ const FULL_TIME: Duration = Duration::from_secs(30);
 /// The longest time limit that a model may request, the same as for the shell.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Additional time of a call beside its code: starting a kernel, reading created files, waiting for
-/// another call of its run.
+/// Additional time of a call besides its code: starting a kernel, reading created files, waiting
+/// for another call of its run.
 const AROUND: Duration = Duration::from_secs(60);
 
 /// Time reserved at the end of a call for reporting how it ended.

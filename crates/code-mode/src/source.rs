@@ -19,7 +19,7 @@ pub fn source(setup: Setup) -> FixedSource {
     source_with(setup, Arc::default())
 }
 
-/// The source with these kernels, for a caller that ends them with their runs.
+/// The source with these kernels, for a caller that ends them together with their runs.
 #[must_use]
 pub fn source_with(setup: Setup, kernels: Arc<KernelPool>) -> FixedSource {
     let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));

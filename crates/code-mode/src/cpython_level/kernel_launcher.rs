@@ -22,7 +22,7 @@ impl KernelLauncher {
         Arc::new(Self { setup, found: Mutex::default() })
     }
 
-    /// Starts a kernel, to which what rules deny appears empty.
+    /// Starts a kernel; paths that rules deny appear empty to it.
     ///
     /// # Errors
     /// A [`ToolError`]: no code has run.

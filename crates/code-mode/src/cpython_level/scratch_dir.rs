@@ -11,7 +11,7 @@ const LOCK: &str = "lock";
 /// Attempts to create a lock file that a concurrent cleanup removes.
 const TRIES: usize = 100;
 
-/// The folder of one kernel, with a lock file beside it, out of reach of the code, that marks it as
+/// The folder of one kernel, with a lock file beside it, inaccessible to the code, that marks it as
 /// used.
 #[derive(Debug)]
 pub(crate) struct ScratchDir {

@@ -46,7 +46,7 @@ pub enum VirtualEnvState {
     },
 }
 
-/// Why the environment could not be changed.
+/// The reasons why the environment could not be changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VirtualEnvError {
@@ -143,7 +143,7 @@ impl VirtualEnv {
     /// its settings, proxies and certificates). The output of pip goes to standard error.
     ///
     /// # Errors
-    /// [`VirtualEnvError`]; the previous environment is gone then, which [`Self::state`] shows.
+    /// [`VirtualEnvError`]; the previous environment is then deleted, which [`Self::state`] shows.
     pub fn install(
         &self,
         python: &Interpreter,
@@ -199,7 +199,7 @@ impl VirtualEnv {
         self.clear()
     }
 
-    /// Imports the packages once, so that the work of their first import is done.
+    /// Imports the packages once, so that the work of their first import is already done.
     fn self_test(
         &self,
         env: &[(OsString, OsString)],

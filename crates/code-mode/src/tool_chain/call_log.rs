@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_core::{CallId, ErrorType, Outcome, OutcomeKind, canonical_json};
 
-/// How a call ended, in the trace.
+/// The outcome of a call, in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallStatus {
@@ -57,7 +57,7 @@ pub(super) struct CallLogEntry {
     pub(super) call: Option<CallId>,
 }
 
-/// The entries, and the number of times each call was made.
+/// The entries, and the number of occurrences of each call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CallLog {
     pub(super) lines: Vec<CallLogEntry>,
@@ -79,7 +79,7 @@ impl CallLog {
         self.lines.len() - 1
     }
 
-    /// The id of an admitted call. The same tool with the same arguments for the same time gets the
+    /// The id of an admitted call. The n-th call of a tool with the same arguments always gets the
     /// same id, so a script that runs again makes its calls under the same ids.
     pub(super) fn assign_call_id(&mut self, place: usize, parent: CallId) -> CallId {
         let Some(line) = self.lines.get_mut(place) else { return CallId::fresh() };
@@ -91,7 +91,7 @@ impl CallLog {
         id
     }
 
-    /// Records how a call ended.
+    /// Records the outcome of a call.
     pub(super) fn finish(&mut self, place: usize, status: CallStatus, duration_ms: f64) {
         if let Some(line) = self.lines.get_mut(place) {
             line.status = status;

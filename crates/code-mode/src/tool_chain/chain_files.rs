@@ -26,7 +26,7 @@ pub struct ChainFile {
     pub description: Result<String, String>,
 }
 
-/// Why a chain cannot be saved or read.
+/// The reasons why a chain cannot be saved or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
@@ -44,7 +44,7 @@ pub enum ChainError {
     /// The folder is full.
     #[error("there are {MAX_SAVED} scripts in {} already", .0.display())]
     Full(PathBuf),
-    /// There is no such chain.
+    /// No chain has this name.
     #[error("there is no script {0:?}")]
     Missing(String),
     /// The file cannot be used.

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value};
 use toolcrib_core::ToolSpec;
 
-/// Characters of a description in a stub.
+/// Maximum characters of a description in a stub.
 const WORDS: usize = 400;
 
-/// Characters of the description of one parameter.
+/// Maximum characters of the description of one parameter.
 const PARAMETER_WORDS: usize = 160;
 
-/// Nesting of types; deeper ones are shown without their fields.
+/// Maximum nesting of types; deeper ones are shown without their fields.
 const DEPTH: usize = 4;
 
 /// Reserved words of Python.
@@ -62,7 +62,7 @@ fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
     parameters
 }
 
-/// The arguments of a call by name.
+/// Returns the arguments of a call by name.
 ///
 /// # Errors
 /// A message for the script, in Python's wording.
@@ -129,7 +129,7 @@ pub(super) fn stub(spec: &ToolSpec) -> String {
     stub
 }
 
-/// The beginning of a text, on one line that cannot end a docstring.
+/// Returns the beginning of a text, on one line that cannot end a docstring.
 pub(super) fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("\"\"\"", "'''");
     match line.char_indices().nth(most) {

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `level` is `expression` (the default), `full` or `auto`, as for `tool_chain`. The script reads
-//! its arguments from the value `args`. Each of its calls is checked as if the model had made it;
-//! the script itself is part of the definition.
+//! its arguments from the value `args`. Each of its calls passes the same checks as a call of the
+//! model; the script itself is part of the definition.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::OpenOptions;
@@ -38,7 +38,7 @@ use crate::setup::Setup;
 /// Size limit of a saved chain, in bytes.
 pub(super) const MAX_BYTES: u64 = 200_000;
 
-/// Limit of chains per folder.
+/// Maximum number of chains per folder.
 pub(super) const MAX_SAVED: usize = 200;
 
 /// Extension of chain files.
@@ -54,7 +54,7 @@ pub struct SavedChains {
 
 impl SavedChains {
     /// The chains in this folder; a missing folder has none. With `of_anybody`, such as for an
-    /// untrusted workspace, they have critical risk, so a person is asked before they run.
+    /// untrusted workspace, they have critical risk, so they need an approval before they run.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
@@ -122,7 +122,8 @@ pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
 /// to a private key), an endless file, and a pipe that blocks are refused.
 ///
 /// # Errors
-/// Those of the system, and for anything but a regular file of at most [`MAX_BYTES`] bytes of text.
+/// The system's error; also for every file other than a regular file with at most [`MAX_BYTES`]
+/// bytes of text.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     let other =
         || io::Error::other(format!("it is not a regular file of at most {MAX_BYTES} bytes"));

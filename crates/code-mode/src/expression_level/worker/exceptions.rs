@@ -42,7 +42,7 @@ const NOT_BUILT_IN: [&str; 26] = [
     "super",
 ];
 
-/// When an exception was raised.
+/// The phase in which an exception was raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorPhase {
     /// Before anything ran.
@@ -98,8 +98,8 @@ fn with_source_line(error: &MontyException, trace: String) -> String {
     )
 }
 
-/// A text without its middle if it is longer than `bytes`: a traceback shows the origin at its
-/// beginning and the error at its end.
+/// Returns a text without its middle if it is longer than `bytes`: a traceback shows the origin at
+/// its beginning and the error at its end.
 fn both_ends(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
