@@ -1,8 +1,8 @@
 //! Compaction: a cumulative summary, from a separate request to the model, replaces older messages
 //! in requests.
 //!
-//! If no summary can be made, everything is sent while it fits, else the oldest whole exchanges are
-//! left out.
+//! If no summary can be created, everything is sent while it fits; otherwise the oldest whole
+//! exchanges are omitted.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ impl Summary {
     }
 }
 
-/// When and how a conversation is compacted.
+/// The conditions and limits of compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompactionRules {
@@ -60,20 +60,20 @@ impl CompactionRules {
     }
 }
 
-/// Whether a conversation is compacted before the next request.
+/// The decision on compaction before the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionPlan {
-    /// No: it is short enough, or all of it must stay verbatim.
+    /// No compaction: the conversation is short enough, or all of it must stay verbatim.
     Fits,
-    /// Yes: request a summary of the messages before this index.
+    /// Request a summary of the messages before this index.
     Compact {
         /// The index; an exchange begins here.
         upto: usize,
     },
 }
 
-/// Decides on compaction. `overhead` are the tokens of a request beside its messages: system prompt
-/// and declared tools.
+/// Decides on compaction. `overhead` is the number of tokens of a request besides its messages:
+/// system prompt and declared tools.
 #[must_use]
 pub fn plan_compaction(
     history: &[Arc<Message>],
@@ -154,9 +154,9 @@ pub fn accept_summary(answer: &str, rules: &CompactionRules) -> Option<String> {
     (!bounded.is_empty()).then(|| bounded.to_owned())
 }
 
-/// The plan if no summary could be made: `None` if everything fits into `budget` tokens; else a
-/// summary that only reports the omission of as many oldest whole exchanges as necessary. The
-/// newest exchange always stays.
+/// The plan if no summary could be created: `None` if everything fits into `budget` tokens;
+/// otherwise a summary that only reports the omission of as many oldest whole exchanges as
+/// necessary. The newest exchange always stays.
 #[must_use]
 pub fn plan_without_summary(
     history: &[Arc<Message>],

@@ -17,7 +17,7 @@ pub struct ContextWindow {
     pub tokens: u64,
     /// Limit of output tokens, if a source gives it.
     pub max_output: Option<u64>,
-    /// Whether a source or the user gives it; else it is an estimate.
+    /// Whether the figure is from a source or the user; otherwise it is an estimate.
     pub known: bool,
 }
 
@@ -83,7 +83,7 @@ impl ContextWindows {
         Ok(Self { overrides: Vec::new(), table })
     }
 
-    /// With an override. The pattern is matched against the model's name, against the part after
+    /// Adds an override. The pattern is matched against the model's name, against the part after
     /// its last slash, and against `provider/model`; of two that match, the last one wins.
     ///
     /// # Errors
@@ -107,9 +107,9 @@ impl ContextWindows {
         self.find(provider, model, on_device)
     }
 
-    /// The window of a model. If requests set the window ([`ModelInfo::requested_window`]), it is
-    /// that one, whatever the tables say. Otherwise a model on this device has the window that its
-    /// server was started with, not its own maximum: an estimate.
+    /// The window of a model. If requests set the window ([`ModelInfo::requested_window`]), that
+    /// value overrides the tables. Otherwise a model on this device has the window with which its
+    /// server was started, not its own maximum: an estimate.
     #[must_use]
     pub fn for_model(&self, info: &ModelInfo) -> ContextWindow {
         let window = if info.on_device {

@@ -14,7 +14,7 @@ use super::model_pattern::{ModelNames, ModelPattern};
 
 const BUILTIN: &str = include_str!("prices.toml");
 
-/// Tokens that a price is for.
+/// Number of tokens to which a price applies.
 const PER: u128 = 1_000_000;
 
 /// Micro-dollars (millionths of a US dollar). Always an estimate, and displayed as one.
@@ -69,7 +69,7 @@ pub struct Rates {
 /// The prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// For a request of any length, or of one that is not long.
+    /// For a request of any length, or for one that is not long.
     pub rates: Rates,
     /// For a whole request with more input tokens than this.
     pub long: Option<(u64, Rates)>,
@@ -165,7 +165,7 @@ impl Prices {
         Ok(Self { overrides: Vec::new(), table })
     }
 
-    /// With a price of the user. The pattern is matched against the model's name, against the part
+    /// Adds a price of the user. The pattern is matched against the model's name, against the part
     /// after its last slash, and against `provider/model`; of two that match, the last one wins.
     ///
     /// # Errors

@@ -19,13 +19,13 @@ const CHARS: u64 = 4;
 /// (platform.claude.com/docs/en/build-with-claude/vision).
 pub const IMAGE_TOKENS: u64 = 3_000;
 
-/// Tokens of a message beside its content: role and separators.
+/// Tokens of a message besides its content: role and separators.
 const PER_MESSAGE: u64 = 4;
 
-/// Tokens of a result beside its text: id, name, separators.
+/// Tokens of a result besides its text: id, name, separators.
 const PER_RESULT: u64 = 12;
 
-/// Characters of a declared tool beside its name, its description and its schema.
+/// Characters of a declared tool besides its name, its description and its schema.
 const PER_TOOL: u64 = 80;
 
 /// Tokens of the text in place of a missing result.
@@ -118,7 +118,7 @@ pub(super) fn json(value: &Value) -> u64 {
     walk(value, &quoted)
 }
 
-/// The same, but texts that no tokenizer sees count as an image.
+/// The same, except that texts that no tokenizer reads count as an image.
 fn repeated(value: &Value) -> u64 {
     walk(value, &|text| if is_opaque(text) { IMAGE_TOKENS * CHARS } else { quoted(text) })
 }
@@ -185,8 +185,7 @@ pub(super) fn chars(tokens: u64) -> usize {
 }
 
 /// The estimates of a history, updated as it grows. A history only grows, and only its newest
-/// message may still change (its calls get results): that one is measured each time, all others
-/// once.
+/// message may still change (its calls get results): it is measured each time, all others once.
 #[derive(Debug, Clone, Default)]
 pub struct MessageSizes {
     /// Address of each message, to detect a different history, and its tokens.

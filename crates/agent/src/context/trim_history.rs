@@ -13,7 +13,7 @@ use super::compaction::Summary;
 use super::token_estimate::{self, MessageSizes};
 use super::{exchanges, truncate};
 
-/// Most tokens of the note about omitted messages.
+/// Maximum tokens of the note about omitted messages.
 const NOTE: u64 = 24;
 
 /// The part of a conversation that a request contains.

@@ -1,5 +1,5 @@
-//! Truncation of outgoing copies: cuts texts in the middle and large results, with a note of the
-//! removed amount.
+//! Truncation of outgoing copies: truncates texts in the middle and large results, with a note of
+//! the removed amount.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::token_estimate;
 /// Characters of a result that always stay: enough to recognize it.
 const LEAST: usize = 400;
 
-/// Attempts to cut just enough before a result is cut to [`LEAST`].
+/// Attempts to truncate just enough before a result is truncated to [`LEAST`].
 const ATTEMPTS: usize = 4;
 
 /// A text of at most `most` characters: its beginning and end, with the count of removed characters
@@ -40,7 +40,8 @@ pub(super) fn head(text: &str, most: usize) -> &str {
 }
 
 /// The message with its results truncated, oldest first, until `excess` tokens are saved or nothing
-/// is left to cut; and the number of truncated results. Texts are cut before images are dropped.
+/// is left to truncate; and the number of truncated results. Texts are truncated before images are
+/// dropped.
 pub(super) fn truncate_results(message: &ModelMessage, mut excess: u64) -> (ModelMessage, usize) {
     let mut answers: Vec<Option<CallAnswer>> = message.answers().to_vec();
     let mut shortened = vec![false; answers.len()];
@@ -66,8 +67,8 @@ pub(super) fn truncate_results(message: &ModelMessage, mut excess: u64) -> (Mode
     (copy, shortened.iter().filter(|shortened| **shortened).count())
 }
 
-/// The result with less text, by at least `excess` tokens if it has as much; `None` if there is
-/// nothing to cut.
+/// The result with less text, by at least `excess` tokens if it has that many; `None` if there is
+/// nothing to truncate.
 fn cut_text(answer: &CallAnswer, excess: u64) -> Option<CallAnswer> {
     let members = answer.wire.as_object()?;
     let (key, largest) = members.iter().max_by_key(|(_, value)| token_estimate::json(value))?;

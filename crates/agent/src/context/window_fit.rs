@@ -1,4 +1,5 @@
-//! Checks whether a conversation fits a model's context window, and the error if it fits none.
+//! Checks whether a conversation fits into a model's context window, and reports the error if it
+//! fits into none.
 
 use std::fmt;
 
@@ -24,7 +25,7 @@ pub fn output_reserve(window: &ContextWindow, max_output: Option<u64>) -> u64 {
     possible.min(window.tokens / MOST_OF_WINDOW)
 }
 
-/// Tokens left for messages beside `overhead` (system prompt and declared tools), an answer, and a
+/// Tokens left for messages besides `overhead` (system prompt and declared tools), an answer, and a
 /// margin of a twentieth.
 #[must_use]
 pub fn input_budget(window: &ContextWindow, overhead: u64, max_output: Option<u64>) -> u64 {
@@ -32,8 +33,8 @@ pub fn input_budget(window: &ContextWindow, overhead: u64, max_output: Option<u6
     window.tokens.saturating_sub(free).saturating_sub(overhead)
 }
 
-/// Whether a request of `estimate` tokens fits with its answer. A fallback model that it does not
-/// fit is skipped.
+/// Whether a request of `estimate` tokens fits with its answer. A fallback model whose window is
+/// too small is skipped.
 #[must_use]
 pub fn fits(window: &ContextWindow, estimate: u64, max_output: Option<u64>) -> bool {
     estimate.saturating_add(output_reserve(window, max_output)) <= window.tokens

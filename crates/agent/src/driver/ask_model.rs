@@ -15,10 +15,10 @@ use crate::context::{self, Candidate, ContextWindow, Money, NoneFits};
 use crate::events::{Event, EventSink, ToolEvent, ToolState};
 use crate::machine::{Machine, NextStep, RequestMode};
 
-/// Why a model of the chain was skipped.
+/// The reason why a model of the chain was skipped.
 enum SkippedModel {
     Failed(ModelError),
-    /// The conversation does not fit its window.
+    /// The conversation does not fit into its window.
     TooSmall(u64, Candidate),
 }
 
@@ -69,9 +69,9 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Asks one model of the chain. A model that turns out to have no function calling is asked
-    /// again in the text protocol; one whose window turns out to be smaller than estimated is asked
-    /// again with less.
+    /// Asks one model of the chain. A model that proves to have no function calling is asked again
+    /// in the text protocol; one whose window proves to be smaller than estimated is asked again
+    /// with a shorter history.
     async fn ask_one(
         &mut self,
         machine: &mut Machine,
@@ -219,8 +219,8 @@ impl RunDriver<'_> {
         self.emit_guard_messages(machine, guards);
     }
 
-    /// The model has read the results of hosted tools, whose origin is unknown: adds the label
-    /// `untrusted`.
+    /// Adds the label `untrusted`, because the model has read the results of hosted tools, whose
+    /// origin is unknown.
     fn note_hosted(&self, run: RunId, turn: &Turn) {
         if let Some(hosted) = turn.hosted.first() {
             let tool = hosted.name.clone().unwrap_or_else(|| hosted.kind.clone());
@@ -313,7 +313,7 @@ fn name(info: &ModelInfo) -> String {
     format!("{}/{}", info.provider, info.model)
 }
 
-/// Waits until this time is over; forever for `None`.
+/// Waits until this time has passed; forever for `None`.
 async fn wait_deadline(left: Option<Duration>) {
     match left {
         Some(left) => tokio::time::sleep(left).await,
@@ -321,7 +321,7 @@ async fn wait_deadline(left: Option<Duration>) {
     }
 }
 
-/// The calls of a turn under their canonical names. An unknown name is kept as it is, and the
+/// The calls of a turn under their canonical names. An unknown name is passed on unchanged, and the
 /// engine reports it.
 fn calls_of(turn: &Turn, around: &RequestContext) -> Vec<Call> {
     let original = |name: &str| {
@@ -401,7 +401,7 @@ fn too_small(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
 struct DeltaEvents<'a> {
     events: &'a EventSink,
     round: u32,
-    /// Names of the calls that have begun.
+    /// Names of the calls that have started.
     tools: Vec<(usize, String)>,
 }
 

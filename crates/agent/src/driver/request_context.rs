@@ -20,7 +20,7 @@ pub(super) struct RequestCache {
     pub(super) model: usize,
     /// Estimated sizes of the messages.
     pub(super) sizes: MessageSizes,
-    /// The view, with the model and the skills that it is for.
+    /// The view, with the model and the skills to which it applies.
     view: Option<(usize, Vec<ActiveSkill>, Arc<ViewRequest>)>,
     /// The declared tools, to which calls of the newest answer may add.
     shown: Option<Arc<RequestTools>>,
@@ -39,7 +39,7 @@ struct CacheKey {
     found: FoundTools,
 }
 
-/// Everything around the messages.
+/// The content of a request besides the messages.
 #[derive(Clone)]
 pub(super) struct RequestContext {
     pub(super) tools: Option<Arc<Declarations>>,
@@ -47,7 +47,7 @@ pub(super) struct RequestContext {
     /// The declared tools, for the tools that add to them.
     shown: Arc<RequestTools>,
     pub(super) system: Arc<str>,
-    /// Estimated tokens of all this.
+    /// Estimated tokens of this content.
     pub(super) tokens: u64,
 }
 
@@ -122,7 +122,7 @@ impl RunDriver<'_> {
     pub(super) fn publish_request_tools(&mut self, machine: &Machine) {
         let Some(model) = self.job.models.get(self.sent.model).cloned() else { return };
         let window = self.driver.windows.for_model(model.info());
-        // As the last request had them, or, if another process sent it, as it would have them now.
+        // As in the last request, or, if another process sent it, as it would be now.
         let shown = match &self.sent.surroundings {
             Some((_, around)) => Arc::clone(&around.shown),
             None => self.request_context(machine, &*model, window).shown,
@@ -132,7 +132,7 @@ impl RunDriver<'_> {
         self.sent.shown = Some(shown);
     }
 
-    /// Keeps the tools that calls have found, nested calls included, for the conversation.
+    /// Stores the tools that calls, including nested calls, have found for the conversation.
     pub(super) fn take_found_tools(&mut self, machine: &mut Machine) {
         if let Some(shown) = self.sent.shown.take() {
             machine.add_found_tools(shown.take_added().iter().rev().map(ToString::to_string));
@@ -164,7 +164,7 @@ fn skill_tool_limit(skills: &[ActiveSkill], catalog: &dyn Catalog) -> Option<Vec
         let loaded = tools(&lists);
         allowed.retain(|tool| loaded.contains(tool));
     }
-    // An empty list would mean no limit, so it gets a tool that no skill can remove.
+    // An empty list would mean no limit, so it contains a tool that no skill can remove.
     allowed.push(crate::ask_user::NAME.to_owned());
     skill_limit(&allowed)
 }

@@ -15,14 +15,14 @@ pub struct RunControl {
 }
 
 impl RunControl {
-    /// A handle for a run that is about to begin.
+    /// A handle for a run that is about to start.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Stops the run at once: its request is dropped, its tools are cancelled with their processes,
-    /// and the text so far stays.
+    /// Stops the run immediately: its request is dropped, its tools are cancelled with their
+    /// processes, and the text so far stays.
     pub fn stop(&self) {
         self.stop.cancel();
     }
@@ -34,12 +34,12 @@ impl RunControl {
     }
 
     /// Hands the run over at the next step: the current step is completed, then the run is stored
-    /// and another process can take it over. Nothing of it is ended.
+    /// and another process can take it over. No part of the run ends.
     pub fn hand_over(&self) {
         self.leave.cancel();
     }
 
-    /// Hands the run over at once: its request is dropped and will be sent again; the engine
+    /// Hands the run over immediately: its request is dropped and will be sent again; the engine
     /// records the state of its calls.
     pub fn hand_over_now(&self) {
         self.leave.cancel();

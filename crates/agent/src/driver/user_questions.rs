@@ -1,4 +1,4 @@
-//! Questions of the model: stored with the approvals, so that one inbox holds both and each is
+//! Questions of the model: stored with the approvals, so that one inbox contains both and each is
 //! answered once.
 
 use std::sync::Arc;
@@ -41,7 +41,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// The stored question of a call. A process that died after storing it left it for this one.
+    /// The stored question of a call. A process that died after storing it may have left it.
     async fn store_question(
         &self,
         machine: &Machine,
@@ -167,7 +167,7 @@ fn args(question: &Question) -> Value {
     args
 }
 
-/// The answer that a decision means. A denied question counts as skipped.
+/// The answer for a decision. A denied question counts as skipped.
 fn answer_from_record(record: &DecisionRecord) -> QuestionAnswer {
     match &record.decision {
         Decision::Answer { text } => QuestionAnswer::Answered { text: text.clone() },

@@ -19,9 +19,9 @@ pub struct Step {
     pub tool: String,
     /// Sample arguments, which fit the tool's schema; include the `action` of the file.
     pub params: Value,
-    /// What to pay attention to.
+    /// Points to note.
     pub note: String,
-    /// Whether the kit is of use without this step, where its tool is missing.
+    /// Whether the kit is useful without this step, if its tool is missing.
     pub optional: bool,
 }
 

@@ -44,18 +44,19 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads the folders. Errors of a file are listed in `problems`; everything else is loaded.
+    /// Reads the folders. Errors of a file are listed in `problems`; all other files are loaded.
     ///
     /// Of agents, kits and guides with one name, a trusted project's replaces the user's, which
-    /// replaces the built-in one; two in the same scope clash and neither is loaded. Skills with
-    /// one name always clash. The General Assistant and built-in skills cannot be replaced.
+    /// replaces the built-in one; two in the same scope conflict, and neither is loaded. Skills
+    /// with the same name always conflict. The General Assistant and built-in skills cannot be
+    /// replaced.
     #[must_use]
     pub fn load(folders: &Folders, tools: &KnownTools<'_>) -> Self {
         let mut problems = Vec::new();
         let skills = skills(&folders.skills, &mut problems);
         let agents = agents(&folders.agents, &skills, tools, &mut problems);
-        // Some tools exist only where programs can be run; shipped files for missing tools are
-        // skipped.
+        // Some tools exist only on machines where programs can run; shipped files for missing tools
+        // are skipped.
         let shipped = built_in::KITS.iter().filter(|(_, text)| kit::is_for(text, tools));
         let kits = parse_files("kits", shipped, &folders.kits, &mut problems, |text, place| {
             kit::read(text, place, tools)
@@ -161,8 +162,8 @@ named!(Kit, name);
 named!(Guide, tool);
 named!(Skill, name);
 
-/// Selects one item per name, from the last scope that has it; two in one scope are a problem of
-/// both.
+/// Selects one item per name, from the last scope that contains it; two in one scope are a problem
+/// of both.
 fn apply_scopes<T: LibraryItem>(
     kind: &str,
     mut all: Vec<T>,
@@ -189,7 +190,7 @@ fn apply_scopes<T: LibraryItem>(
 }
 
 /// Removes items of an untrusted workspace that would replace others: a person who names their own
-/// agent must not get a foreign one.
+/// agent must not run a foreign one.
 fn without_replacements<T: LibraryItem>(
     kind: &str,
     all: Vec<T>,
@@ -210,8 +211,8 @@ fn without_replacements<T: LibraryItem>(
     kept
 }
 
-/// Removes the roles from agents of an untrusted workspace: flags that grant more to a role mean
-/// the user's own agents.
+/// Removes the roles from agents of an untrusted workspace: flags that grant more to a role refer
+/// to the user's own agents.
 fn without_roles(agents: &mut [Agent], problems: &mut Vec<Problem>) {
     for agent in agents.iter_mut().filter(|agent| agent.location.scope() == Some(Scope::Project)) {
         if agent.role != DEFAULT_ROLE {
@@ -328,7 +329,7 @@ fn agents(
     all
 }
 
-/// What people are told of entries whose server is not there; `None` = there are none.
+/// The warning for people about entries whose server is unavailable; `None` if there are none.
 fn away_warning(away: &[UnknownEntry]) -> Option<String> {
     let names: Vec<String> =
         away.iter().map(|unknown| format!("\"{}\"", quote_name(&unknown.entry))).collect();
@@ -351,8 +352,8 @@ fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String
     agent::read(&stem, text, if toml { FileFormat::Toml } else { FileFormat::Markdown }, place)
 }
 
-/// Checks that the tools and skills of an agent exist. A server that is away takes its tools with
-/// it, not the agent: that is a warning, which the second value is.
+/// Checks that the tools and skills of an agent exist. An unavailable server removes its tools, but
+/// not the agent: the second value is the warning about it.
 fn check_references(
     agent: Agent,
     skills: &[Skill],
@@ -360,7 +361,7 @@ fn check_references(
 ) -> Result<(Agent, Option<String>), String> {
     let mut expansion = expand_tool_list(agent.tools.as_deref(), tools.names);
     let (away, unknown): (Vec<_>, Vec<_>) = expansion.unknown.into_iter().partition(|unknown| {
-        // Nearly the name of a server that is there: a slip of the pen.
+        // Similar to the name of an available server: a typing error.
         let is_slip = unknown.entry.starts_with("server:") && !unknown.near.is_empty();
         names_a_server(&unknown.entry) && !is_slip
     });

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::skill::{FILE, Skill};
 use super::{bounded_file, built_in, front_matter, skill_folder};
 
-/// Most files of a bundle (SEP-2640: every client accepts 512).
+/// Maximum number of files in a bundle (SEP-2640: every client accepts 512).
 const MAX_FILES: usize = 512;
-/// Most bytes of a bundle (SEP-2640: every client accepts 16 MiB).
+/// Maximum size of a bundle in bytes (SEP-2640: every client accepts 16 MiB).
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The files of a skill.

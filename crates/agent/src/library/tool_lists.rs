@@ -1,7 +1,7 @@
 //! Tool lists of agents and skills: exact names, `group:g`, `server:s`, a bare server name, and
 //! globs with `*`; never a prefix.
 //!
-//! The engine matches the same lists when it makes a view; a test keeps both consistent.
+//! The engine matches the same lists when it creates a view; a test ensures that both agree.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -10,8 +10,8 @@ use toolcrib_core::tool_pattern::{self, ToolIdentity};
 
 use super::suggest::{quote_name, similar_names};
 
-/// Tools that a model on this device may get, whatever else is enabled: the default of the allow
-/// list for small models.
+/// Tools that a model on this device may receive, regardless of other settings: the default of the
+/// allow list for small models.
 pub const ON_DEVICE_TOOLS: [&str; 8] = [
     "get_local_time",
     "get_location_from_ip",
@@ -52,7 +52,7 @@ impl ToolNames {
     }
 }
 
-/// Checks arguments against a tool's schema; the error says why they do not fit.
+/// Checks arguments against a tool's schema; the error states why they do not fit.
 pub type ArgsCheck<'a> = dyn Fn(&str, &Value) -> Result<(), String> + 'a;
 
 /// All registered tools, enabled or not, for the loader.
@@ -149,8 +149,8 @@ pub fn expand_tool_list(list: Option<&[String]>, tools: &[ToolNames]) -> Expansi
     expansion
 }
 
-/// The tool list of a view while a skill is active: the skill's own plus the tools that no skill
-/// can remove; `None` for no limit (an empty list means no limit).
+/// The tool list of a view while a skill is active: the skill's tools plus those that no skill can
+/// remove; `None` for no limit (an empty list means no limit).
 #[must_use]
 pub fn skill_limit(allowed_tools: &[String]) -> Option<Vec<String>> {
     if allowed_tools.is_empty() {

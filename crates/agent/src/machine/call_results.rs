@@ -13,9 +13,9 @@ use crate::ask_user;
 use crate::library::load_skill;
 
 impl Machine {
-    /// The calls ran: one answer per call of [`super::NextStep::CallTools`], in order. Calls that
-    /// wait for a person put the run into the waiting phase; all others have their result.
-    /// `is_polling` tells whether equal results of a tool are no sign of a stall.
+    /// Records that the calls ran: one answer per call of [`super::NextStep::CallTools`], in order.
+    /// Calls that wait for a person put the run into the waiting phase; all others have their
+    /// result. `is_polling` returns whether equal results of a tool are not a sign of a stall.
     pub fn calls_finished(&mut self, answers: Vec<Answer>, is_polling: impl Fn(&str) -> bool) {
         let Phase::Tools { calls } = &self.state.phase else { return };
         let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// Every call of the newest message has its result.
+    /// Continues when every call of the newest message has its result.
     pub(super) fn advance(&mut self) {
         self.inject_queued();
         self.next_round();

@@ -1,10 +1,10 @@
 //! The system prompt, built from pure parts.
 //!
 //! Parts that change rarely come first and the time comes last, so that providers can cache the
-//! beginning. The same parts give the same bytes.
+//! beginning. The same parts produce the same bytes.
 //!
-//! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p
-//! toolcrib-agent` writes them again.
+//! A golden file under `golden/` contains each combination; `TOOLCRIB_BLESS=1 cargo test -p
+//! toolcrib-agent` rewrites them.
 
 mod assemble;
 mod sections;
@@ -21,7 +21,7 @@ use crate::tool_selection::ToolGroup;
 pub struct PromptContext {
     /// The time in the user's time zone.
     pub now: Zoned,
-    /// What the surface says about the user.
+    /// Information of the surface about the user.
     pub surroundings: Surroundings,
     /// Operating system and processor, such as `linux x86_64`.
     pub platform: String,
@@ -40,12 +40,12 @@ pub struct ActiveSkill<'a> {
     pub instructions: &'a str,
 }
 
-/// The parts of a system prompt. The caller must sanitize text from outside the program.
+/// The parts of a system prompt. The caller must sanitize text from external sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// The agent's prompt: the role of the model.
     pub agent_prompt: &'a str,
-    /// What the person has written for every run.
+    /// The person's standing instructions for every run.
     pub soul: Option<&'a str>,
     /// Canonical names of the tools in view, in order; empty if the model answers without tools.
     pub tools: &'a [&'a str],
@@ -59,7 +59,7 @@ pub struct Parts<'a> {
     pub skills: &'a [Skill],
     /// Instructions of the workspace.
     pub instructions: Option<&'a Instructions>,
-    /// Memories, and how to use the tools for them.
+    /// Memories, and instructions for the tools that manage them.
     pub memory: Option<&'a str>,
     /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],

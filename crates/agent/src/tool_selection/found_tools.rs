@@ -37,7 +37,7 @@ impl FoundTools {
         if self.0.iter().any(|name| name == tool.as_str()) {
             self.add([tool.to_string()]);
         }
-        // The result lists the best match first, which is to stay longest.
+        // The result lists the best match first, which must stay longest.
         self.add(tool_selection::injected_tools(tool.as_str(), &answer.wire).into_iter().rev());
     }
 
