@@ -10,7 +10,7 @@
 //! - A run can be stored at every step and completed by another process.
 //! - Tools are reached through [`toolcrib_core::Invoker`] alone; a retry repeats a request to a
 //!   model, never a tool.
-//! Trimming and compaction change the data that is sent, never the data that is stored.
+//! - Trimming and compaction change the data that is sent, never the data that is stored.
 //! - Arguments of an incomplete answer never run.
 //!
 //! Intentionally out of scope: HTTP, the engine, the terminal, any database.

@@ -12,8 +12,8 @@
 //!
 //! # Invariants
 //!
-//! One reading or none: if a repair or a conversion has two candidates, neither is applied.
-//! Text that is valid JSON takes only the strict branches, so it has its standard meaning.
+//! - One reading or none: if a repair or a conversion has two candidates, neither is applied.
+//! - Text that is valid JSON takes only the strict branches, so it has its standard meaning.
 //! - Each change is reported, and nothing else changes a value. Defaults do not count as changes.
 //! - Work is linear in the input and bounded for every schema that [`Schema::check`] accepts.
 //! - No I/O, no clock, no global state: equal input gives equal output.

@@ -11,9 +11,9 @@
 //!
 //! # Invariants
 //!
-//! The verifier returns a result for every input, and trusts nothing but the public keys.
-//! It stores checkpoints in memory, never records; of approvals, grants and switches, which people
-//!   create, it stores the hashes of their records.
+//! - The verifier returns a result for every input, and trusts nothing but the public keys.
+//! - It stores checkpoints in memory, never records; of approvals, grants and switches, which
+//!   people create, it stores the hashes of their records.
 //! - The traces of a crashed process are remarks, never findings.
 #![deny(clippy::indexing_slicing)]
 

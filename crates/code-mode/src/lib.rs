@@ -8,7 +8,7 @@
 //! packages of the [`VirtualEnv`] if they are installed.
 //!
 //! Invariants
-//! The code of a model runs in another process, in a sandbox of at least level
+//! - The code of a model runs in another process, in a sandbox of at least level
 //!   [`Reduced`](toolcrib_sandbox::Level::Reduced), without network.
 //! - A process that runs code limits itself, and is killed from outside if that fails: time and
 //!   memory are enforced twice.

@@ -1,7 +1,7 @@
 //! Direction controls: preserved where right-to-left text needs them, decided once per line.
 //!
-//! Marks (LRM, RLM, ALM) are needed on a line that contains a right-to-left character, at most two
-//!   in a row.
+//! - Marks (LRM, RLM, ALM) are needed on a line that contains a right-to-left character, at most
+//!   two in a row.
 //! - Isolates (LRI, RLI, FSI, PDI) are needed if they form pairs around text on the same line; an
 //!   RLI must contain right-to-left text, because otherwise its only effect is to reorder code
 //!   (Trojan Source, CVE-2021-42574).

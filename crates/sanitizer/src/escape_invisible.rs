@@ -7,7 +7,7 @@
 //! - Hidden characters as `\u200B`, `\u{E0041}`; below U+0100 as `\xAD`. A run of more than eight
 //!   is shortened to the first of them and an exact count, so that hidden text cannot inflate the
 //!   output.
-//! Private-use characters are icons of fonts and stay. A longer run of them is hidden text and is
+//! - Private-use characters are icons of fonts and stay. A longer run of them is hidden text and is
 //!   written out like hidden characters.
 #![deny(clippy::indexing_slicing)]
 

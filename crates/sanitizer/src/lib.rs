@@ -15,9 +15,9 @@
 //!
 //! # Invariants
 //!
-//! Nothing is deleted silently: the report counts every removal, replacement and escape.
+//! - Nothing is deleted silently: the report counts every removal, replacement and escape.
 //! - One pass reaches the fixpoint, except for HTML. `property_tests` checks it.
-//! Text is truncated after it is sanitized: a cut could split a string that the sanitizer must
+//! - Text is truncated after it is sanitized: a cut could split a string that the sanitizer must
 //!   find.
 //! - Linear time, no I/O, no panic.
 
