@@ -118,7 +118,8 @@ impl DecisionHistory {
         let record = RecordedEvent::new(row, &event);
         let owner = &event.context.owner;
         match (event.kind, event.approval, event.grant, &event.operation) {
-            // Of two equal records the first counts: a request is created once and decided once.
+            // If an event is recorded twice, the first record counts: a request is created once and
+            // decided once.
             (AuditKind::Asked, Some(id), ..) => {
                 let known = self.questions.entry(id).or_default();
                 known.owner.clone_from(owner);

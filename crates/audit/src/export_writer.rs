@@ -113,7 +113,7 @@ impl<'a> Exporter<'a> {
     }
 
     /// Returns the number of the last record before the first one at or after this time. Clocks can
-    /// be set back, so the first match counts, whatever follows it.
+    /// be set back, so the first match counts, regardless of later records.
     async fn before_time(&self, chain: u64, last: u64, time: i64) -> Result<u64, StoreError> {
         let is_late = |row: &&AuditRow| {
             serde_json::from_str::<AuditEvent>(&row.text).is_ok_and(|event| event.at >= time)

@@ -156,7 +156,7 @@ pub struct ChainVerifier {
     seals: std::iter::Peekable<IntoIter<TrustedCheckpoint>>,
     /// Record number of the newest checkpoint.
     sealed: u64,
-    /// Records up to this number match their signature, or were not checked.
+    /// Records up to this number match a signed checkpoint, or were not checked.
     firm: u64,
     /// The position of the next record; `None` accepts any.
     next: Option<u64>,
@@ -393,7 +393,7 @@ impl ChainVerifier {
                 self.suspect(Suspect::Rewritten { from, checkpoint: place });
                 self.is_rewritten = true;
             }
-            // The findings so far explain this checkpoint, and no later one.
+            // The findings so far explain this checkpoint, but no later one.
             self.is_broken = false;
         }
     }

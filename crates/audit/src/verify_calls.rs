@@ -190,8 +190,8 @@ async fn check_record(
     Ok(())
 }
 
-/// Returns the damaged part of an unreadable call: usually the text of its outcome, to which the
-/// record of its end belongs.
+/// Returns the finding for an unreadable call: usually the text of its outcome is damaged, to which
+/// the record of its end belongs.
 async fn damaged(
     calls: &dyn CallStore,
     event: &AuditEvent,
