@@ -39,12 +39,12 @@ struct Args {
     options: Option<Vec<String>>,
 }
 
-/// The canonical name. It is valid (tested); the fallback only avoids a panic.
+/// Returns the canonical name. It is valid (tested); the fallback only avoids a panic.
 pub(crate) fn name() -> ToolName {
     ToolName::local(NAME).unwrap_or_else(|_| remote_name("agent", NAME))
 }
 
-/// The tool, for the registry.
+/// Creates the tool, for the registry.
 #[must_use]
 pub fn handler() -> Arc<dyn Handler> {
     TypedHandler::handler(AskUser)

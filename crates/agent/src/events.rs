@@ -199,7 +199,7 @@ pub enum Event {
     },
 }
 
-/// Whether a number is omitted from the JSON.
+/// Returns whether a number is omitted from the JSON.
 fn is_zero(number: &(impl PartialEq + From<u8>)) -> bool {
     *number == 0.into()
 }

@@ -139,7 +139,7 @@ impl Changes {
         self.unlisted = unlisted;
     }
 
-    /// Whether the list contains a change of this kind.
+    /// Returns whether the list contains a change of this kind.
     pub(super) fn has(&self, kind: ChangeKind) -> bool {
         self.list.iter().any(|change| change.kind == kind)
     }

@@ -52,7 +52,7 @@ impl<'p> Path<'p> {
         out
     }
 
-    /// The exact pointer, for finding the value later.
+    /// Returns the exact pointer, for finding the value later.
     fn exact(&self) -> String {
         let mut out = self.parent.map(Path::exact).unwrap_or_default();
         match self.step {
@@ -81,7 +81,7 @@ pub(super) struct Coercer<'s> {
 }
 
 impl<'s> Coercer<'s> {
-    /// `bytes` is the size of the text; the budget grows with it.
+    /// Creates a coercer. `bytes` is the size of the text; the budget grows with it.
     pub(super) fn new(schema: &'s Schema, bytes: usize, deepest: usize, changes: Changes) -> Self {
         let before = changes.mark();
         let budget = BASE_BUDGET.saturating_add(bytes.saturating_mul(4));
@@ -103,7 +103,7 @@ impl<'s> Coercer<'s> {
         self.value(value, ROOT, convert, &Path::TOP);
     }
 
-    /// Whether the value was changed in any way.
+    /// Returns whether the value was changed in any way.
     pub(super) fn touched(&self) -> bool {
         !self.defaults.is_empty() || self.changes.mark() != self.before
     }
@@ -218,7 +218,7 @@ impl<'s> Coercer<'s> {
         *value = converted;
     }
 
-    /// The only value of the wanted types to which this one converts.
+    /// Returns the only value of the wanted types to which this one converts.
     fn only_conversion(
         &mut self,
         value: &Value,
@@ -277,8 +277,8 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// The alternatives that accept the value unchanged; none if the budget does not cover the
-    /// check. At least one accepts a value that is `valid`, so a single candidate left by type
+    /// Returns the alternatives that accept the value unchanged; none if the budget does not cover
+    /// the check. At least one accepts a value that is `valid`, so a single candidate left by type
     /// needs no check.
     fn accepting(
         &mut self,
@@ -334,7 +334,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Whether a subschema accepts a value; `None` if the budget does not cover the check.
+    /// Returns whether a subschema accepts a value; `None` if the budget does not cover the check.
     fn accepts(&mut self, id: NodeId, value: &Value) -> Option<bool> {
         let node = self.plan.node(id)?;
         if !node.types.covers(TypeSet::of(value)) {

@@ -81,7 +81,7 @@ pub enum Decoded {
 }
 
 impl Decoded {
-    /// The arguments, unless decoding failed.
+    /// Returns the arguments, unless decoding failed.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -152,7 +152,7 @@ pub fn decode_value(value: Value, schema: &Schema, limits: &Limits) -> Decoded {
     }
 }
 
-/// Approximate number of bytes of the value as text.
+/// Returns the approximate number of bytes of the value as text.
 fn size_of_text(value: &Value) -> usize {
     value_size(value, usize::MAX).unwrap_or_default().saturating_mul(8)
 }
@@ -277,7 +277,8 @@ fn unwrap(
     }
 }
 
-/// The name around the parameters, if the object contains nothing but the name of this tool.
+/// Returns the name around the parameters, if the object contains nothing but the name of this
+/// tool.
 fn outer_name(map: &Map<String, Value>, schema: &Schema) -> Option<String> {
     let is_tool = |name: &str| schema.name().is_some_and(|own| own == name);
     let mut outer = None;

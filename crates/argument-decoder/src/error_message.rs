@@ -30,7 +30,7 @@ const FULL_REPORT: usize = 20_000;
 /// Maximum depth to which the errors of alternatives are followed.
 const MAX_BRANCH_DEPTH: usize = 4;
 
-/// The message for a value that the validator rejects.
+/// Renders the message for a value that the validator rejects.
 pub(super) fn render(validator: &Validator, value: &Value, schema: &Schema) -> String {
     let errors: Vec<ValidationError<'_>> = if value_size(value, FULL_REPORT).is_some() {
         validator.iter_errors(value).collect()
@@ -76,7 +76,7 @@ fn describe(error: &ValidationError<'_>, schema: &Schema, depth: usize, lines: &
     }
 }
 
-/// One line: path, expected value, actual value, advice.
+/// Renders one line: path, expected value, actual value, advice.
 fn simple(error: &ValidationError<'_>) -> String {
     let (expected, advice) = expectation(error);
     let value = error.instance();
@@ -120,7 +120,7 @@ fn unknown(error: &ValidationError<'_>, name: &str, schema: &Schema) -> String {
     format!("{place}: expected {names}, got an unknown parameter. {advice}")
 }
 
-/// The `properties` beside the failing keyword.
+/// Returns the `properties` beside the failing keyword.
 fn sibling_properties<'s>(
     error: &ValidationError<'_>,
     schema: &'s Schema,
@@ -132,7 +132,7 @@ fn sibling_properties<'s>(
     schema.source().pointer(&at)?.as_object()
 }
 
-/// Type and description of a parameter, in parentheses.
+/// Returns type and description of a parameter, in parentheses.
 fn about(schema: &Value) -> String {
     let allowed = schema.get("enum").map(|values| format!("one of {}", preview(values, 200)));
     let declared = allowed.or_else(|| match schema.get("type") {
@@ -189,8 +189,8 @@ fn alternatives(
     ));
 }
 
-/// Whether an error of an alternative shows that the value is of another kind: another type here,
-/// or another constant tag in it.
+/// Returns whether an error of an alternative shows that the value is of another kind: another type
+/// here, or another constant tag in it.
 fn rules_out(one: &ValidationError<'_>, of: &ValidationError<'_>) -> bool {
     let here = one.instance_path().as_str() == of.instance_path().as_str();
     match one.kind() {
@@ -200,7 +200,7 @@ fn rules_out(one: &ValidationError<'_>, of: &ValidationError<'_>) -> bool {
     }
 }
 
-/// The expectation of a keyword, and the advice for it.
+/// Returns the expectation of a keyword, and the advice for it.
 fn expectation(error: &ValidationError<'_>) -> (String, &'static str) {
     const OTHER: &str = "Send a value that fits.";
     match error.kind() {
@@ -306,13 +306,13 @@ fn format_advice(format: &str) -> &'static str {
     }
 }
 
-/// A path in the usual notation, such as `options.items[2]`; `arguments` for the whole.
+/// Renders a path in the usual notation, such as `options.items[2]`; `arguments` for the whole.
 fn path(location: &Location) -> String {
     let path = inner_path(location);
     if path.is_empty() { "arguments".to_owned() } else { path }
 }
 
-/// The same, but empty for the whole.
+/// Renders the same, but empty for the whole.
 fn inner_path(location: &Location) -> String {
     let mut out = String::new();
     for segment in location.segments() {
@@ -341,7 +341,7 @@ fn join(parent: &str, name: &str) -> String {
     }
 }
 
-/// A name, without quotes if it is unambiguous.
+/// Renders a name, without quotes if it is unambiguous.
 fn plain(name: &str) -> String {
     let name = shorten(name, 80);
     let clear = !name.is_empty()

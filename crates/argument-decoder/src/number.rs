@@ -50,7 +50,7 @@ fn parse_strict(token: &str) -> Result<NumberToken, &'static str> {
         .map_or(NumberToken::OutOfRange("does not fit into 64 bits"), NumberToken::Strict))
 }
 
-/// The JSON notation of a token such as `+1`, `1_000` or `.5`.
+/// Returns the JSON notation of a token such as `+1`, `1_000` or `.5`.
 fn plain_number(token: &str) -> Option<String> {
     let (sign, rest) = match token.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -74,13 +74,13 @@ fn plain_number(token: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Whether a number is too small for a float.
+/// Returns whether a number is too small for a float.
 fn vanishes(token: &str) -> bool {
     token.parse::<f64>().is_ok_and(|float| float == 0.0)
 }
 
-/// The number of which this is the canonical decimal text: no sign but `-`, no leading zero, no
-/// exponent, and, for a fraction, digits that the nearest float prints again.
+/// Returns the number of which this is the canonical decimal text: no sign but `-`, no leading
+/// zero, no exponent, and, for a fraction, digits that the nearest float prints again.
 pub(super) fn canonical(text: &str) -> Option<Number> {
     if text == "-0" || !is_json_number(text) || text.bytes().any(|b| matches!(b, b'e' | b'E')) {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn canonical(text: &str) -> Option<Number> {
     (shortest == trimmed).then_some(number)
 }
 
-/// The integer that equals a whole float, if it is exact.
+/// Returns the integer that equals a whole float, if it is exact.
 pub(super) fn whole(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;

@@ -70,7 +70,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// Whether the value at the position is `undefined`.
+    /// Returns whether the value at the position is `undefined`.
     fn is_undefined(&self) -> bool {
         let rest = self.text.get(self.pos..).and_then(|rest| rest.strip_prefix(UNDEFINED));
         rest.is_some_and(|rest| {
@@ -89,7 +89,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// `dict(name=value, ...)`
+    /// Reads `dict(name=value, ...)`.
     pub(super) fn python_dict(&mut self) -> Result<Value, ArgumentError> {
         const FIX: &str = "Send a JSON object with all names and texts in double quotes.";
         let start = self.pos;

@@ -92,7 +92,7 @@ impl<'t, 'c> Parser<'t, 'c> {
         self.changes.add(kind, || (pointer(text, path), note()));
     }
 
-    /// The character at the position, in words.
+    /// Returns the character at the position, in words.
     fn found(&self) -> String {
         match self.text.get(self.pos..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".to_owned(),
@@ -206,7 +206,7 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(Value::Array(items))
     }
 
-    /// After an entry: returns true at a comma that another entry follows; false at the closing
+    /// Ends an entry: returns true at a comma that another entry follows; false at the closing
     /// bracket, which is left to the caller, or at the end of the text if the last brace may be
     /// added.
     pub(super) fn next_entry(&mut self, close: u8, closable: bool) -> Result<bool, ArgumentError> {
@@ -241,8 +241,8 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(false)
     }
 
-    /// Whether another entry certainly begins at the position, after a complete value that ended at
-    /// `after`: a quoted key with its colon, or an object or array after another one. Two
+    /// Returns whether another entry certainly begins at the position, after a complete value that
+    /// ended at `after`: a quoted key with its colon, or an object or array after another one. Two
     /// consecutive strings could be one, and a quote inside a string ends it too early.
     fn begins_entry(&self, close: u8, after: usize) -> bool {
         let bytes = self.text.as_bytes();
@@ -261,13 +261,13 @@ impl<'t, 'c> Parser<'t, 'c> {
             })
     }
 
-    /// Whether only whitespace follows: a comment at the end may be truncated.
+    /// Returns whether only whitespace follows: a comment at the end may be truncated.
     fn all_blank(&self, from: usize) -> bool {
         self.text.get(from..).unwrap_or_default().trim().is_empty()
     }
 }
 
-/// The path as a JSON pointer, for a report.
+/// Returns the path as a JSON pointer, for a report.
 pub(super) fn pointer(text: &str, path: &[Step]) -> String {
     let mut out = String::new();
     for step in path {

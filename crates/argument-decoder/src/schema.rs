@@ -149,21 +149,21 @@ impl Schema {
         &self.aliases
     }
 
-    /// The document as given.
+    /// Returns the document as given.
     #[must_use]
     pub fn source(&self) -> &Arc<Value> {
         &self.source
     }
 
-    /// Maximum nesting of arguments that can be checked in bounded time: unlimited for most
-    /// schemas, a few levels for one whose recursion multiplies (two alternatives that both lead
-    /// back to it).
+    /// Returns the maximum nesting of arguments that can be checked in bounded time: unlimited for
+    /// most schemas, a few levels for one whose recursion multiplies (two alternatives that both
+    /// lead back to it).
     #[must_use]
     pub fn max_depth(&self) -> usize {
         self.max_depth
     }
 
-    /// The compiled validator: it asserts formats and runs patterns in linear time.
+    /// Returns the compiled validator: it asserts formats and runs patterns in linear time.
     ///
     /// # Errors
     /// [`SchemaError`] if the schema passed [`Self::check`] but does not compile, which is possible
@@ -178,7 +178,7 @@ impl Schema {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// The validator of one subschema, by its pointer; compiled only for conversions.
+    /// Returns the validator of one subschema, by its pointer; compiled only for conversions.
     pub(super) fn branch(&self, at: &str) -> Option<&Validator> {
         let branches = self.branches.get_or_init(|| options().build_map(&self.source).ok());
         branches.as_ref()?.get(at)
@@ -195,7 +195,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// The options for compiling every schema.
+/// Returns the options for compiling every schema.
 pub(super) fn options<'i>() -> ValidationOptions<'i> {
     let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
     jsonschema::options().offline().should_validate_formats(true).with_pattern_options(patterns)

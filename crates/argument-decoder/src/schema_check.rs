@@ -182,7 +182,8 @@ impl<'s> Walk<'s> {
         self.data(value, depth)
     }
 
-    /// `dependencies` maps names to schemas or to lists of names; `additionalItems` is a schema.
+    /// Checks a keyword with two meanings: `dependencies` maps names to schemas or to lists of
+    /// names; `additionalItems` is a schema.
     fn schema_or_map(&mut self, value: &'s Value, depth: usize) -> Result<(), SchemaError> {
         match value {
             Value::Object(map) => {
@@ -206,8 +207,8 @@ impl<'s> Walk<'s> {
         value.is_string()
     }
 
-    /// The root may have an identifier. In a subschema it would change the meaning of `#`; a bare
-    /// fragment is the old spelling of an anchor.
+    /// Checks an identifier. The root may have one; in a subschema it would change the meaning of
+    /// `#`. A bare fragment is the old spelling of an anchor.
     fn identifier(&mut self, key: &str, value: &'s Value, depth: usize) -> Result<(), SchemaError> {
         self.unusual = true;
         match value.as_str() {
@@ -289,8 +290,8 @@ fn is_type(value: &Value) -> bool {
     }
 }
 
-/// A list of distinct strings. Long lists are left to the meta-schema, which finds duplicates by
-/// hash.
+/// Returns whether the value is a list of distinct strings. Long lists are left to the meta-schema,
+/// which finds duplicates by hash.
 fn is_names(value: &Value) -> bool {
     let Value::Array(names) = value else { return false };
     names.len() <= 32

@@ -71,7 +71,7 @@ impl Node {
         self.required.binary_search_by(|known| known.as_ref().cmp(name)).is_ok()
     }
 
-    /// Every node that applies to the same value.
+    /// Returns every node that applies to the same value.
     pub(super) fn in_place(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.all.iter().chain(self.choices.iter().flatten()).chain(self.conditions.iter()).copied()
     }
@@ -107,8 +107,8 @@ impl Plan {
         &self.nodes
     }
 
-    /// The nodes that apply to the same value as `id`, beginning with `id`. A checked schema has no
-    /// cycle here.
+    /// Returns the nodes that apply to the same value as `id`, beginning with `id`. A checked
+    /// schema has no cycle here.
     fn together(&self, id: NodeId) -> impl Iterator<Item = &Node> {
         let mut stack = vec![id];
         std::iter::from_fn(move || {
@@ -118,34 +118,34 @@ impl Plan {
         })
     }
 
-    /// The schema of a property.
+    /// Returns the schema of a property.
     pub(super) fn property(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.together(id).find_map(|node| node.property(name))
     }
 
-    /// Whether a property is declared.
+    /// Returns whether a property is declared.
     pub(super) fn knows(&self, id: NodeId, name: &str) -> bool {
         self.property(id, name).is_some()
     }
 
-    /// Whether a property is required, at least in some cases.
+    /// Returns whether a property is required, at least in some cases.
     pub(super) fn requires(&self, id: NodeId, name: &str) -> bool {
         self.together(id).any(|node| node.requires(name))
     }
 
-    /// Whether undeclared properties have a meaning.
+    /// Returns whether undeclared properties have a meaning.
     pub(super) fn takes_others(&self, id: NodeId) -> bool {
         self.together(id).any(|node| {
             matches!(node.others, AdditionalProperties::Meant | AdditionalProperties::Follow(_))
         })
     }
 
-    /// Whether any property is declared.
+    /// Returns whether any property is declared.
     pub(super) fn names_any(&self, id: NodeId) -> bool {
         self.together(id).any(|node| !node.properties.is_empty())
     }
 
-    /// The names of all declared properties.
+    /// Returns the names of all declared properties.
     pub(super) fn names(&self, id: NodeId) -> Vec<&str> {
         self.together(id)
             .flat_map(|node| node.properties.iter().map(|(name, _)| name.as_ref()))

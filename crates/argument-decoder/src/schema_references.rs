@@ -10,8 +10,8 @@ use super::changes::push_index;
 use super::schema::SchemaError;
 use super::value_preview::shorten;
 
-/// Identity of a value inside one document: its address, which is stable while the document is
-/// shared.
+/// Returns the identity of a value inside one document: its address, which is stable while the
+/// document is shared.
 pub(super) fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
@@ -30,7 +30,7 @@ impl<'s> Document<'s> {
         Self { root, anchors: OnceCell::new() }
     }
 
-    /// The value that a reference names, and its location as a pointer fragment.
+    /// Returns the value that a reference names, and its location as a pointer fragment.
     pub(super) fn resolve(&self, reference: &str) -> Result<(&'s Value, String), SchemaError> {
         let shown = || shorten(reference, 100).into_owned();
         let Some(fragment) = reference.strip_prefix('#') else {

@@ -279,7 +279,7 @@ struct StringNotes {
     hex: bool,
 }
 
-/// Whether a backslash before `c` can only be a literal backslash: characters of regular
+/// Returns whether a backslash before `c` can only be a literal backslash: characters of regular
 /// expressions and of Windows paths that no common language escapes (`\x`, `\0`, `\a`, `\v`, `\e`,
 /// `\U`, `\N` are escapes in C, Python or JavaScript; other punctuation is escaped in shells and
 /// Markdown).

@@ -6,8 +6,8 @@ const LONGEST: usize = 64;
 /// Maximum number of names compared.
 const MOST: usize = 500;
 
-/// The most probable intended name, if one is similar enough: equal except for case and separators,
-/// or with at most a third of its letters (and at least one) different.
+/// Returns the most probable intended name, if one is similar enough: equal except for case and
+/// separators, or with at most a third of its letters (and at least one) different.
 pub(super) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if wrong.len() > LONGEST {
         return None;

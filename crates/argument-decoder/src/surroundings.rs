@@ -86,7 +86,7 @@ fn after_words(text: &str, max_depth: usize, found: &mut Changes) -> Option<Pars
     (is_filled(&parsed.value) && !found.has(ChangeKind::MissingBrace)).then_some(parsed)
 }
 
-/// Whether a value is a non-empty object: words never become `{}`.
+/// Returns whether a value is a non-empty object: words never become `{}`.
 fn is_filled(value: &Value) -> bool {
     value.as_object().is_some_and(|map| !map.is_empty())
 }

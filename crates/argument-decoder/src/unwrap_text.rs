@@ -106,7 +106,7 @@ fn read_layer(
     }
 }
 
-/// Whether the content of a string is an attempted object rather than words.
+/// Returns whether the content of a string is an attempted object rather than words.
 fn may_hold_object(content: &str) -> bool {
     content
         .trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')

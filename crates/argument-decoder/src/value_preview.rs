@@ -25,7 +25,7 @@ pub(super) fn preview(value: &Value, max: usize) -> String {
     out.text
 }
 
-/// The type of a value, in the terms of JSON Schema, with its article.
+/// Returns the type of a value, in the terms of JSON Schema, with its article.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

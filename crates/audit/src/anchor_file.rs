@@ -54,7 +54,7 @@ impl AnchorFile {
     }
 }
 
-/// The checkpoint in a line, and whether the line contains nothing else.
+/// Returns the checkpoint in a line, and whether the line contains nothing else.
 fn checkpoint(line: &[u8]) -> (Option<AuditCheckpoint>, bool) {
     if let Ok(whole) = serde_json::from_slice(line) {
         return (Some(whole), true);

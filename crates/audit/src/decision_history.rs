@@ -38,7 +38,7 @@ impl RecordedEvent {
         Self { place: (row.chain, row.seq), holds }
     }
 
-    /// Whether this record is the one that would be written for `event`.
+    /// Returns whether this record is the one that would be written for `event`.
     pub(super) fn is_of(&self, event: AuditEvent) -> bool {
         let (chain, seq) = self.place;
         let (kept, of_row) = match self.holds {

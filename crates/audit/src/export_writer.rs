@@ -51,7 +51,7 @@ impl<'a> Exporter<'a> {
         Ok(Self { store, from, chains, open: None, records: 0 })
     }
 
-    /// Number of records returned so far.
+    /// Returns the number of records returned so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records

@@ -79,7 +79,7 @@ pub enum Forgery {
 }
 
 impl Tampering {
-    /// The name of the finding in the output of `--json`.
+    /// Returns the name of the finding in the output of `--json`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -55,7 +55,7 @@ pub struct ChainReport {
 }
 
 impl ChainReport {
-    /// Whether there are no findings.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -83,7 +83,7 @@ enum Previous {
 }
 
 impl Previous {
-    /// Whether a record with this text and hash follows; `None` if unknown.
+    /// Returns whether a record with this text and hash follows; `None` if unknown.
     fn leads_to(self, text: &str, hash: &Hash) -> Option<bool> {
         match self {
             Self::Hash(previous) => Some(chain_hash(&previous, text) == *hash),
@@ -370,7 +370,7 @@ impl ChainVerifier {
         self.previous = record.hash.map_or(Previous::Unknown, Previous::Hash);
     }
 
-    /// Whether this hash was signed for the position of the record.
+    /// Returns whether this hash was signed for the position of the record.
     fn is_checkpointed(&mut self, record: &InspectedRecord<'_>) -> bool {
         while self.seals.next_if(|seal| seal.seq < record.place).is_some() {}
         let seal = self.seals.peek().filter(|seal| seal.seq == record.place);

@@ -59,8 +59,8 @@ impl TrustedKeys {
         if keys.is_empty() { Err(TrustError::Empty) } else { Ok(Self { keys }) }
     }
 
-    /// The keys that an audit folder trusts: its own, earlier ones, and those of the other machines
-    /// that share the database. `None` if there is none.
+    /// Returns the keys that an audit folder trusts: its own, earlier ones, and those of the other
+    /// machines that share the database. `None` if there is none.
     ///
     /// # Errors
     /// [`KeyFileError`] with the file that cannot be read or parsed.
@@ -93,7 +93,7 @@ impl TrustedKeys {
         Ok(self)
     }
 
-    /// Whether this public key, in hexadecimal digits, is one of them.
+    /// Returns whether this public key, in hexadecimal digits, is one of them.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         hex::array(key).is_some_and(|key| self.keys.contains(&key))

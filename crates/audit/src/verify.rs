@@ -27,7 +27,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The chains in trusted anchors: a forged line cannot invent a chain.
+    /// Returns the chains in trusted anchors: a forged line cannot invent a chain.
     pub(super) fn anchored_chains(&self) -> BTreeSet<u64> {
         let mut chains = BTreeSet::new();
         for anchor in self.anchors.iter().flat_map(|anchors| &anchors.checkpoints) {
@@ -38,7 +38,7 @@ impl Evidence {
         chains
     }
 
-    /// The remark about the anchor file itself, if there is one.
+    /// Returns the remark about the anchor file itself, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<Remark> {
         let torn = self.anchors.as_ref().map_or(0, |anchors| anchors.torn);
@@ -49,7 +49,7 @@ impl Evidence {
         self.anchors.as_ref().map(|anchors| anchors.checkpoints.as_slice())
     }
 
-    /// A verifier for a chain with the checkpoints that are stored with it.
+    /// Creates a verifier for a chain with the checkpoints that are stored with it.
     pub(super) fn verifier(
         &self,
         chain: u64,

@@ -102,7 +102,7 @@ pub struct CallsReport {
 }
 
 impl CallsReport {
-    /// Whether there are no findings.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()

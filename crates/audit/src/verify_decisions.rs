@@ -131,7 +131,7 @@ pub struct DecisionsReport {
 }
 
 impl DecisionsReport {
-    /// Whether there are no findings.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()

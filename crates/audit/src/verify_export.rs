@@ -51,7 +51,7 @@ impl ExportLine {
         Self::Chain { chain, after, hash: canonical_json::hex(hash) }
     }
 
-    /// The line as text, without a line break.
+    /// Returns the line as text, without a line break.
     #[must_use]
     pub fn text(&self) -> String {
         // Plain data always has a JSON form.

@@ -52,7 +52,7 @@ impl<'a> CapturedOutput<'a> {
         *self = Self::new(self.ctx);
     }
 
-    /// The end of the output, as a sentence for an error message; empty if there is none.
+    /// Returns the end of the output, as a sentence for an error message; empty if there is none.
     pub(crate) fn tail(&self) -> String {
         let text = String::from_utf8_lossy(&self.recent);
         let text =
@@ -60,7 +60,7 @@ impl<'a> CapturedOutput<'a> {
         if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
     }
 
-    /// The whole output as text, or its beginning with the reference to the whole.
+    /// Returns the whole output as text, or its beginning with the reference to the whole.
     pub(crate) fn into_text(self) -> String {
         match self.finish() {
             Some(Block::Text { text, .. }) => text,
@@ -72,7 +72,7 @@ impl<'a> CapturedOutput<'a> {
         }
     }
 
-    /// The whole output; `None` if there is none.
+    /// Returns the whole output; `None` if there is none.
     pub(crate) fn finish(self) -> Option<Block> {
         match self.long {
             Some(mut long) => {

@@ -70,7 +70,7 @@ impl Level {
     }
 }
 
-/// The result of a call.
+/// Renders the result of a call.
 ///
 /// # Errors
 /// A [`ToolError`] if the code was stopped.
@@ -176,7 +176,7 @@ pub(crate) fn files(
     (about, pictures)
 }
 
-/// Whether the bytes of the file at this index are stored.
+/// Returns whether the bytes of the file at this index are stored.
 pub(crate) fn is_within_limits(place: usize, made: &CreatedFile) -> bool {
     place < FILES && made.bytes <= FILE_BYTES as u64
 }
@@ -189,7 +189,7 @@ fn media_type(path: &str) -> &'static str {
         .map_or("application/octet-stream", |(_, kind)| kind)
 }
 
-/// The error for code that was stopped or whose process died.
+/// Returns the error for code that was stopped or whose process died.
 fn stopped(end: &WorkerEnd, printed: &CapturedOutput<'_>, about: &RunDetails) -> ToolError {
     let full = about.level == Level::Full;
     let gone = if full { " The variables of this run are gone, too." } else { "" };
@@ -226,7 +226,7 @@ fn stopped(end: &WorkerEnd, printed: &CapturedOutput<'_>, about: &RunDetails) ->
     }
 }
 
-/// Advice for code that needs a feature missing in the interpreter.
+/// Returns advice for code that needs a feature missing in the interpreter.
 pub(crate) fn advice_of_expression(raised: &PythonException) -> Option<String> {
     raised.lacks.map(|lack| {
         let what = match lack {

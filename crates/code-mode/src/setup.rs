@@ -47,7 +47,7 @@ pub struct Setup {
 
 /// Finds the paths that must be hidden from a Python process because rules deny them to a call.
 pub trait MaskFinder: Send + Sync {
-    /// The files and folders that must appear empty.
+    /// Returns the files and folders that must appear empty.
     ///
     /// # Errors
     /// A refusal for the model if they cannot be found; no process is started then.

@@ -76,7 +76,7 @@ pub(crate) struct MarkedOutput {
 }
 
 impl Worker {
-    /// Whether it can accept code.
+    /// Returns whether it can accept code.
     pub(crate) async fn is_alive(&mut self) -> bool {
         // Polled once: any timer would take a millisecond.
         poll!(std::pin::pin!(self.process.wait())).is_pending()
@@ -154,7 +154,7 @@ impl Worker {
         }
     }
 
-    /// Its standard error output.
+    /// Returns its standard error output.
     pub(crate) async fn last_stderr(&mut self) -> String {
         let mut words = Vec::new();
         let mut stderr = (&mut self.process.stderr).take(LAST_WORDS);

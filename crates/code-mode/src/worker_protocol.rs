@@ -195,8 +195,8 @@ pub(crate) struct PythonException {
 }
 
 impl PythonException {
-    /// Whether the interpreter stopped the code at its time limit. Code cannot raise or catch this
-    /// exception.
+    /// Returns whether the interpreter stopped the code at its time limit. Code cannot raise or
+    /// catch this exception.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.kind == "TimeoutError" && self.message.starts_with("time limit exceeded: ")
     }
@@ -223,7 +223,7 @@ pub(crate) struct CreatedFile {
     pub(crate) bytes: u64,
 }
 
-/// The beginning of a text, at most `bytes` bytes of whole characters.
+/// Returns the beginning of a text, at most `bytes` bytes of whole characters.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

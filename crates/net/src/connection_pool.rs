@@ -105,7 +105,7 @@ impl Connection {
         Ok(Self { sender, driver: ConnectionDriver::new(connection), peer, moved })
     }
 
-    /// The checked address of the peer.
+    /// Returns the checked address of the peer.
     pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -143,8 +143,8 @@ impl Connection {
         self.driver.drive(work).await
     }
 
-    /// Whether another request can be sent. Reads pending input first, such as the end of the
-    /// connection.
+    /// Returns whether another request can be sent. Reads pending input first, such as the end of
+    /// the connection.
     pub(crate) async fn is_ready(&mut self) -> bool {
         self.driver.drive(std::future::ready(())).await;
         self.driver.is_open() && self.sender.is_ready()
@@ -223,7 +223,7 @@ struct Idle {
 }
 
 impl Pool {
-    /// The most recently used connection to this origin that is still open.
+    /// Takes the most recently used connection to this origin that is still open.
     pub(crate) async fn take(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let mut connection = self.pop(origin)?;

@@ -19,8 +19,8 @@ impl OwnPorts {
         }
     }
 
-    /// Whether a connection to this address would reach this program, under any address of this
-    /// machine.
+    /// Returns whether a connection to this address would reach this program, under any address of
+    /// this machine.
     pub(crate) fn contains(&self, ip: IpAddr, port: u16) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&port) && is_ours(ip)
     }
@@ -36,8 +36,8 @@ impl PartialEq for OwnPorts {
 
 impl Eq for OwnPorts {}
 
-/// Whether an address belongs to this machine: only then can a socket be bound to it. Nothing is
-/// sent.
+/// Returns whether an address belongs to this machine: only then can a socket be bound to it.
+/// Nothing is sent.
 fn is_ours(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok()

@@ -31,7 +31,7 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Whether the direction control `c` at byte `at` is needed.
+    /// Returns whether the direction control `c` at byte `at` is needed.
     pub(super) fn needs(&mut self, text: &str, at: usize, c: char) -> bool {
         if !self.range.contains(&at) {
             *self = Self::read(text, at);
@@ -98,7 +98,8 @@ fn is_mark(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}')
 }
 
-/// Characters of the right-to-left blocks (UAX #9, the ranges with default class R or AL).
+/// Returns whether the character is in a right-to-left block (UAX #9, the ranges with default class
+/// R or AL).
 fn is_right_to_left(c: char) -> bool {
     matches!(c,
         '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FDFF}'

@@ -1,17 +1,18 @@
 //! Finds the few bytes that need a closer check, and slices text without panics.
 #![deny(clippy::indexing_slicing)]
 
-/// The text from byte `at` on; empty if `at` is not a character boundary or is past the end.
+/// Returns the text from byte `at` on; empty if `at` is not a character boundary or is past the
+/// end.
 pub(super) fn text_from(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or("")
 }
 
-/// The text before byte `at`; empty if `at` is not a character boundary or is past the end.
+/// Returns the text before byte `at`; empty if `at` is not a character boundary or is past the end.
 pub(super) fn text_before(text: &str, at: usize) -> &str {
     text.get(..at).unwrap_or("")
 }
 
-/// Whether this byte can begin a character that [`super::invisible_chars`] has to check.
+/// Returns whether this byte can begin a character that [`super::invisible_chars`] has to check.
 ///
 /// The lead bytes are those of the blocks that contain such characters, so that most scripts (Latin
 /// with accents, Cyrillic, CJK ideographs, Hangul) are skipped without being decoded.
@@ -26,7 +27,7 @@ const fn is_suspect(byte: u8) -> bool {
     }
 }
 
-/// The position of the first suspect byte at or after `start`.
+/// Returns the position of the first suspect byte at or after `start`.
 pub(super) fn next_suspect(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     let mut rest = bytes.get(start..)?;

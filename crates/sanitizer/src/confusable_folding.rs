@@ -73,8 +73,8 @@ fn push_smuggled(code: u32, out: &mut String) {
     out.extend(char::from_u32(code).map(|c| c.to_ascii_lowercase()));
 }
 
-/// The Latin letter with which a letter can be confused (confusables of UTS #39, the lower-case
-/// ones).
+/// Returns the Latin letter with which a letter can be confused (confusables of UTS #39, the
+/// lower-case ones).
 fn latin_lookalike(c: char) -> char {
     match c {
         'а' | 'ɑ' | 'α' => 'a',

@@ -33,7 +33,8 @@ pub(super) fn content_kind(content_type: &str) -> ContentKind {
     }
 }
 
-/// Programming languages: `![` and `<img` are ordinary code there, and nothing renders them.
+/// Returns whether the type is a programming language: `![` and `<img` are ordinary code there, and
+/// nothing renders them.
 fn is_source(kind: &str, subtype: &str) -> bool {
     const PROSE: [&str; 4] = ["x-markdown", "x-log", "x-rst", "x-web-markdown"];
     const SOURCE: [&str; 27] = [

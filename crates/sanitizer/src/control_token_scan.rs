@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
         self.folded().map(|(c, _)| c)
     }
 
-    /// The next relevant character, and the text after it.
+    /// Returns the next relevant character, and the text after it.
     fn folded(&self) -> Option<(char, &'a str)> {
         let mut chars = self.rest.chars();
         let mut c = chars.find(|&c| !is_invisible(c))?;
@@ -188,8 +188,8 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// The position of the cursor, counted from the beginning of `text`; skips hidden characters
-    /// before the next relevant one.
+    /// Returns the position of the cursor, counted from the beginning of `text`; skips hidden
+    /// characters before the next relevant one.
     fn position(&self, text: &str) -> usize {
         let ahead = self.rest.trim_start_matches(is_invisible);
         text.len() - ahead.len()
@@ -312,7 +312,7 @@ fn half_barred(mut cursor: Cursor<'_>, name: &str) -> Option<&'static str> {
     (closed && known).then_some(HALF_BARRED_PROVIDER)
 }
 
-/// The index and the provider of a name space.
+/// Returns the index and the provider of a name space.
 fn known_prefix(prefix: &str) -> Option<(usize, &'static str)> {
     let position = TAG_PREFIXES.iter().position(|(known, _)| prefix.eq_ignore_ascii_case(known))?;
     TAG_PREFIXES.get(position).map(|(_, provider)| (position, *provider))
@@ -330,12 +330,13 @@ fn spelled(token: &Token, written: &str, after_word: &dyn Fn() -> bool) -> bool 
     }
 }
 
-/// Whether it can be a type name (`System`) or an index (`inst`); a name in capitals is neither.
+/// Returns whether it can be a type name (`System`) or an index (`inst`); a name in capitals is
+/// neither.
 fn could_be_identifier(written: &str) -> bool {
     written.chars().any(|c| c.is_ascii_lowercase())
 }
 
-/// Whether the text after the name makes it a tag.
+/// Returns whether the text after the name makes it a tag.
 fn follows(mut cursor: Cursor<'_>, token: &Token, blank: bool, closing: bool) -> bool {
     let next = cursor.peek();
     match token.form {

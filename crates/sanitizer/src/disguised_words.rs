@@ -5,7 +5,7 @@
 //! text costs nothing.
 #![deny(clippy::indexing_slicing)]
 
-/// The text with digits and signs inside words replaced by the letters that they represent.
+/// Returns the text with digits and signs inside words replaced by the letters that they represent.
 pub(super) fn with_letters(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -20,7 +20,7 @@ pub(super) fn with_letters(text: &str) -> String {
         .collect()
 }
 
-/// Whether the letters alone, without the characters between them, form an order to drop
+/// Returns whether the letters alone, without the characters between them, form an order to drop
 /// instructions.
 pub(super) fn is_spaced_order(text: &str) -> bool {
     const VERBS: [&str; 4] = ["ignore", "disregard", "forget", "override"];

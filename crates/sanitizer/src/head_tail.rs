@@ -47,7 +47,7 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// Whether anything was omitted.
+    /// Returns whether anything was omitted.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.omitted_bytes > 0
@@ -78,7 +78,7 @@ impl HeadTail {
         }
     }
 
-    /// Number of bytes received so far.
+    /// Returns the number of bytes received so far.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
@@ -138,8 +138,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The characters of a byte string and the number of bytes of each; every maximal invalid sequence
-/// is one U+FFFD, as in `String::from_utf8_lossy`.
+/// Returns the characters of a byte string and the number of bytes of each; every maximal invalid
+/// sequence is one U+FFFD, as in `String::from_utf8_lossy`.
 fn units(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> {
     bytes.utf8_chunks().flat_map(|chunk| {
         let invalid = Some(chunk.invalid().len()).filter(|len| *len > 0);

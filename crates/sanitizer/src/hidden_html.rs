@@ -93,7 +93,8 @@ impl Pass<'_> {
 /// nest.
 const MOST_SHOWN_AGAIN: usize = 64;
 
-/// Whether only an inherited property hides an element, and elements in it override the property.
+/// Returns whether only an inherited property hides an element, and elements in it override the
+/// property.
 fn is_shown_again(tag: &HtmlTag<'_>, inner: &str) -> bool {
     let Some(style) = attribute(tag.attributes, "style") else { return false };
     let hiding = style.split(';').filter(|declaration| hides(declaration));
@@ -120,7 +121,7 @@ pub(super) struct HtmlTag<'t> {
     pub(super) end: usize,
 }
 
-/// The next tag at or after byte `at`. Skips comments and declarations.
+/// Returns the next tag at or after byte `at`. Skips comments and declarations.
 pub(super) fn next_tag(html: &str, mut at: usize) -> Option<HtmlTag<'_>> {
     loop {
         let start = at + memchr::memchr(b'<', byte_scan::text_from(html, at).as_bytes())?;
@@ -147,7 +148,8 @@ pub(super) fn next_tag(html: &str, mut at: usize) -> Option<HtmlTag<'_>> {
     }
 }
 
-/// The length of the attributes: up to the `>` outside quotes. An unclosed quote is ignored.
+/// Returns the length of the attributes: up to the `>` outside quotes. An unclosed quote is
+/// ignored.
 fn tag_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let near = bytes.get(..bytes.len().min(LONGEST_TAG)).unwrap_or(bytes);
@@ -163,7 +165,7 @@ fn tag_length(rest: &str) -> usize {
     memchr::memchr(b'>', near).unwrap_or(near.len())
 }
 
-/// The value of an attribute; an attribute without a value has an empty one.
+/// Returns the value of an attribute; an attribute without a value has an empty one.
 pub(super) fn attribute<'t>(attributes: &'t str, wanted: &str) -> Option<&'t str> {
     let is_blank = |c: char| c.is_ascii_whitespace() || c == '/';
     let mut rest = attributes.trim_start_matches(is_blank);
@@ -195,7 +197,7 @@ fn split_value(value: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether the tag begins an element that no reader sees. A page is not hidden by its root
+/// Returns whether the tag begins an element that no reader sees. A page is not hidden by its root
 /// elements: scripts show it after loading.
 pub(super) fn is_hidden(tag: &HtmlTag<'_>, rules: &HidingRules) -> bool {
     if tag.attributes.is_empty()
@@ -223,7 +225,7 @@ fn may_stay_open(name: &str) -> bool {
     OPEN.iter().any(|open| name.eq_ignore_ascii_case(open))
 }
 
-/// The byte after the element that begins with this tag.
+/// Returns the byte after the element that begins with this tag.
 pub(super) fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
     if is_void(first.name) {
         return first.end;
@@ -256,8 +258,8 @@ pub(super) fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
     html.len()
 }
 
-/// The byte after an element whose content is not markup (`script`), or after the tag of any other
-/// element.
+/// Returns the byte after an element whose content is not markup (`script`), or after the tag of
+/// any other element.
 fn raw_text_end(html: &str, tag: &HtmlTag<'_>) -> usize {
     const RAW: [&str; 8] =
         ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
@@ -275,7 +277,7 @@ fn raw_text_end(html: &str, tag: &HtmlTag<'_>) -> usize {
     html.len()
 }
 
-/// Whether there is a letter or a digit outside tags, scripts and styles.
+/// Returns whether there is a letter or a digit outside tags, scripts and styles.
 fn has_text(html: &str) -> bool {
     let mut at = 0;
     let shows = |text: &str| {

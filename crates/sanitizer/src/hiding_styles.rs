@@ -8,7 +8,7 @@ use std::collections::HashSet;
 /// Distance in pixels beyond which an element counts as off-screen.
 const OFF_SCREEN: f64 = -500.0;
 
-/// Whether these declarations hide the text of an element.
+/// Returns whether these declarations hide the text of an element.
 pub(super) fn hides(declarations: &str) -> bool {
     if !declarations.contains(':') {
         return false;
@@ -81,7 +81,7 @@ pub(super) struct HidingRules {
 }
 
 impl HidingRules {
-    /// The rules of all `<style>` elements.
+    /// Returns the rules of all `<style>` elements.
     pub(super) fn of_page(html: &str) -> Self {
         let mut rules = Self::default();
         let bytes = html.as_bytes();
@@ -145,7 +145,7 @@ impl HidingRules {
         }
     }
 
-    /// Whether an element with these attributes is hidden.
+    /// Returns whether an element with these attributes is hidden.
     pub(super) fn match_tag(&self, attributes: &str) -> bool {
         let has = |names: &HashSet<String>, key: &str| {
             !names.is_empty()

@@ -39,7 +39,7 @@ enum Kind {
     Dropped,
 }
 
-/// The known elements, and their names in the output.
+/// Returns the known elements, and their names in the output.
 fn element(name: &str) -> Option<(&'static str, Kind)> {
     use Kind::{Block, Dropped, Inline, Item, Void};
     Some(match name {
@@ -100,7 +100,7 @@ pub fn html_to_markdown(html: &str, links: Links<'_>) -> String {
     pieces.into_iter().map(convert).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A piece that the converter cannot convert stays HTML.
+/// Converts a piece; one that the converter cannot convert stays HTML.
 fn convert(piece: String) -> String {
     let converter = htmd::HtmlToMarkdown::builder().build();
     match catch_unwind(AssertUnwindSafe(|| converter.convert(&piece))) {
@@ -312,7 +312,7 @@ impl HtmlFlattener<'_> {
         let _ = write!(self.out, "</{name}>");
     }
 
-    /// The address of a link or image; `None` if it has none that stays.
+    /// Returns the address of a link or image; `None` if it has none that stays.
     fn address(&self, text: &str) -> Option<String> {
         let Links::Web(base) = self.links else { return Some(text.to_owned()) };
         let text = text.trim().replace("&amp;", "&");
@@ -330,7 +330,7 @@ impl HtmlFlattener<'_> {
     }
 }
 
-/// A value in double quotes.
+/// Returns a value in double quotes.
 fn quoted(value: &str) -> String {
     value.replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -38,7 +38,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The length of this word at byte `at`; a blank in it matches any run of blanks.
+    /// Returns the length of this word at byte `at`; a blank in it matches any run of blanks.
     fn matches(&self, text: &str, at: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut end = at;
@@ -125,7 +125,7 @@ impl Index {
 /// Number of places checked together: a load of eight bytes contains five keys of four bytes.
 const STEP: usize = 5;
 
-/// Fibonacci hashing: uses the upper bits of a product.
+/// Hashes a key with Fibonacci hashing: uses the upper bits of a product.
 fn hash(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }

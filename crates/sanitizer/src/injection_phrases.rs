@@ -72,7 +72,7 @@ pub(super) fn flag_injection_phrases(text: &str, report: &mut Report) {
     }
 }
 
-/// The surroundings of the words that begin orders, merged where they overlap.
+/// Returns the surroundings of the words that begin orders, merged where they overlap.
 fn windows(text: &str, lexicon: &PhraseIndex) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     lexicon.beginnings(text, |hit| {
@@ -121,7 +121,7 @@ fn squeeze(folded: &str, out: &mut String) {
     push_blank(out);
 }
 
-/// The bytes that [`squeeze`] copies unchanged.
+/// Returns whether [`squeeze`] copies the byte unchanged.
 fn is_plain(byte: u8) -> bool {
     !matches!(byte, 0..=b' ' | b'*' | b'`' | b'"' | b'.' | b'!' | b'?' | 0x7F)
 }
@@ -193,7 +193,7 @@ impl PhraseContext<'_> {
         }
     }
 
-    /// Whether the object is one, with a qualifier that identifies its owner.
+    /// Returns whether the object is one, with a qualifier that identifies its owner.
     fn fits(&self, object: &Hit, from: usize, weak_verb: bool) -> bool {
         let (weak_object, broad_will_do) = match object.class {
             Class::Object => (false, !weak_verb),
@@ -242,14 +242,15 @@ impl PhraseContext<'_> {
             && self.text.get(start..end).is_some_and(|gap| !gap.contains(SENTENCE_END))
     }
 
-    /// "do not ignore …", "do not forget …", "forget to …" mean the opposite.
+    /// Returns whether the order is negated: "do not ignore …", "do not forget …", "forget to …"
+    /// mean the opposite.
     fn is_denied(&self) -> bool {
         let before = byte_scan::text_before(self.text, self.hit.start);
         ["not ", "n't ", "never ", "without "].iter().any(|word| before.ends_with(word))
             || byte_scan::text_from(self.text, self.hit.end).starts_with(" to ")
     }
 
-    /// "you are now a member" informs a person and is not an order.
+    /// Returns whether the phrase is an order: "you are now a member" only informs a person.
     fn is_meant(&self) -> bool {
         const HONEST: [&str; 12] = [
             "member",

@@ -12,7 +12,7 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 
-/// Whether the character has no glyph: default-ignorable code points, format characters and
+/// Returns whether the character has no glyph: default-ignorable code points, format characters and
 /// noncharacters (Unicode 16, DerivedCoreProperties and §23.7). Controls do not count; private-use
 /// and unassigned characters are not hidden.
 pub(super) fn is_invisible(c: char) -> bool {
@@ -26,14 +26,14 @@ pub(super) fn is_invisible(c: char) -> bool {
         || (c as u32) & 0xFFFE == 0xFFFE
 }
 
-/// Whether the character is for private use. A font may show any glyph for it, and most fonts show
-/// none.
+/// Returns whether the character is for private use. A font may show any glyph for it, and most
+/// fonts show none.
 pub(super) fn is_private_use(c: char) -> bool {
     matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}')
 }
 
-/// Whether it changes the direction of the text around it; [`super::bidi_controls`] handles these
-/// characters.
+/// Returns whether it changes the direction of the text around it; [`super::bidi_controls`] handles
+/// these characters.
 pub(super) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
         | '\u{2066}'..='\u{2069}')
@@ -62,8 +62,8 @@ impl<'a> CharContext<'a> {
         self.after.chars().next()
     }
 
-    /// The letter to which the marks before this place belong. The search stops after more marks
-    /// than a script ever stacks, which keeps the time linear.
+    /// Returns the letter to which the marks before this place belong. The search stops after more
+    /// marks than a script ever stacks, which keeps the time linear.
     fn base(&self) -> Option<char> {
         const MOST_MARKS: usize = 8;
         let mut back = self.before.chars().rev().take(MOST_MARKS);
@@ -86,7 +86,7 @@ impl<'a> CharContext<'a> {
     }
 }
 
-/// Whether a hidden character other than a bidi control or a tag is needed at its position.
+/// Returns whether a hidden character other than a bidi control or a tag is needed at its position.
 pub(super) fn is_needed(c: char, place: &CharContext<'_>) -> bool {
     match c {
         '\u{AD}' => place.both_sides(is_letter),
@@ -114,8 +114,8 @@ pub(super) fn is_needed(c: char, place: &CharContext<'_>) -> bool {
     }
 }
 
-/// The length in bytes of the tags of a flag such as England's (U+1F3F4, 3 to 6 tag letters or
-/// digits, U+E007F; UTS #51 ED-14a), if `place` is directly after the black flag.
+/// Returns the length in bytes of the tags of a flag such as England's (U+1F3F4, 3 to 6 tag letters
+/// or digits, U+E007F; UTS #51 ED-14a), if `place` is directly after the black flag.
 pub(super) fn flag_tags(text: &str, at: usize) -> Option<usize> {
     if !byte_scan::text_before(text, at).ends_with('\u{1F3F4}') {
         return None;
@@ -235,7 +235,8 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// An emoji sequence: emoji (with its selector or skin tone), joiner, emoji (UTS #51 ED-16).
+/// Returns whether the position is in an emoji sequence: emoji (with its selector or skin tone),
+/// joiner, emoji (UTS #51 ED-16).
 fn joins_emoji(place: &CharContext<'_>) -> bool {
     let mut back = place.before.chars().rev();
     let left = match back.next() {
@@ -249,7 +250,7 @@ fn is_pictograph(c: char) -> bool {
     !c.is_ascii() && c.is_emoji_char()
 }
 
-/// Whether the base has variants for this selector (StandardizedVariants, emoji-variation
+/// Returns whether the base has variants for this selector (StandardizedVariants, emoji-variation
 /// sequences and the ideographic variation database, by class rather than by list).
 fn takes_selector(base: char, selector: char) -> bool {
     match selector {

@@ -54,8 +54,8 @@ struct Literals<'t> {
 }
 
 impl Literals<'_> {
-    /// A lone carriage return is white space in JSON, but it moves a terminal's cursor; a line feed
-    /// is equivalent without that effect.
+    /// Replaces a lone carriage return by a line feed: it is white space in JSON, but it moves a
+    /// terminal's cursor; a line feed is equivalent without that effect.
     fn line_break(&mut self, at: usize, report: &mut Report) -> usize {
         self.out.push_str(self.text.get(self.copied..at).unwrap_or_default());
         self.out.push('\n');
@@ -114,8 +114,8 @@ impl Literals<'_> {
     }
 }
 
-/// Whether a string contains a byte that could begin active content, or a line that opens a turn or
-/// a call.
+/// Returns whether a string contains a byte that could begin active content, or a line that opens a
+/// turn or a call.
 fn may_be_live(text: &str) -> bool {
     let marked = text
         .bytes()
@@ -129,8 +129,8 @@ fn may_be_live(text: &str) -> bool {
     }
 }
 
-/// Whether it is the name of a member: a colon follows. Nothing renders names, so images in them
-/// stay.
+/// Returns whether it is the name of a member: a colon follows. Nothing renders names, so images in
+/// them stay.
 fn is_key(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or(&[]);
     rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
@@ -178,7 +178,8 @@ fn decode(raw: &str) -> Option<String> {
     Some(out)
 }
 
-/// The character of the four digits after `\u`, including the second half of a surrogate pair.
+/// Returns the character of the four digits after `\u`, including the second half of a surrogate
+/// pair.
 fn unicode_escape(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| {
         let four = text.get(..4).filter(|four| four.bytes().all(|b| b.is_ascii_hexdigit()))?;

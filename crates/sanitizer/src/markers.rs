@@ -116,7 +116,8 @@ pub(super) fn flag_markers(text: &str, reading: Reading, report: &mut Report) {
     }
 }
 
-/// Building never fails for a list of this length; without the finder nothing is flagged.
+/// Returns the finder. Building never fails for a list of this length; without the finder nothing
+/// is flagged.
 fn finder() -> Option<&'static AhoCorasick> {
     static FINDER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let build = || AhoCorasick::new(MARKERS.iter().map(|(text, _)| text)).ok();
@@ -133,7 +134,7 @@ fn near_before(text: &str, at: usize) -> &str {
     text.get(start..at).unwrap_or("")
 }
 
-/// Whether the JSON around a marker has the form of a call or a turn.
+/// Returns whether the JSON around a marker has the form of a call or a turn.
 fn is_call(marker: Marker, text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (near_before(text, start), near_after(text, end, SURROUNDINGS));
     let either = |key: &str| before.contains(key) || after.contains(key);
@@ -161,13 +162,13 @@ fn is_call(marker: Marker, text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-/// Whether the text ends in `key :`.
+/// Returns whether the text ends in `key :`.
 fn is_value_of(before: &str, key: &str) -> bool {
     before.trim_end().strip_suffix(':').is_some_and(|rest| rest.trim_end().ends_with(key))
 }
 
-/// `{"name": "…", ` before the arguments, which are an object and not a schema: tool definitions
-/// have a description between the two.
+/// Returns whether the marker is a bare call: `{"name": "…", ` before the arguments, which are an
+/// object and not a schema. Tool definitions have a description between the two.
 fn is_bare_call(before: &str, value: &str) -> bool {
     let Some(object) = value.strip_prefix('{') else { return false };
     let is_schema = object.trim_start().starts_with("\"type\"")
@@ -181,8 +182,8 @@ fn is_bare_call(before: &str, value: &str) -> bool {
     !is_schema && keys.iter().any(|name| key.trim_end().ends_with(name))
 }
 
-/// A response of a provider, or a message alone on its line; lists of messages are examples of
-/// requests.
+/// Returns whether the marker is in a response of a provider, or in a message alone on its line;
+/// lists of messages are examples of requests.
 fn is_turn(before: &str, after: &str) -> bool {
     let is_response = before.contains("\"choices\"")
         || (before.contains("\"type\"") && before.contains("\"message\""));
@@ -212,8 +213,8 @@ fn hidden_element(text: &str, at: usize) -> Option<(&str, usize)> {
     Some((byte_scan::text_before(inner, length), open + tag.end + length))
 }
 
-/// Whether hidden text addresses the model that reads it, or requests an action: notes for editors
-/// and generators do neither.
+/// Returns whether hidden text addresses the model that reads it, or requests an action: notes for
+/// editors and generators do neither.
 fn addresses_reader(text: &str) -> bool {
     let lower = text.to_lowercase();
     let words: Vec<&str> = lower

@@ -34,7 +34,7 @@ pub(super) fn find_nested_tags(text: &str, found: &mut Vec<TokenMatch>) {
     found.dedup_by_key(|token| token.at);
 }
 
-/// The insides of the outermost calls, as byte ranges in order.
+/// Returns the insides of the outermost calls, as byte ranges in order.
 fn call_regions(text: &str, found: &[TokenMatch]) -> Vec<(usize, usize)> {
     let mut regions = Vec::new();
     let (mut depth, mut start, mut last_end) = (0_usize, 0, 0);
@@ -68,7 +68,7 @@ enum Edge {
     Close,
 }
 
-/// Whether the tag with this content opens or closes a call.
+/// Returns whether the tag with this content opens or closes a call.
 fn container(inside: &str) -> Option<Edge> {
     let (edge, rest) = match inside.trim_start().strip_prefix('/') {
         Some(rest) => (Edge::Close, rest.trim_start()),
@@ -94,7 +94,7 @@ fn container(inside: &str) -> Option<Edge> {
     CALL_CONTAINERS.iter().any(same).then_some(edge)
 }
 
-/// Whether this text after a `<` forms a tag.
+/// Returns whether this text after a `<` forms a tag.
 fn is_tag(rest: &str) -> bool {
     // With a blank before the name, only text without attributes is a tag: `a < b && c > d`.
     let is_apart = rest.starts_with([' ', '\t']);

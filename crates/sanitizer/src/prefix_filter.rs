@@ -26,7 +26,7 @@ impl PrefixFilter {
         self
     }
 
-    /// Whether a name may begin with these two letters.
+    /// Returns whether a name may begin with these two letters.
     pub(super) fn has(&self, first: u8, second: u8) -> bool {
         let row = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
         first.is_ascii_alphabetic() && row >> (second & 31) & 1 == 1

@@ -51,7 +51,7 @@ fn remote(text: &str, found: &mut Vec<usize>) {
     found.extend(image_tags(text).filter(|(_, rest)| has_remote_source(rest)).map(|(at, _)| at));
 }
 
-/// The `<img` tags: the byte after each `<`, and the text after the name.
+/// Returns the `<img` tags: the byte after each `<`, and the text after the name.
 fn image_tags(text: &str) -> impl Iterator<Item = (usize, &str)> {
     memchr::memchr_iter(b'<', text.as_bytes()).filter_map(move |at| {
         let rest = byte_scan::text_from(text, at + 1);
@@ -181,13 +181,13 @@ fn label_key(label: &str) -> String {
     key
 }
 
-/// Whether an odd number of backslashes precedes this byte.
+/// Returns whether an odd number of backslashes precedes this byte.
 fn is_escaped(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or(&[]);
     before.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
 }
 
-/// Whether a destination (in Markdown or in an attribute) names another host.
+/// Returns whether a destination (in Markdown or in an attribute) names another host.
 fn leads_away(destination: &str) -> bool {
     let plain = decoded_prefix(destination);
     let address =
@@ -204,8 +204,8 @@ fn leads_away(destination: &str) -> bool {
         && !["data", "cid", "attachment", "sandbox", "blob", "artifact", "file"].contains(&scheme)
 }
 
-/// The first characters as a renderer reads them: character references and backslash escapes
-/// decoded, line breaks and tabs inside dropped, lower case.
+/// Returns the first characters as a renderer reads them: character references and backslash
+/// escapes decoded, line breaks and tabs inside dropped, lower case.
 pub(super) fn decoded_prefix(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text.trim_start();
@@ -239,7 +239,7 @@ pub(super) fn decoded_prefix(text: &str) -> String {
     out
 }
 
-/// A character reference after its `&`: the character and its length in bytes.
+/// Returns a character reference after its `&`: the character and its length in bytes.
 fn character_reference(text: &str) -> Option<(char, usize)> {
     let near =
         text.get(..text.len().min(12)).or_else(|| text.get(..text.floor_char_boundary(12)))?;
@@ -298,7 +298,8 @@ fn is_source(name: &str) -> bool {
     ["src", "srcset", "lowsrc", "data-src"].iter().any(|source| name.eq_ignore_ascii_case(source))
 }
 
-/// A later candidate of a `srcset` may be remote although the first is not.
+/// Returns whether a `srcset` lists a remote candidate; a later one may be remote although the
+/// first is not.
 fn lists_remote(name: &str, value: &str) -> bool {
     name.eq_ignore_ascii_case("srcset") && {
         let len = value.len() - after_value(value).len();
@@ -319,7 +320,8 @@ fn after_value(value: &str) -> &str {
     }
 }
 
-/// Whether the bracket that closes at byte `at` belongs to an image, which may contain its data.
+/// Returns whether the bracket that closes at byte `at` belongs to an image, which may contain its
+/// data.
 fn is_image(text: &str, at: usize) -> bool {
     let before = byte_scan::text_before(text, at);
     let near = byte_scan::text_from(before, before.floor_char_boundary(at.saturating_sub(200)));

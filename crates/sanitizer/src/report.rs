@@ -48,7 +48,7 @@ pub struct Change {
 }
 
 impl fmt::Display for Change {
-    /// One line, for models, traces and people.
+    /// Writes one line, for models, traces and people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             ChangeKind::InvalidUtf8 => "bytes that are not UTF-8, replaced",

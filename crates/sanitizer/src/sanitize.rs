@@ -22,7 +22,7 @@ pub struct Sanitized<'a> {
 }
 
 impl Sanitized<'_> {
-    /// Whether the text appears to give orders to the model.
+    /// Returns whether the text appears to give orders to the model.
     #[must_use]
     pub fn flagged(&self) -> bool {
         !self.flags.is_empty()
@@ -59,7 +59,7 @@ pub fn sanitize<'a>(text: &'a str, content_type: &str) -> Sanitized<'a> {
     run(Cow::Borrowed(text), content_type, Report::default())
 }
 
-/// [`sanitize`] for bytes: invalid UTF-8 is replaced by U+FFFD and reported.
+/// Like [`sanitize`], for bytes: invalid UTF-8 is replaced by U+FFFD and reported.
 ///
 /// ```
 /// use toolcrib_sanitizer::{ChangeKind, sanitize_bytes};
@@ -79,8 +79,8 @@ pub fn sanitize_bytes<'a>(bytes: &'a [u8], content_type: &str) -> Sanitized<'a> 
 /// Longest text that is checked by [`is_inert`], in bytes.
 const INERT_BYTES: usize = 256;
 
-/// Whether the text is a number, a time or a name: one word of plain ASCII can contain no token, no
-/// order and nothing hidden. Most small results are of this kind.
+/// Returns whether the text is a number, a time or a name: one word of plain ASCII can contain no
+/// token, no order and nothing hidden. Most small results are of this kind.
 fn is_inert(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-+:/,%".contains(&b);
     text.len() <= INERT_BYTES && text.bytes().all(plain)
@@ -130,8 +130,8 @@ fn as_text<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report) -> Cow
     neutralize_cow(text, profile, report)
 }
 
-/// Escaping can turn a text that was not JSON into JSON (a raw control character in a string). It
-/// is then read as JSON, as a second pass over the result would do.
+/// Reads a text as JSON. Escaping can turn a text that was not JSON into JSON (a raw control
+/// character in a string); the result is then read as JSON, as a second pass would do.
 fn as_json<'a>(
     text: Cow<'a, str>,
     claims: impl Fn(&str) -> bool,
@@ -161,7 +161,7 @@ fn try_json<'t>(text: &'t str, report: &mut Report) -> Option<Cow<'t, str>> {
     Some(pass.text)
 }
 
-/// Whether a text looks like JSON: it begins with an object or an array.
+/// Returns whether a text looks like JSON: it begins with an object or an array.
 fn looks_like_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
@@ -229,7 +229,8 @@ fn escape_images<'a>(mut text: Cow<'a, str>, report: &mut Report) -> Cow<'a, str
     text
 }
 
-/// The text around a place as it will appear: one character before the backslash, some after it.
+/// Returns the text around a place as it will appear: one character before the backslash, some
+/// after it.
 fn example_at(text: &str, at: usize) -> Cow<'_, str> {
     let start = text.get(..at).unwrap_or("").char_indices().next_back().map_or(0, |(i, _)| i);
     let end = text.ceil_char_boundary((at + 32).min(text.len()));

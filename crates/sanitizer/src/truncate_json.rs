@@ -108,7 +108,7 @@ fn string_chars(text: &str) -> usize {
     2 + text.chars().map(escaped_chars).sum::<usize>()
 }
 
-/// Number of characters that `serde_json` writes for one character.
+/// Returns the number of characters that `serde_json` writes for one character.
 fn escaped_chars(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{C}' => 2,
@@ -133,7 +133,7 @@ fn shorten(value: &Value, size: &Size, room: usize, cut: &mut JsonCut) -> Value 
     }
 }
 
-/// The shortest value that still shows that something was omitted.
+/// Returns the shortest value that still shows that something was omitted.
 fn smallest(room: usize) -> Value {
     if room >= 3 { Value::from("…") } else { Value::from(0) }
 }
@@ -153,7 +153,7 @@ fn shorten_string(text: &str, room: usize, cut: &mut JsonCut) -> Value {
     Value::String(format!("{head}{}{tail}", marker(omitted)))
 }
 
-/// The first characters that fit, counted in their written form.
+/// Returns the first characters that fit, counted in their written form.
 fn within(chars: impl Iterator<Item = char>, room: usize) -> impl Iterator<Item = char> {
     chars.scan(room, |left, c| {
         *left = left.checked_sub(escaped_chars(c))?;
@@ -208,7 +208,7 @@ fn shorten_object(
     Value::Object(kept)
 }
 
-/// `…`, lengthened until no member has the name.
+/// Returns `…`, lengthened until no member has the name.
 fn marker_name(members: &Map<String, Value>) -> String {
     let mut name = "…".to_owned();
     while members.contains_key(&name) {
@@ -221,7 +221,7 @@ fn marker(omitted: usize, total: usize, what: &str) -> String {
     format!("… {} of {} {what} omitted …", omitted, total)
 }
 
-/// A container that contains only the marker.
+/// Returns a container that contains only the marker.
 fn marked_alone(total: usize, what: &str, room: usize, wrap: impl FnOnce(Value) -> Value) -> Value {
     let marked = wrap(Value::from(marker(total, total, what)));
     if Size::of(&marked, 0).chars <= room { marked } else { smallest(room) }
@@ -268,7 +268,7 @@ impl Plan {
     }
 }
 
-/// The largest share such that all parts, each truncated to it, fit into `room`.
+/// Returns the largest share such that all parts, each truncated to it, fit into `room`.
 fn fair_share(wanted: &[usize], room: usize) -> Option<usize> {
     let mut sorted = wanted.to_vec();
     sorted.sort_unstable();

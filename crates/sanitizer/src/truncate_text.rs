@@ -74,7 +74,7 @@ pub fn truncate(text: &str, max_chars: usize) -> TruncatedText<'_> {
 }
 
 impl TruncationLimits<'_> {
-    /// Whether a text would be truncated. Reads no more than `max_chars` characters.
+    /// Returns whether a text would be truncated. Reads no more than `max_chars` characters.
     #[must_use]
     pub fn exceeds(&self, text: &str) -> bool {
         text.len() > self.max_chars && text.chars().nth(self.max_chars).is_some()
@@ -125,8 +125,8 @@ impl TruncationLimits<'_> {
         )
     }
 
-    /// `head_bytes` is the offset at which `read_artifact`, which counts bytes, continues; exact
-    /// unless characters before it were escaped.
+    /// Renders the marker. `head_bytes` is the offset at which `read_artifact`, which counts bytes,
+    /// continues; exact unless characters before it were escaped.
     fn marker(&self, cut: &Cut, head_bytes: usize) -> String {
         let omitted = cut.omitted;
         match self.artifact_ref {
@@ -143,7 +143,7 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// At most `most` characters from the beginning, and their number.
+/// Returns at most `most` characters from the beginning, and their number.
 fn head(text: &str, most: usize) -> (&str, usize) {
     let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
     let (kept, rest) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -159,7 +159,7 @@ fn head(text: &str, most: usize) -> (&str, usize) {
     (kept, most)
 }
 
-/// At most `most` characters from the end, and their number.
+/// Returns at most `most` characters from the end, and their number.
 fn tail(text: &str, most: usize) -> (&str, usize) {
     if most == 0 {
         return ("", 0);
@@ -177,8 +177,8 @@ fn tail(text: &str, most: usize) -> (&str, usize) {
     (kept, most)
 }
 
-/// Whether a cut between two characters would split one that a reader sees as a whole (the rules
-/// GB3 and GB9 to GB13 of UAX #29, without the conjoining of Hangul and Indic letters).
+/// Returns whether a cut between two characters would split one that a reader sees as a whole (the
+/// rules GB3 and GB9 to GB13 of UAX #29, without the conjoining of Hangul and Indic letters).
 fn belongs_together(earlier: &str, before: char, after: char) -> bool {
     let is_region = |c: char| matches!(c, '\u{1F1E6}'..='\u{1F1FF}');
     let extends = is_combining_mark(after)

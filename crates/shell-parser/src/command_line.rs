@@ -51,8 +51,8 @@ impl AllowBlocker {
     /// Number of characters of an abridged text: more than people see.
     const ABRIDGED_CHARS: usize = 240;
 
-    /// The same reason with the beginning of its text, for a reason that many segments share: full
-    /// copies would cost the length of the text times the number of segments.
+    /// Returns the same reason with the beginning of its text, for a reason that many segments
+    /// share: full copies would cost the length of the text times the number of segments.
     pub(crate) fn abridged(&self) -> Self {
         let short = |text: &String| text.chars().take(Self::ABRIDGED_CHARS).collect();
         match self {
@@ -111,7 +111,7 @@ impl Interpretation {
         Self::from_word(&words.into(), 0, past, for_allow)
     }
 
-    /// The words from `start` on; `None` if there are none.
+    /// Returns the words from `start` on; `None` if there are none.
     pub(crate) fn from_word(
         whole: &Arc<[Word]>,
         start: usize,
@@ -128,26 +128,26 @@ impl Interpretation {
         })
     }
 
-    /// The same arguments without the first `skipped`, for another program.
+    /// Returns the same arguments without the first `skipped`, for another program.
     pub(crate) fn with_program(&self, program: Word, skipped: usize) -> Self {
         let args = self.args.saturating_add(skipped);
         Self { program, args, for_allow: false, ..self.clone() }
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &Word {
         &self.program
     }
 
-    /// Its arguments.
+    /// Returns its arguments.
     #[must_use]
     pub fn args(&self) -> &[Word] {
         self.whole.get(self.args..).unwrap_or_default()
     }
 
-    /// The actions of the program by options, operands or a language of the program. Takes time
-    /// linear in the words.
+    /// Returns the actions of the program by options, operands or a language of the program. Takes
+    /// time linear in the words.
     #[must_use]
     pub fn own_actions(&self) -> Vec<OwnAction> {
         match &self.program {
@@ -159,7 +159,7 @@ impl Interpretation {
         }
     }
 
-    /// The program and its arguments.
+    /// Returns the program and its arguments.
     pub fn words(&self) -> impl DoubleEndedIterator<Item = &Word> + Clone {
         std::iter::once(&self.program).chain(self.args())
     }

@@ -116,7 +116,7 @@ impl RankingMetrics {
         }
     }
 
-    /// The unweighted mean of several metrics.
+    /// Returns the unweighted mean of several metrics.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let count = all.len().max(1) as f64;

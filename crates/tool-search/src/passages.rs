@@ -59,20 +59,20 @@ pub struct PassageIndex {
 }
 
 impl PassageIndex {
-    /// An empty index.
+    /// Creates an empty index.
     #[must_use]
     pub fn new(model: Arc<Model>) -> Self {
         let (ids, groups, scales) = (Vec::new(), Vec::new(), Vec::new());
         Self { model, ids, groups, rows: Vec::new(), heads: Vec::new(), scales }
     }
 
-    /// Number of passages.
+    /// Returns the number of passages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether the index is empty.
+    /// Returns whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
@@ -93,7 +93,7 @@ impl PassageIndex {
         true
     }
 
-    /// Number of cells of a row that the first pass uses.
+    /// Returns the number of cells of a row that the first pass uses.
     fn head(&self) -> usize {
         self.model.dimensions().min(HEAD_DIMENSIONS)
     }

@@ -55,7 +55,7 @@ fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
 }
 
 impl From<&ToolSpec> for ToolProfile {
-    /// A name `server__tool` is split into server and tool; other tools use their group as server.
+    /// Splits a name `server__tool` into server and tool; other tools use their group as server.
     fn from(spec: &ToolSpec) -> Self {
         let name = spec.name.as_str();
         let (server, name) = match name.split_once("__") {
@@ -80,7 +80,7 @@ impl From<&ToolSpec> for ToolProfile {
     }
 }
 
-/// The properties of an object schema.
+/// Returns the properties of an object schema.
 fn parameters(schema: &Value) -> Vec<Parameter> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let described = properties.into_iter().flatten().take(MAX_PARAMETERS).map(|(name, about)| {

@@ -23,7 +23,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The message that is sent in place of the covered ones.
+    /// Returns the message that is sent in place of the covered ones.
     #[must_use]
     pub fn message(&self) -> UserMessage {
         let text = format!("[Conversation summary: {}]", self.text);
@@ -51,7 +51,7 @@ impl Default for CompactionRules {
 }
 
 impl CompactionRules {
-    /// Tokens of a window above which a conversation is compacted.
+    /// Returns the number of tokens of a window above which a conversation is compacted.
     fn threshold(&self, window: u64) -> u64 {
         let share = if self.share > 0.0 && self.share <= 1.0 { self.share } else { 0.70 };
         // Whole permille, so that the result does not depend on float rounding.
@@ -119,9 +119,9 @@ Write at most {words} words of plain text in the language of the conversation, a
 const BEFORE: &str = "The record of the conversation, one JSON object per line:\n\n";
 const AFTER: &str = "\n\nThe record ends here. Write the summary.";
 
-/// The request for a summary of the messages before `upto`, including the old summary: its system
-/// prompt, and its only message, without tools. Both together are at most an estimated `max_input`
-/// tokens, as far as the fixed texts leave space.
+/// Creates the request for a summary of the messages before `upto`, including the old summary: its
+/// system prompt, and its only message, without tools. Both together are at most an estimated
+/// `max_input` tokens, as far as the fixed texts leave space.
 #[must_use]
 pub fn summary_request(
     history: &[Arc<Message>],
@@ -141,7 +141,7 @@ pub fn summary_request(
     (system, UserMessage { text, images: Vec::new(), kind: UserKind::Guard })
 }
 
-/// The summary in the model's answer, truncated; `None` if there is none.
+/// Returns the summary in the model's answer, truncated; `None` if there is none.
 #[must_use]
 pub fn accept_summary(answer: &str, rules: &CompactionRules) -> Option<String> {
     let text = answer.trim();
@@ -154,7 +154,7 @@ pub fn accept_summary(answer: &str, rules: &CompactionRules) -> Option<String> {
     (!bounded.is_empty()).then(|| bounded.to_owned())
 }
 
-/// The plan if no summary could be created: `None` if everything fits into `budget` tokens;
+/// Returns the plan if no summary could be created: `None` if everything fits into `budget` tokens;
 /// otherwise a summary that only reports the omission of as many oldest whole exchanges as
 /// necessary. The newest exchange always stays.
 #[must_use]

@@ -25,8 +25,8 @@ const PER: u128 = 1_000_000;
 pub struct Money(pub u64);
 
 impl Money {
-    /// The amount without its label: `$0.0123`; six digits below a hundredth of a cent, so that a
-    /// small amount is not shown as zero.
+    /// Renders the amount without its label: `$0.0123`; six digits below a hundredth of a cent, so
+    /// that a small amount is not shown as zero.
     #[must_use]
     pub fn amount(self) -> String {
         let Self(micros) = self;
@@ -47,7 +47,7 @@ impl fmt::Display for Money {
 impl Add for Money {
     type Output = Self;
 
-    /// The sum, saturated.
+    /// Returns the saturated sum.
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -76,13 +76,13 @@ pub struct Price {
 }
 
 impl Price {
-    /// The same price for any length.
+    /// Returns the same price for any length.
     #[must_use]
     pub fn flat(rates: Rates) -> Self {
         Self { rates, long: None }
     }
 
-    /// Cost of a request; `None` if the provider reports no usage.
+    /// Returns the cost of a request; `None` if the provider reports no usage.
     fn cost(&self, usage: &Usage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
         let rates = match self.long {
@@ -140,7 +140,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The shipped prices: only those with a source.
+    /// Returns the shipped prices: only those with a source.
     ///
     /// # Errors
     /// [`TableError`] if the compiled-in file is invalid, which a test prevents.
@@ -177,9 +177,9 @@ impl Prices {
         Ok(self)
     }
 
-    /// The price of a model; `None` if it is unknown. The shipped prices are those of the models'
-    /// makers. They match the model's whole name only, so that a model with a similar name on a
-    /// router or a local server has none.
+    /// Returns the price of a model; `None` if it is unknown. The shipped prices are those of the
+    /// models' makers. They match the model's whole name only, so that a model with a similar name
+    /// on a router or a local server has none.
     #[must_use]
     pub fn find(&self, provider: &str, model: &str) -> Option<Price> {
         let names = ModelNames::new(provider, model);
@@ -190,7 +190,7 @@ impl Prices {
         own.map(|(_, price)| *price).or_else(|| shipped().map(|(_, price)| *price))
     }
 
-    /// Estimated cost of a request; `None` if the price or the usage is unknown.
+    /// Returns the estimated cost of a request; `None` if the price or the usage is unknown.
     #[must_use]
     pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Money> {
         self.find(provider, model)?.cost(usage)

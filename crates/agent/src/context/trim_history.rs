@@ -30,8 +30,8 @@ pub struct OutgoingHistory {
     pub estimate: u64,
 }
 
-/// The outgoing copy of a history in at most `budget` tokens: the summary, then the messages after
-/// it. `sizes` are the current estimates of this history.
+/// Returns the outgoing copy of a history in at most `budget` tokens: the summary, then the
+/// messages after it. `sizes` are the current estimates of this history.
 #[must_use]
 pub fn trim_history(
     history: &[Arc<Message>],
@@ -102,7 +102,7 @@ fn choose(history: &[Arc<Message>], covered: usize, room: u64, sizes: &MessageSi
     }
 }
 
-/// The first index from which all messages fit together, not before `least`.
+/// Returns the first index from which all messages fit together, not before `least`.
 fn first_that_fits(end: usize, least: usize, room: u64, sizes: &MessageSizes) -> usize {
     let mut total = 0;
     let fits = |place: &usize| {

@@ -47,13 +47,13 @@ pub trait HumanInput: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
-    /// Name of the person, for records.
+    /// Returns the name of the person, for records.
     fn name(&self) -> &str {
         "person"
     }
 
-    /// How long the run waits for an answer from elsewhere if no person is available here; then the
-    /// question expires. `None` pauses the run, and its questions wait without a limit.
+    /// Returns the maximum time to wait for an answer from elsewhere if no person is available
+    /// here; then the question expires.
     fn wait_limit(&self) -> Option<Duration> {
         None
     }

@@ -181,7 +181,7 @@ impl RunDriver<'_> {
         format!("The run has used its time of {} s.", limit.as_secs_f64())
     }
 
-    /// Time left of the run's budget; `None` if there is no limit.
+    /// Returns the time left of the run's budget; `None` if there is no limit.
     fn time_left(&self, run: RunId) -> Option<Duration> {
         let used = self.driver.invoker.usage(run).unwrap_or_default().time;
         self.job.limits.time.map(|limit| limit.saturating_sub(used))
@@ -321,8 +321,8 @@ async fn wait_deadline(left: Option<Duration>) {
     }
 }
 
-/// The calls of a turn under their canonical names. An unknown name is passed on unchanged, and the
-/// engine reports it.
+/// Returns the calls of a turn under their canonical names. An unknown name is passed on unchanged,
+/// and the engine reports it.
 fn calls_of(turn: &Turn, around: &RequestContext) -> Vec<Call> {
     let original = |name: &str| {
         let names = around.tools.as_ref().map(|tools| &tools.names);
@@ -352,7 +352,7 @@ fn answer_event(info: &ModelInfo, turn: &Turn, fallback: bool, cost: Option<Mone
     }
 }
 
-/// One error for the whole chain: the only one, or all of them in one message.
+/// Returns one error for the whole chain: the only one, or all of them in one message.
 fn all_failed_error(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
     let last = passed.iter().rev().find_map(|passed| match passed {
         SkippedModel::Failed(error) => Some(error.clone()),
@@ -376,7 +376,7 @@ fn reason(passed: &SkippedModel) -> String {
     }
 }
 
-/// No model of the chain has a large enough window.
+/// Returns the error if no model of the chain has a large enough window.
 fn too_small(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
     let mut none = NoneFits { estimate: 0, candidates: Vec::new() };
     for passed in passed {

@@ -69,7 +69,7 @@ impl CallEvents {
         Self { events: Arc::clone(events), round, open: Mutex::new(open), done, asked }
     }
 
-    /// Whether this call has no final state yet.
+    /// Returns whether this call has no final state yet.
     pub(super) fn has(&self, call: CallId) -> bool {
         self.open().iter().any(|open| open.id == call)
     }
@@ -192,7 +192,7 @@ impl BatchSubscriber for CallEvents {
     }
 }
 
-/// The final state for a result.
+/// Returns the final state for a result.
 fn final_state(answer: &CallAnswer) -> ToolState {
     let (output, elapsed_ms) = (answer.wire.clone(), answer.elapsed_ms.unwrap_or(0));
     let reason = answer.reason.clone();

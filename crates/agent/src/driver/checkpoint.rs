@@ -75,7 +75,7 @@ pub fn restore(
     Ok((machine, kept.used, kept.setup))
 }
 
-/// The taint labels of a stored run.
+/// Returns the taint labels of a stored run.
 ///
 /// # Errors
 /// [`RestoreError::Broken`]: unreadable labels must not count as no labels.
@@ -137,7 +137,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// New messages, and the message whose calls have been answered since.
+    /// Returns the new messages, and the message whose calls have been answered since.
     fn changed(&mut self, machine: &Machine, now: i64) -> Vec<StoredMessage> {
         let history = machine.history();
         let from = std::mem::replace(&mut self.saved, count_final_messages(history));
@@ -154,7 +154,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// Number of final messages: only the newest can change, while calls of it are open.
+/// Returns the number of final messages: only the newest can change, while calls of it are open.
 pub(super) fn count_final_messages(history: &[Arc<Message>]) -> usize {
     let is_open = history.last().is_some_and(|newest| match &**newest {
         Message::Model(message) => message.unanswered().next().is_some(),

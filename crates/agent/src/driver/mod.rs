@@ -380,7 +380,7 @@ fn last_event(machine: &Machine, driven: &DriveOutcome) -> Event {
     }
 }
 
-/// The status that a paused run reports.
+/// Returns the status that a paused run reports.
 fn pause_status(pending: &[Pending]) -> &'static str {
     let asks = pending.iter().any(|wait| matches!(wait.what, PendingKind::Answer(_)));
     if asks { "clarification_needed" } else { "approval_needed" }

@@ -20,8 +20,8 @@ pub struct DeclarationsPreview {
     pub tools: Vec<(String, u64)>,
 }
 
-/// The declarations of a first request to this model, as the driver creates them. `view` contains
-/// the limits of the agent and of its skills.
+/// Returns the declarations of a first request to this model, as the driver creates them. `view`
+/// contains the limits of the agent and of its skills.
 #[must_use]
 pub fn preview_declarations(
     catalog: &dyn Catalog,

@@ -52,7 +52,7 @@ pub(super) struct RequestContext {
 }
 
 impl RunDriver<'_> {
-    /// The view of the model that was asked last; the calls of its answer run in it.
+    /// Returns the view of the model that was asked last; the calls of its answer run in it.
     pub(super) fn view_request(&mut self, machine: &Machine) -> Arc<ViewRequest> {
         let (model, skills) = (self.sent.model, &machine.state().skills);
         if let Some((at, active, view)) = &self.sent.view
@@ -77,7 +77,7 @@ impl RunDriver<'_> {
         view
     }
 
-    /// The context of a request to this model.
+    /// Returns the context of a request to this model.
     pub(super) fn request_context(
         &mut self,
         machine: &Machine,
@@ -140,9 +140,9 @@ impl RunDriver<'_> {
     }
 }
 
-/// The tools that the active skills allow together. A skill without a list does not limit. Skills
-/// activated by the person or the agent file are upper bounds, all of them; those that the model
-/// loaded add up within these bounds.
+/// Returns the tools that the active skills allow together. A skill without a list does not limit.
+/// Skills activated by the person or the agent file are upper bounds, all of them; those that the
+/// model loaded add up within these bounds.
 fn skill_tool_limit(skills: &[ActiveSkill], catalog: &dyn Catalog) -> Option<Vec<String>> {
     let limiting: Vec<&ActiveSkill> =
         skills.iter().filter(|skill| !skill.allowed_tools.is_empty()).collect();

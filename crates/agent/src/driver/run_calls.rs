@@ -113,7 +113,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// The reason why the loop did not make a call, in the terms of the error table.
+/// Returns the reason why the loop did not make a call, in the terms of the error table.
 fn refusal(machine: &Machine, answer: &CallAnswer) -> ToolError {
     let error_type = match (answer.kind, machine.next()) {
         (Some(OutcomeKind::Cancelled), _) => ErrorType::Cancelled,

@@ -15,7 +15,7 @@ pub struct RunControl {
 }
 
 impl RunControl {
-    /// A handle for a run that is about to start.
+    /// Creates a handle for a run that is about to start.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -27,7 +27,7 @@ impl RunControl {
         self.stop.cancel();
     }
 
-    /// Whether the run was told to stop.
+    /// Returns whether the run was told to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()
@@ -46,7 +46,7 @@ impl RunControl {
         self.let_go.cancel();
     }
 
-    /// Whether the run was told to hand over.
+    /// Returns whether the run was told to hand over.
     #[must_use]
     pub fn is_handing_over(&self) -> bool {
         self.leave.is_cancelled()

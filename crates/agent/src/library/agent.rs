@@ -56,7 +56,7 @@ impl AgentPreset {
     /// All presets.
     pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
 
-    /// Its name in files, the same as the preset's.
+    /// Returns its name in files, the same as the preset's.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -228,14 +228,15 @@ fn mode(text: &str) -> Result<AgentPreset, String> {
     })
 }
 
-/// `code-reviewer` becomes "Code reviewer".
+/// Converts `code-reviewer` to "Code reviewer".
 fn title_of(name: &str) -> String {
     let words = name.replace('-', " ");
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A template for `NAME.md`: it loads unchanged, with all tools and without separate limits.
+/// Returns a template for `NAME.md`: it loads unchanged, with all tools and without separate
+/// limits.
 ///
 /// # Errors
 /// The reason why this is not a valid name of an agent, as a sentence fragment.

@@ -76,7 +76,7 @@ impl Library {
         Self { agents, skills, kits, guides, problems }
     }
 
-    /// The agent with this name.
+    /// Returns the agent with this name.
     ///
     /// # Errors
     /// [`UnknownName`] with similar names.
@@ -85,7 +85,7 @@ impl Library {
         found.ok_or_else(|| unknown("agent", name, self.agents.iter().map(|a| a.name.as_str())))
     }
 
-    /// The skill with this name.
+    /// Returns the skill with this name.
     ///
     /// # Errors
     /// [`UnknownName`] with similar names.
@@ -94,12 +94,12 @@ impl Library {
         found.ok_or_else(|| unknown("skill", name, self.skills.iter().map(|s| s.name.as_str())))
     }
 
-    /// The kits whose tools are all in a view, given by their canonical names.
+    /// Returns the kits whose tools are all in a view, given by their canonical names.
     pub fn kits_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Kit> {
         self.kits.iter().filter(|kit| kit.tools().all(&has)).collect()
     }
 
-    /// The guides whose tool is in a view, given by its canonical name.
+    /// Returns the guides whose tool is in a view, given by its canonical name.
     pub fn guides_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Guide> {
         self.guides.iter().filter(|guide| has(&guide.tool)).collect()
     }
@@ -119,13 +119,13 @@ fn unknown<'a>(
 pub struct LibraryHandle(Arc<RwLock<Arc<Library>>>);
 
 impl LibraryHandle {
-    /// A handle of this library.
+    /// Creates a handle of this library.
     #[must_use]
     pub fn new(library: Library) -> Self {
         Self(Arc::new(RwLock::new(Arc::new(library))))
     }
 
-    /// The current snapshot.
+    /// Returns the current snapshot.
     #[must_use]
     pub fn current(&self) -> Arc<Library> {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
@@ -226,7 +226,8 @@ fn without_roles(agents: &mut [Agent], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The only member of a group; if there are several, each is a problem that names the others.
+/// Returns the only member of a group; if there are several, each is a problem that names the
+/// others.
 fn single<T: LibraryItem>(kind: &str, mut group: Vec<T>, problems: &mut Vec<Problem>) -> Option<T> {
     if group.len() == 1 {
         return group.pop();
@@ -244,7 +245,7 @@ fn single<T: LibraryItem>(kind: &str, mut group: Vec<T>, problems: &mut Vec<Prob
     None
 }
 
-/// The files of folders with one of these extensions, each with its folder.
+/// Returns the files of folders with one of these extensions, each with its folder.
 fn files_of<'a>(
     folders: &'a [Folder],
     endings: &[&str],
@@ -329,7 +330,8 @@ fn agents(
     all
 }
 
-/// The warning for people about entries whose server is unavailable; `None` if there are none.
+/// Returns the warning for people about entries whose server is unavailable; `None` if there are
+/// none.
 fn away_warning(away: &[UnknownEntry]) -> Option<String> {
     let names: Vec<String> =
         away.iter().map(|unknown| format!("\"{}\"", quote_name(&unknown.entry))).collect();

@@ -125,7 +125,7 @@ impl Skill {
         Ok(body)
     }
 
-    /// Its folder; `None` for a built-in skill.
+    /// Returns its folder; `None` for a built-in skill.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.location.path().and_then(Path::parent)
@@ -159,8 +159,8 @@ enum StringOrList {
 }
 
 impl StringOrList {
-    /// The names. White space and commas inside brackets belong to the name, as in `Bash(git
-    /// add:*)`.
+    /// Returns the names. White space and commas inside brackets belong to the name, as in
+    /// `Bash(git add:*)`.
     fn names(self) -> Vec<String> {
         let text = match self {
             Self::List(names) => return names,
@@ -292,7 +292,7 @@ pub(super) struct UnknownKey {
     pub(super) slip: Option<String>,
 }
 
-/// The unknown keys of a front matter.
+/// Returns the unknown keys of a front matter.
 ///
 /// # Errors
 /// The reason why it is not a YAML mapping, as a sentence fragment.

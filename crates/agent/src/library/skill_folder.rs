@@ -97,7 +97,7 @@ fn unreadable(error: &std::io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Every file of a skill with its text.
+/// Reads every file of a skill with its text.
 fn texts(folder: &Path) -> Result<Vec<(PathBuf, String)>, Problem> {
     let mut texts = Vec::new();
     let found = walk(folder, MAX_FILES)?;
@@ -134,15 +134,15 @@ fn write(texts: &[(PathBuf, String)], from: &Path, to: &Path) -> std::io::Result
     Ok(())
 }
 
-/// The files of a skill besides its `SKILL.md`, as sorted relative paths; unreadable ones are
-/// omitted.
+/// Returns the files of a skill besides its `SKILL.md`, as sorted relative paths; unreadable ones
+/// are omitted.
 pub(super) fn files(folder: &Path) -> Vec<String> {
     let found = walk(folder, MAX_LISTED).unwrap_or_default().into_iter();
     let names = found.filter(|(path, kind)| *kind == Kind::File && path != Path::new(FILE));
     names.map(|(path, _)| path.display().to_string()).take(MAX_LISTED).collect()
 }
 
-/// All files of a skill, as sorted relative paths, without links.
+/// Returns all files of a skill, as sorted relative paths, without links.
 ///
 /// # Errors
 /// The problem, as a sentence fragment; also if there are more than `most` files.
@@ -161,8 +161,8 @@ enum Kind {
     Link,
 }
 
-/// The content of a folder tree, as sorted relative paths; `most` + 1 if there are more. Links are
-/// not followed.
+/// Lists the content of a folder tree, as sorted relative paths; `most` + 1 if there are more.
+/// Links are not followed.
 fn walk(folder: &Path, most: usize) -> Result<Vec<(PathBuf, Kind)>, Problem> {
     let mut found = Vec::new();
     let mut open = vec![(PathBuf::new(), 0)];

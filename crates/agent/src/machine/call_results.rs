@@ -133,12 +133,12 @@ impl Machine {
     }
 }
 
-/// The wire form of an error from the loop itself.
+/// Returns the wire form of an error from the loop itself.
 fn error(message: &str) -> Value {
     json!({"status": "error", "error_type": ErrorType::ExecutionError, "message": message})
 }
 
-/// The question in the outcome of an `ask_user` call.
+/// Returns the question in the outcome of an `ask_user` call.
 pub(crate) fn user_question(outcome: &Outcome) -> Option<Question> {
     let is_question = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == ask_user::NAME);
     if !is_question || outcome.kind != OutcomeKind::Succeeded {
@@ -148,7 +148,7 @@ pub(crate) fn user_question(outcome: &Outcome) -> Option<Question> {
     serde_json::from_value(structured.get("question")?.clone()).ok()
 }
 
-/// The skill in the outcome of a `load_skill` call.
+/// Returns the skill in the outcome of a `load_skill` call.
 fn loaded_skill(outcome: &Outcome) -> Option<ActiveSkill> {
     let is_skill = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == load_skill::NAME);
     let structured = outcome.result.as_ref().ok()?.structured.as_ref().filter(|_| is_skill)?;

@@ -116,7 +116,7 @@ impl Machine {
     }
 }
 
-/// The result of `ask_user`, which always has a status.
+/// Returns the result of `ask_user`, which always has a status.
 fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswer {
     let result = match said {
         QuestionAnswer::Answered { text } => {

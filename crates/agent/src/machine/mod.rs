@@ -108,8 +108,9 @@ impl Machine {
         }
     }
 
-    /// Whether the newest message is the one whose calls are being answered, according to the
-    /// state. It is not if another run has written to the conversation since this one was stored.
+    /// Returns whether the newest message is the one whose calls are being answered, according to
+    /// the state. It is not if another run has written to the conversation since this one was
+    /// stored.
     #[must_use]
     pub fn matches_history(&self) -> bool {
         let open: Vec<usize> = match self.history.last().map(|message| &**message) {
@@ -123,20 +124,20 @@ impl Machine {
         }
     }
 
-    /// The state of the run, without the messages.
+    /// Returns the state of the run, without the messages.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The messages, oldest first.
+    /// Returns the messages, oldest first.
     #[must_use]
     pub fn history(&self) -> &[Arc<Message>] {
         &self.history
     }
 
-    /// Text of the newest message of the model, or of the loop if a guard ended the run before the
-    /// model wrote one; empty if there is none in this run yet.
+    /// Returns the text of the newest message of the model, or of the loop if a guard ended the run
+    /// before the model wrote one; empty if there is none in this run yet.
     #[must_use]
     pub fn answer(&self) -> &str {
         if !self.state.closing_text.is_empty() {
@@ -246,7 +247,7 @@ impl Machine {
         })
     }
 
-    /// The newest message, if the model wrote it and its calls are being answered.
+    /// Returns the newest message, if the model wrote it and its calls are being answered.
     fn answering(&mut self) -> Option<&mut ModelMessage> {
         match Arc::make_mut(self.history.last_mut()?) {
             Message::Model(message) => Some(message),

@@ -144,7 +144,8 @@ impl Machine {
     }
 }
 
-/// A turn from a partial answer: its text is stored for people and the model, without any calls.
+/// Creates a turn from a partial answer: its text is stored for people and the model, without any
+/// calls.
 fn partial_turn(text: &str) -> Turn {
     Turn {
         format: Format::Text,

@@ -22,7 +22,7 @@ pub(crate) const NOT_ANSWERED: &str =
     "This call was not run: the run went on before a person answered.";
 /// Result of a question over the limit.
 pub(crate) const TOO_MANY_QUESTIONS: &str = "You have asked the user 3 questions in this run, which is the most. Go on with what you know, and say what you assumed.";
-/// A budget is exhausted; `message` names it.
+/// Returns the message for an exhausted budget; `message` names it.
 pub(crate) fn budget(message: &str) -> String {
     format!(
         "{message} No more tools can be called. Please respond with the best answer you have so far based on the information gathered."

@@ -106,7 +106,7 @@ impl Machine {
 }
 
 impl State {
-    /// The message to the model and the end of the run, if a guard ends it.
+    /// Returns the message to the model and the end of the run, if a guard ends it.
     pub(super) fn progress_end(&self) -> Option<(String, RunEnd)> {
         let progress = &self.progress;
         if let Some(message) = &progress.budget {

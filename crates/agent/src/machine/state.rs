@@ -150,7 +150,7 @@ pub enum RunEnd {
 }
 
 impl RunEnd {
-    /// The wire name.
+    /// Returns the wire name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -166,7 +166,8 @@ impl RunEnd {
         }
     }
 
-    /// The answer in place of the model's, if a guard ended the run and the model wrote none.
+    /// Returns the answer in place of the model's, if a guard ended the run and the model wrote
+    /// none.
     #[must_use]
     pub fn text_without_answer(&self) -> Option<String> {
         let why = match self {
@@ -183,8 +184,8 @@ impl RunEnd {
         Some(format!("The run has no answer: {why}, and the model wrote none when it was asked."))
     }
 
-    /// The exit code of a command that ran only this run: 0 for an answer, also one that a guard
-    /// requested; 1 failed or refused, 7 budget, 130 stopped, 3 wrong configuration.
+    /// Returns the exit code of a command that ran only this run: 0 for an answer, also one that a
+    /// guard requested; 1 failed or refused, 7 budget, 130 stopped, 3 wrong configuration.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -214,7 +215,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Id of the stored question or approval.
+    /// Returns the id of the stored question or approval.
     #[must_use]
     pub fn approval(&self) -> Option<ApprovalId> {
         match &self.what {

@@ -67,7 +67,7 @@ pub struct Parts<'a> {
     pub context: &'a PromptContext,
 }
 
-/// The system prompt.
+/// Builds the system prompt.
 #[must_use]
 pub fn system_prompt(parts: &Parts<'_>) -> String {
     join_sections(&prompt_sections(parts))

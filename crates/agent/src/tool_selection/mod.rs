@@ -65,7 +65,7 @@ impl Default for ToolSelectionRules {
 }
 
 impl ToolSelectionRules {
-    /// Tokens that found tools may take in a window of this size.
+    /// Returns the number of tokens that found tools may take in a window of this size.
     fn room(&self, window: u64) -> u64 {
         (window.saturating_mul(self.share) / 100).max(LEAST_ROOM)
     }
@@ -160,7 +160,7 @@ impl PricedView {
         offered
     }
 
-    /// The found tools that fit, most recently used first.
+    /// Returns the found tools that fit, most recently used first.
     fn carried(&self, found: &FoundTools, mut room: u64) -> HashSet<ToolName> {
         let mut carried = HashSet::new();
         let mut places: BTreeMap<&str, u64> = BTreeMap::new();
@@ -230,7 +230,7 @@ fn can_be_called(entry: &Entry) -> bool {
     entry.handler().is_none_or(|handler| handler.broken_reason().is_none())
 }
 
-/// A lazy tool without its schema; `None` if the tool is not lazy.
+/// Returns a lazy tool without its schema; `None` if the tool is not lazy.
 fn brief(entry: &Entry) -> Option<Entry> {
     let Entry::Local(handler) = entry else { return None };
     let spec = handler.spec();
@@ -249,7 +249,7 @@ fn brief(entry: &Entry) -> Option<Entry> {
     Some(Entry::Local(Arc::new(NameOnlyHandler(Arc::new(short)))))
 }
 
-/// The first line of a description, or its first words.
+/// Returns the first line of a description, or its first words.
 fn summary(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= SUMMARY_CHARS {

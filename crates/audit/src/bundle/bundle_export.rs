@@ -69,7 +69,7 @@ impl<'a> BundleExport<'a> {
         })
     }
 
-    /// Number of records written so far.
+    /// Returns the number of records written so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.exporter.records()

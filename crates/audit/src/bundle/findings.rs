@@ -91,7 +91,7 @@ pub struct BundleReport {
 }
 
 impl BundleReport {
-    /// Whether there are no findings.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty() && self.chains.iter().all(ChainReport::is_sound)

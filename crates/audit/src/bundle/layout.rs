@@ -39,12 +39,12 @@ SHA256SUMS.sig  a public key, and its Ed25519 signature of the line `toolcrib au
                 followed by SHA256SUMS
 ";
 
-/// The signed bytes.
+/// Returns the signed bytes.
 pub(super) fn signing_payload(manifest: &[u8]) -> Vec<u8> {
     [b"toolcrib audit bundle 1\n", manifest].concat()
 }
 
-/// The digest in the name of a rule file or tool definition; `None` for other files.
+/// Returns the digest in the name of a rule file or tool definition; `None` for other files.
 pub(super) fn named_digest(path: &str) -> Option<&str> {
     let name = path.strip_prefix(RULES).or_else(|| path.strip_prefix(TOOLS))?;
     Some(name.strip_suffix(".json").unwrap_or(name))

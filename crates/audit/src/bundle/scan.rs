@@ -56,7 +56,7 @@ impl Scan {
         Ok(canonical_json::hex(content.hash.finish().as_ref()))
     }
 
-    /// The bytes of a stored file; empty if there is none.
+    /// Returns the bytes of a stored file; empty if there is none.
     pub(super) fn kept(&self, path: &str) -> &[u8] {
         self.kept.get(path).map_or(&[], Vec::as_slice)
     }

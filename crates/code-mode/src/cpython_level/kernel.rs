@@ -84,7 +84,7 @@ pub(crate) struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// The created files, with the bytes of those that are stored.
+    /// Returns the created files, with the bytes of those that are stored.
     pub(crate) async fn read_created(
         &self,
         made: &[CreatedFile],
@@ -234,17 +234,17 @@ impl Kernel {
         (self.files, worker)
     }
 
-    /// Whether it can run more code.
+    /// Returns whether it can run more code.
     pub(crate) fn is_alive(&self) -> bool {
         self.alive
     }
 
-    /// Whether it has the packages of the managed environment.
+    /// Returns whether it has the packages of the managed environment.
     pub(crate) fn has_packages(&self) -> bool {
         self.has_packages
     }
 
-    /// The files that the code created.
+    /// Returns the files that the code created.
     pub(crate) async fn files(
         &mut self,
         made: &[CreatedFile],
@@ -373,7 +373,7 @@ impl Kernel {
     }
 }
 
-/// A new scratch folder, with matplotlib's font cache from the installation.
+/// Creates a new scratch folder, with matplotlib's font cache from the installation.
 fn folder(making: &KernelConfig<'_>) -> std::io::Result<ScratchDir> {
     let folder = ScratchDir::new(making.scratch)?;
     let settings = folder.path().join(SETTINGS);

@@ -94,7 +94,7 @@ impl KernelPool {
         drop(places);
     }
 
-    /// The slot of a run.
+    /// Returns the slot of a run.
     pub(crate) fn slot(&self, run: &str) -> Arc<KernelSlot> {
         let mut places = self.slots();
         if places.len() >= REMEMBERED {

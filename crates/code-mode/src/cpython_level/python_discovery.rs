@@ -68,7 +68,7 @@ struct ProbeAnswer {
 }
 
 impl Interpreter {
-    /// The first working Python in the `PATH` of these variables.
+    /// Finds the first working Python in the `PATH` of these variables.
     ///
     /// # Errors
     /// [`InterpreterError`]: the problem of the first Python that was found, or that none was

@@ -53,7 +53,7 @@ impl Drop for ScratchDir {
     }
 }
 
-/// Whether a lock file still has its name: only then does the lock exclude others.
+/// Returns whether a lock file still has its name: only then does the lock exclude others.
 fn is_named(lock: &tempfile::NamedTempFile) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let (open, named) = (lock.as_file().metadata(), fs::symlink_metadata(lock.path()));

@@ -36,7 +36,7 @@ const START: Duration = Duration::from_secs(10);
 pub struct SharedWorkerPool(Arc<OnceLock<Arc<WorkerPool>>>);
 
 impl SharedWorkerPool {
-    /// The pool for this setup.
+    /// Returns the pool for this setup.
     pub(crate) fn get_or_start(setup: &Setup) -> Arc<WorkerPool> {
         let make = || {
             let minimum = setup.minimum.max(Level::Reduced);

@@ -79,8 +79,8 @@ impl CallLog {
         self.lines.len() - 1
     }
 
-    /// The id of an admitted call. The n-th call of a tool with the same arguments always gets the
-    /// same id, so a script that runs again makes its calls under the same ids.
+    /// Assigns the id of an admitted call. The n-th call of a tool with the same arguments always
+    /// gets the same id, so a script that runs again makes its calls under the same ids.
     pub(super) fn assign_call_id(&mut self, place: usize, parent: CallId) -> CallId {
         let Some(line) = self.lines.get_mut(place) else { return CallId::fresh() };
         let what = format!("{}\n{}", line.tool, line.args_digest);
@@ -99,7 +99,7 @@ impl CallLog {
         }
     }
 
-    /// Number of admitted calls.
+    /// Returns the number of admitted calls.
     pub(super) fn calls_made(&self) -> u32 {
         let made = self.lines.iter().filter(|line| line.call.is_some()).count();
         u32::try_from(made).unwrap_or(u32::MAX)

@@ -159,7 +159,7 @@ impl<'a> ScriptRun<'a> {
         })
     }
 
-    /// The command that starts the script in this worker.
+    /// Returns the command that starts the script in this worker.
     pub(super) fn start_command(&self, worker: &Worker) -> WorkerCommand {
         WorkerCommand::Script(Script {
             code: self.code.to_owned(),
@@ -172,12 +172,12 @@ impl<'a> ScriptRun<'a> {
         })
     }
 
-    /// Run time so far, without waiting for people.
+    /// Returns the run time so far, without waiting for people.
     pub(super) fn spent(&self) -> Duration {
         self.before + self.begun.elapsed().saturating_sub(self.children.approval_wait())
     }
 
-    /// The data to save while the script waits.
+    /// Returns the data to save while the script waits.
     pub(super) fn suspended(self, snapshot: String, engine: String) -> SuspendedScript {
         SuspendedScript {
             spent: self.spent(),
@@ -353,7 +353,7 @@ impl<'a> ScriptRun<'a> {
         true
     }
 
-    /// The remaining time plus `more`; `None` if there is none.
+    /// Returns the remaining time plus `more`; `None` if there is none.
     fn left_of(&self, more: Duration) -> Option<Duration> {
         let left = (self.limit + more).saturating_sub(self.spent());
         (!left.is_zero()).then_some(left)

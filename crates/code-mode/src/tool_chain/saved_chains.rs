@@ -53,8 +53,8 @@ pub struct SavedChains {
 }
 
 impl SavedChains {
-    /// The chains in this folder; a missing folder has none. With `of_anybody`, such as for an
-    /// untrusted workspace, they have critical risk, so they need an approval before they run.
+    /// Returns the chains in this folder; a missing folder has none. With `of_anybody`, such as for
+    /// an untrusted workspace, they have critical risk, so they need an approval before they run.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
@@ -66,7 +66,7 @@ impl SavedChains {
         Self { id, folder, of_anybody, runner: Arc::new(ScriptRunner::new(setup)) }
     }
 
-    /// A number that changes whenever a chain is added, removed or changed.
+    /// Returns a number that changes whenever a chain is added, removed or changed.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -95,7 +95,8 @@ impl SavedChains {
     }
 }
 
-/// The chain files of a folder, by name. Files that begin with `_` are shared code and notes.
+/// Returns the chain files of a folder, by name. Files that begin with `_` are shared code and
+/// notes.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
@@ -109,7 +110,7 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Definition and text of a chain, or the reason why it cannot be a tool.
+/// Reads definition and text of a chain, or returns the reason why it cannot be a tool.
 pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let name =
@@ -118,8 +119,8 @@ pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
     Ok((spec(name, &code)?, code))
 }
 
-/// The text of a chain. The file may come from an untrusted author, so a symbolic link (for example
-/// to a private key), an endless file, and a pipe that blocks are refused.
+/// Reads the text of a chain. The file may come from an untrusted author, so a symbolic link (for
+/// example to a private key), an endless file, and a pipe that blocks are refused.
 ///
 /// # Errors
 /// The system's error; also for every file other than a regular file with at most [`MAX_BYTES`]
@@ -154,7 +155,7 @@ impl Source for SavedChains {
     }
 }
 
-/// The value of a line `# key: value` among the first comments.
+/// Returns the value of a line `# key: value` among the first comments.
 fn header_value<'c>(code: &'c str, key: &str) -> Option<&'c str> {
     code.lines()
         .map_while(|line| line.trim().strip_prefix('#'))
@@ -163,7 +164,7 @@ fn header_value<'c>(code: &'c str, key: &str) -> Option<&'c str> {
         .map(|(_, text)| text.trim())
 }
 
-/// The level that a script declares.
+/// Returns the level that a script declares.
 pub(super) fn header_level(code: &str) -> Result<ChainLevel, String> {
     let Some(said) = header_value(code, "level") else { return Ok(ChainLevel::default()) };
     let known = ChainLevel::deserialize(serde::de::value::StrDeserializer::<FormError>::new(said));

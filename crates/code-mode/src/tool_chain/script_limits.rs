@@ -30,12 +30,12 @@ pub(super) const APPROVAL_TIME: Duration = Duration::from_secs(55);
 /// stored.
 pub(super) const INLINE_BYTES: usize = 4096;
 
-/// The tools of a view, under their Python names.
+/// Returns the tools of a view, under their Python names.
 pub(super) fn tool_names(view: &View) -> Vec<String> {
     view.tools.iter().map(|entry| python_stubs::python_name(entry.spec().name.as_str())).collect()
 }
 
-/// The tool with this name or Python name.
+/// Returns the tool with this name or Python name.
 pub(super) fn find<'v>(view: &'v View, name: &str) -> Option<&'v Entry> {
     view.find(name).or_else(|| {
         view.tools

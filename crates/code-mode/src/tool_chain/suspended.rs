@@ -67,7 +67,7 @@ impl SuspendedScripts {
         Ok(())
     }
 
-    /// The script saved for this code by this build; `None` if there is no usable one.
+    /// Takes the script saved for this code by this build; `None` if there is no usable one.
     pub(super) fn take(&self, call: CallId, code: &str) -> Option<SuspendedScript> {
         let text = std::fs::read_to_string(self.file(call)).ok()?;
         let (digest, text) = text.split_once('\n')?;

@@ -147,7 +147,7 @@ fn spec() -> ToolSpec {
     spec
 }
 
-/// The definition of a tool that is a script.
+/// Returns the definition of a tool that is a script.
 pub(super) fn chain_spec(
     name: ToolName,
     description: impl Into<String>,
@@ -163,7 +163,7 @@ pub(super) fn chain_spec(
     spec
 }
 
-/// The error if nested calls are not possible.
+/// Returns the error if nested calls are not possible.
 pub(super) fn not_nested_error<'a>() -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
     let text = "A script cannot call tools here, so it was not run.";
     let error = ToolError::new(ErrorType::ToolNotAvailable, text);
@@ -280,7 +280,7 @@ impl ScriptRunner {
     }
 }
 
-/// Whether a script ended because it needs a feature missing in the interpreter.
+/// Returns whether a script ended because it needs a feature missing in the interpreter.
 fn needs_full_level(end: &ScriptEnd) -> bool {
     match end {
         ScriptEnd::Done(done) => done.raised.as_ref().is_some_and(|raised| raised.lacks.is_some()),

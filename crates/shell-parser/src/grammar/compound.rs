@@ -240,8 +240,8 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether a loop variable may be one that a program or the shell uses. Loops do not export their
-/// variable, and variables that programs use have uppercase names, except for proxy settings.
+/// Returns whether a loop variable may be one that a program or the shell uses. Loops do not export
+/// their variable, and variables that programs use have uppercase names, except for proxy settings.
 fn is_sensitive(name: &str) -> bool {
     name.is_empty()
         || name.contains("proxy")

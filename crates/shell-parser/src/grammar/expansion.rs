@@ -169,7 +169,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether the text from here to `))` is arithmetic and not commands in parentheses.
+    /// Returns whether the text from here to `))` is arithmetic and not commands in parentheses.
     ///
     /// Text whose parentheses the parser pairs differently, as in comments, makes each of these
     /// scans run to the end of the text. Once all scans together have read the text more often than

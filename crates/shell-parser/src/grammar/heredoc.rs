@@ -99,7 +99,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The text after removing the backslashes that escape `$`, a backtick or a backslash.
+/// Returns the text after removing the backslashes that escape `$`, a backtick or a backslash.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

@@ -95,7 +95,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether `time` precedes anything except a simple command.
+    /// Returns whether `time` precedes anything except a simple command.
     fn is_timed_group(&mut self) -> bool {
         let from = self.at;
         self.skip(4);

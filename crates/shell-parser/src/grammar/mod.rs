@@ -72,7 +72,7 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// Offset in the line of a byte of this text.
+    /// Returns the offset in the line of a byte of this text.
     fn offset_in_line(&self, at: usize) -> usize {
         self.origin.unwrap_or(at)
     }

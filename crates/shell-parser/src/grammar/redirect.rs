@@ -139,7 +139,7 @@ impl Parser<'_, '_> {
         Ok(input)
     }
 
-    /// `<< WORD`: the text begins on the next line.
+    /// Registers `<< WORD`: the text starts on the next line.
     fn heredoc_begins(&mut self, strip: bool) -> Parsed<()> {
         let word = self.word()?;
         let value = word.value(self.src);
@@ -167,12 +167,12 @@ fn opened_input(operator: &str, target: &Word) -> Input {
     }
 }
 
-/// `~ann`, `~+`, `~-`: only the shell knows the directory.
+/// Returns whether the word is `~ann`, `~+` or `~-`: only the shell knows the directory.
 fn is_user_home(written: &str) -> bool {
     written.strip_prefix('~').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
-/// `1`, `-`, `3-`
+/// Returns whether the text is `1`, `-`, `3-` or similar.
 fn is_copy(text: &str) -> bool {
     let digits = text.strip_suffix('-').unwrap_or(text);
     text == "-" || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))

@@ -60,7 +60,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Whether the word is digits or `{name}` directly before a redirection.
+    /// Returns whether the word is digits or `{name}` directly before a redirection.
     pub(super) fn is_descriptor(&self, word: &Token) -> bool {
         if !matches!(self.peek(), Some(b'<' | b'>')) || word.end != self.at {
             return false;
@@ -113,8 +113,8 @@ impl Parser<'_, '_> {
         word.end == self.at && word.written(self.src).ends_with('=')
     }
 
-    /// Whether it is a `NAME[` without its end: bash parses blanks and operators as part of the
-    /// subscript.
+    /// Returns whether it is a `NAME[` without its end: bash parses blanks and operators as part of
+    /// the subscript.
     fn is_open_subscript(&self, word: &Token) -> bool {
         let text = word.written(self.src);
         let name = text.bytes().take_while(|b| is_name_byte(*b)).count();

@@ -27,7 +27,7 @@ impl Parser<'_, '_> {
         Ok(Token { at, end: self.at, atoms: Some(atoms) })
     }
 
-    /// Whether the word ends here.
+    /// Returns whether the word ends here.
     pub(super) fn is_end(&self) -> bool {
         match self.peek() {
             None | Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')') => true,
@@ -145,7 +145,7 @@ fn push_quoted(text: &str, atoms: &mut Vec<Atom>) {
     atoms.extend(text.chars().map(Atom::Quoted));
 }
 
-/// Whether a byte is literal at any position of a word.
+/// Returns whether a byte is literal at any position of a word.
 fn is_plain(b: u8) -> bool {
     !matches!(
         b,

@@ -36,8 +36,8 @@ fn is_harmless_setting(word: &Word) -> bool {
         .is_some_and(|letters| letters.bytes().all(|b| b"euxvfCno".contains(&b)))
 }
 
-/// Whether the builtin interprets its arguments as arithmetic or as names, so that commands in them
-/// run even though they are quoted.
+/// Returns whether the builtin interprets its arguments as arithmetic or as names, so that commands
+/// in them run even though they are quoted.
 pub(super) fn evaluates(name: &str) -> bool {
     matches!(
         name,

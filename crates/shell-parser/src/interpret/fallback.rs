@@ -5,8 +5,8 @@
 use crate::ansi_c_quoting;
 use crate::command_line::Word;
 
-/// The words between operators after quote removal; each list is one possible split of a part of
-/// the text.
+/// Returns the words between operators after quote removal; each list is one possible split of a
+/// part of the text.
 pub(super) fn possible_commands(text: &str) -> Vec<Vec<Word>> {
     let mut pieces = cut(text, |_| false);
     // Braces and signs of expansions and assignments also separate words.

@@ -532,7 +532,7 @@ impl Interpreter {
     }
 }
 
-/// Whether the option (`command -v` or `-V`) looks up a name and runs nothing.
+/// Returns whether the option (`command -v` or `-V`) looks up a name and runs nothing.
 fn is_lookup(option: &str) -> bool {
     option.strip_prefix('-').is_some_and(|letters| {
         letters.contains(['v', 'V']) && letters.bytes().all(|b| b"pvV".contains(&b))

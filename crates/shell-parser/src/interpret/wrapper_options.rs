@@ -102,8 +102,8 @@ pub(super) fn placeholder(options: &[Word]) -> Option<&str> {
     found
 }
 
-/// Whether the word is `NAME=VALUE`. Programs accept any word with an equals sign, whatever
-/// precedes the sign.
+/// Whether the word is `NAME=VALUE`. Programs accept any word with an equals sign, regardless of
+/// the text before it.
 fn is_assignment(word: &Word) -> bool {
     let (Word::Known(text) | Word::Unknown(text)) = word;
     text.contains('=')

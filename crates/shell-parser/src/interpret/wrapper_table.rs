@@ -452,7 +452,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(&["git"], false, CommandPosition::Git),
 ];
 
-/// Whether the program may start a shell that reads the program's input.
+/// Returns whether the program may start a shell that reads the program's input.
 pub(super) fn reads_commands(name: &str) -> bool {
     matches!(
         name,
@@ -485,7 +485,8 @@ pub(super) fn reads_commands(name: &str) -> bool {
     )
 }
 
-/// Whether a program that may start a shell passes it its input, with this number of arguments.
+/// Returns whether a program that may start a shell passes it its input, with this number of
+/// arguments.
 pub(super) fn runs_input(name: &str, args: usize) -> bool {
     match name {
         "at" | "batch" => true,

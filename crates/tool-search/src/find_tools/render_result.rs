@@ -92,7 +92,7 @@ pub(super) fn injection_status(offer: &InjectionResult) -> &'static str {
     }
 }
 
-/// The first line of a text, truncated to a number of characters.
+/// Returns the first line of a text, truncated to a number of characters.
 fn first(text: &str, chars: usize) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     match line.char_indices().nth(chars) {

@@ -33,7 +33,8 @@ impl Reranker {
         Self { embedder, known: Mutex::default() }
     }
 
-    /// The scores of these tools for a query, including the share of the larger model, best first.
+    /// Returns the scores of these tools for a query, including the share of the larger model, best
+    /// first.
     pub(super) async fn rerank(
         &self,
         need: &str,
@@ -68,7 +69,7 @@ impl Reranker {
     }
 }
 
-/// Text of a tool for a model that embeds sentences.
+/// Returns the text of a tool for a model that embeds sentences.
 fn text_of(entry: &Entry) -> String {
     let profile = ToolProfile::from(&**entry.spec());
     let mut text = format!(

@@ -80,7 +80,7 @@ pub(super) struct QueryTerm {
 }
 
 impl QueryTerm {
-    /// Whether the word is in this need.
+    /// Returns whether the word is in this need.
     fn is_in(&self, need: usize) -> bool {
         self.needs >> need & 1 == 1
     }
@@ -165,7 +165,7 @@ impl Bm25Index {
         self.count -= 1;
     }
 
-    /// The term of a folded word; it is added only if `may_add`.
+    /// Returns the term of a folded word; it is added only if `may_add`.
     fn term_of(&mut self, word: &str, may_add: bool) -> Option<u32> {
         let stem = self.stems.stem_cached(word);
         if let Some(term) = self.by_stem.get(stem) {
@@ -189,7 +189,7 @@ impl Bm25Index {
         Some(id)
     }
 
-    /// The distinct words of a query in order, with the needs that contain them.
+    /// Returns the distinct words of a query in order, with the needs that contain them.
     pub(super) fn query(&self, parts: &QueryParts<'_>) -> Query {
         let mut query = Query { terms: Vec::new(), whole: 0.0, needs: vec![0.0; parts.needs] };
         let mut at: HashMap<Box<str>, usize, RandomState> = HashMap::default();
@@ -232,7 +232,7 @@ impl Bm25Index {
         query
     }
 
-    /// Whether a tool contains this folded word.
+    /// Returns whether a tool contains this folded word.
     fn knows(&self, word: &str) -> bool {
         self.by_stem.contains_key(&*self.stems.stem(word))
     }
@@ -307,7 +307,7 @@ pub(super) struct Query {
     pub(super) needs: Vec<f32>,
 }
 
-/// Inverse document frequency of a word.
+/// Returns the inverse document frequency of a word.
 fn idf(tools: u32, with: usize) -> f32 {
     let (tools, with) = (tools as f32, with as f32);
     (1.0 + (tools - with + 0.5) / (with + 0.5)).ln()

@@ -49,8 +49,8 @@ pub(super) fn each(profile: &ToolProfile, mut give: impl FnMut(Text<'_>)) {
     }
 }
 
-/// The texts to embed with their shares of the tool's vector, in the forms used in the model's
-/// training.
+/// Returns the texts to embed with their shares of the tool's vector, in the forms used in the
+/// model's training.
 pub(super) fn views(profile: &ToolProfile) -> [(String, f32); 4] {
     let name = split(truncate(&profile.name, NAME_BYTES));
     let mut short = split(truncate(&profile.server, NAME_BYTES));
@@ -77,7 +77,7 @@ pub(super) fn views(profile: &ToolProfile) -> [(String, f32); 4] {
     [(name, 0.2), (short, 0.7), (parameters, 0.1), (examples, 0.3)]
 }
 
-/// The names that match a profile, as compared by [`super::name_match`].
+/// Returns the names that match a profile, as compared by [`super::name_match`].
 pub(super) fn names(profile: &ToolProfile) -> impl Iterator<Item = String> {
     let own = std::iter::once(&profile.name).chain(&profile.aliases);
     own.map(|name| truncate(name.trim(), NAME_BYTES).to_lowercase()).filter(|name| !name.is_empty())

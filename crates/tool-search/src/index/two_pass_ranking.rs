@@ -50,7 +50,7 @@ fn zeros(memory: &mut Vec<f32>, length: usize) {
     memory.resize(length, 0.0);
 }
 
-/// The factor that converts a sum to a share of its maximum.
+/// Returns the factor that converts a sum to a share of its maximum.
 fn per(best: f32) -> f32 {
     if best > 0.0 { best.recip() } else { 0.0 }
 }
@@ -169,7 +169,7 @@ impl Index {
         least
     }
 
-    /// Second pass: exact scores of the remaining tools.
+    /// Second pass: computes exact scores of the remaining tools.
     fn score(&self, asked: &ParsedQuery, scratch: &mut Scratch) {
         let slots = self.slots.len();
         let Scratch { whole, needs, best: fits, order, .. } = scratch;

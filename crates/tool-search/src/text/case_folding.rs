@@ -47,8 +47,8 @@ fn is_dropped(c: char) -> bool {
         )
 }
 
-/// Whether a character is a separate word: Chinese is written without spaces (the ranges of BERT's
-/// tokenizer).
+/// Returns whether a character is a separate word: Chinese is written without spaces (the ranges of
+/// BERT's tokenizer).
 pub(crate) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),
         0x4E00..=0x9FFF | 0x3400..=0x4DBF | 0x2_0000..=0x2_A6DF | 0x2_A700..=0x2_CEAF | 0xF900..=0xFAFF | 0x2_F800..=0x2_FA1F)

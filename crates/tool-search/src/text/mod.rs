@@ -14,7 +14,7 @@ pub(crate) use split_query::{MAX_NEEDS as MOST_NEEDS, QueryParts};
 pub(crate) use stemmer::CachingStemmer;
 pub(crate) use tokenize::{is_stop_word, words};
 
-/// The first `bytes` bytes of a text, ending at a character boundary.
+/// Returns the first `bytes` bytes of a text, ending at a character boundary.
 pub(crate) fn truncate(text: &str, bytes: usize) -> &str {
     if text.len() <= bytes {
         return text;

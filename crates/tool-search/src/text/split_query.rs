@@ -40,8 +40,8 @@ impl<'a> QueryParts<'a> {
     }
 }
 
-/// Offset of the first sentence's end: after `.`, `!`, `?` or `;` followed by a blank, at a line
-/// end, or after a Chinese or Japanese full stop.
+/// Returns the offset of the first sentence's end: after `.`, `!`, `?` or `;` followed by a blank,
+/// at a line end, or after a Chinese or Japanese full stop.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {

@@ -51,7 +51,7 @@ pub(super) enum ErrorPhase {
     Running,
 }
 
-/// An exception as it is reported.
+/// Converts an exception to the reported form.
 pub(super) fn to_exception(error: &MontyException, when: ErrorPhase) -> PythonException {
     let message = error.message().unwrap_or_default();
     let line = error.traceback().last().map(|frame| frame.start.line);
@@ -138,7 +138,8 @@ fn is_about(message: &str, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('\''))
 }
 
-/// The exception for access to an external resource: a file, a clock, an environment variable.
+/// Returns the exception for access to an external resource: a file, a clock, an environment
+/// variable.
 pub(super) fn not_available(what: &str) -> MontyException {
     let text = format!(
         "{NOTHING_OUTSIDE}{what}: it has no files, no clock and no variables of the environment"

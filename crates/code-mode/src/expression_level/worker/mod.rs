@@ -89,7 +89,7 @@ fn at_most(what: Resource, limit: u64) -> io::Result<()> {
     Ok(setrlimit(what, Rlimit { current: Some(limit), maximum: Some(limit) })?)
 }
 
-/// Current size of the address space, in bytes.
+/// Returns the current size of the address space, in bytes.
 fn size() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages = text.split(' ').next().and_then(|word| word.parse::<u64>().ok());

@@ -35,7 +35,7 @@ impl<'a, W: Write> PrintOutput<'a, W> {
             .map_err(|error| MontyException::new(ExcType::OSError, Some(error.to_string())))
     }
 
-    /// The stream for messages.
+    /// Returns the stream for messages.
     pub(super) fn writer(&mut self) -> &mut W {
         self.to
     }

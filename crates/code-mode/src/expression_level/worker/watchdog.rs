@@ -37,7 +37,7 @@ impl State {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Time left before the process must end; `None` if no code is watched.
+    /// Returns the time left before the process must end; `None` if no code is watched.
     fn left(&self) -> Option<Duration> {
         let limit = self.limit.load(Ordering::Acquire);
         if limit == 0 {

@@ -82,8 +82,8 @@ impl Program<'_> {
             .unwrap_or_default();
     }
 
-    /// A regular expression. One with a slash in brackets ends at different places in different
-    /// versions of awk.
+    /// Skips a regular expression. One with a slash in brackets ends at different places in
+    /// different versions of awk.
     fn regex(&mut self) -> Option<Act> {
         let from = self.rest;
         self.quoted('/');

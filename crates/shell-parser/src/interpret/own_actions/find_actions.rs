@@ -34,7 +34,7 @@ pub(in crate::interpret) struct FoundAction<'w> {
     pub(in crate::interpret) value: ActionValue<'w>,
 }
 
-/// The comparable text of a word: an expansion hides only the end.
+/// Returns the comparable text of a word: an expansion hides only the end.
 pub(super) fn text_of(word: &Word) -> &str {
     match word {
         Word::Known(text) => text,
@@ -205,13 +205,13 @@ fn wrapped_command(name: &str, args: &[Word]) -> Vec<OwnAction> {
     }
 }
 
-/// Whether a program can write to this name without changing a file.
+/// Returns whether a program can write to this name without changing a file.
 pub(super) fn is_no_file(path: &str) -> bool {
     matches!(path, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }
 
-/// Whether a path may lead out of the folder in which a command runs. Temporary folders count as
-/// inside.
+/// Returns whether a path may lead out of the folder in which a command runs. Temporary folders
+/// count as inside.
 pub(super) fn is_outside(path: &str) -> bool {
     if is_no_file(path) {
         return false;

@@ -145,7 +145,7 @@ pub(super) fn add_actions<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<
     }
 }
 
-/// Whether a program receives commands from its standard input, so that no word shows them.
+/// Returns whether a program receives commands from its standard input, so that no word shows them.
 pub(super) fn reads_commands(row: &TableRow, args: &[Word]) -> bool {
     let only_tells = |word: &Word| {
         matches!(
@@ -318,7 +318,7 @@ fn make<'w>(args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     }
 }
 
-/// Whether a variable on the command line of make names a program or contains a command.
+/// Returns whether a variable on the command line of make names a program or contains a command.
 fn is_make_program(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=').filter(|_| !text.starts_with('-')) else {
         return false;

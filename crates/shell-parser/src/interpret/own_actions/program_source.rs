@@ -32,7 +32,7 @@ pub(super) fn end_of_options(row: &TableRow, of: Interpreter, args: &[Word]) -> 
     at.min(args.len())
 }
 
-/// Whether no word after this option is the program: `-m`, `-mjson.tool`, `--version`.
+/// Returns whether no word after this option is the program: `-m`, `-mjson.tool`, `--version`.
 fn is_complete(of: Interpreter, text: &str) -> bool {
     of.complete
         .split_ascii_whitespace()
@@ -69,7 +69,7 @@ pub(in crate::interpret) fn program_source<'w>(
     }
 }
 
-/// Whether the path names standard input, or another open file.
+/// Returns whether the path names standard input, or another open file.
 pub(in crate::interpret) fn is_input_file(path: &str) -> bool {
     path == "-"
         || path == "/dev/stdin"
@@ -77,7 +77,8 @@ pub(in crate::interpret) fn is_input_file(path: &str) -> bool {
         || path.starts_with("/proc/")
 }
 
-/// Whether a word, as written, consists only of one expansion: then all of its text is unknown.
+/// Returns whether a word, as written, consists only of one expansion: then all of its text is
+/// unknown.
 pub(in crate::interpret) fn is_whole_expansion(written: &str) -> bool {
     let text = written.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(written);
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

@@ -171,7 +171,7 @@ const NONE: ProgramRow = ProgramRow {
     interpreter: None,
 };
 
-/// A program whose options have effects.
+/// Creates a row for a program whose options have effects.
 const fn program(
     names: &'static str,
     values: &'static str,
@@ -180,7 +180,7 @@ const fn program(
     ProgramRow { names, values, acts, ..NONE }
 }
 
-/// A program whose subcommands have effects.
+/// Creates a row for a program whose subcommands have effects.
 const fn verbs(
     names: &'static str,
     globals: &'static str,
@@ -191,7 +191,7 @@ const fn verbs(
     ProgramRow { names, globals, verbs, values, acts, ..NONE }
 }
 
-/// A program that interprets a file or its input.
+/// Creates a row for a program that interprets a file or its input.
 const fn interpreter(
     names: &'static str,
     values: &'static str,

@@ -143,8 +143,8 @@ impl Interpreter {
     }
 }
 
-/// Whether an argument of `find` or `fd` begins a command; returns the part of the command in the
-/// same word.
+/// Returns whether an argument of `find` or `fd` begins a command; returns the part of the command
+/// in the same word.
 fn action(text: &str) -> Option<&str> {
     if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
         return Some("");
