@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::suggest::{did_you_mean, likely_typos, quote_name};
 
-/// Limit of YAML events that aliases of one file may repeat.
+/// Maximum number of YAML events that aliases of one file may repeat.
 const MAX_REPLAYED: usize = 1_000;
 
 /// Splits a Markdown file into the YAML between its two `---` lines and the body after them,

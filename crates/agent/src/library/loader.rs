@@ -269,7 +269,7 @@ fn files_of<'a>(
     files
 }
 
-/// Files whose name begins with `_` are drafts and not loaded.
+/// Returns whether a file is a draft: files whose name begins with `_` are not loaded.
 fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }

@@ -35,10 +35,10 @@ const ASKED_BEFORE: Duration = Duration::from_millis(500);
 /// cancelled.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Limit of processes and threads of a kernel: enough for one or two worker pools.
+/// Maximum number of processes and threads of a kernel: enough for one or two worker pools.
 const PROCESSES: u32 = 64;
 
-/// Bytes that a kernel may write to disk.
+/// Maximum number of bytes that a kernel may write to disk.
 const DISK: u64 = 1 << 30;
 
 /// Read buffer for output, in bytes.
