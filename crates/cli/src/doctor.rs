@@ -1,7 +1,7 @@
 //! Diagnosis of this installation: one finding per check, with the remedy of each problem.
 //!
-//! Repairs are made on request only, and only safe ones: modes of the user's files, missing folders,
-//! and leftovers of a daemon that crashed.
+//! Repairs are made on request only, and only safe ones: modes of the user's files, missing
+//! folders, and leftovers of a daemon that crashed.
 
 mod clock_and_limits;
 mod configuration;

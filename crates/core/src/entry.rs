@@ -154,7 +154,8 @@ impl std::fmt::Debug for Entry {
 ///
 ///     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
 ///         let tools = self.tools.lock().map(|tools| tools.clone()).unwrap_or_default();
-///         let gone = || ToolError::new(ErrorType::ToolNotAvailable, "The device is not connected.");
+///         let why = "The device is not connected.";
+///         let gone = || ToolError::new(ErrorType::ToolNotAvailable, why);
 ///         Box::pin(std::future::ready(tools.ok_or_else(gone)))
 ///     }
 /// }
@@ -174,6 +175,9 @@ pub trait Source: Send + Sync {
     }
 
     /// The current entries.
+    ///
+    /// # Errors
+    /// Why they cannot be loaded, for people; the registry keeps those of the last load.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
 }
 

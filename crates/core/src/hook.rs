@@ -64,7 +64,7 @@ pub struct GuardInput<'a> {
 ///     ) -> BoxFuture<'a, Result<GuardVerdict, String>> {
 ///         let verdict = match (call.tool, call.args["url"].as_str()) {
 ///             ("fetch_url", Some(url)) if url.contains("intranet.example") => {
-///                 GuardVerdict::Deny("Pages of the intranet are not fetched. Ask for them.".into())
+///                 GuardVerdict::Deny("Pages of the intranet are not fetched.".into())
 ///             }
 ///             ("fetch_url", Some(_)) => {
 ///                 let mut args = call.args.clone();
@@ -82,6 +82,9 @@ pub trait Guard: Send + Sync {
     fn name(&self) -> &str;
 
     /// Checks a call before policy does.
+    ///
+    /// # Errors
+    /// Any error denies the call. The model reads its text, so it contains no secret.
     fn check<'a>(&'a self, call: &'a GuardInput<'a>)
     -> BoxFuture<'a, Result<GuardVerdict, String>>;
 }

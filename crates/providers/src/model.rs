@@ -240,9 +240,10 @@ pub type DeltaSink<'a> = &'a mut (dyn FnMut(Delta) + Send);
 ///     on_device: true,
 ///     requested_window: None,
 /// });
+/// let hello = UserMessage { text: "Hello".to_owned(), ..UserMessage::default() };
 /// let request = ModelRequest {
 ///     system: String::new(),
-///     messages: vec![Message::User(UserMessage { text: "Hello".to_owned(), ..UserMessage::default() }).into()],
+///     messages: vec![Message::User(hello).into()],
 ///     tools: None,
 ///     temperature: None,
 ///     max_output: None,

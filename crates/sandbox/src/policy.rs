@@ -25,12 +25,12 @@ pub const SYSTEM_FOLDERS: [&str; 10] =
 ///
 /// use toolcrib_sandbox::{HostRules, Job, Level, Network, Policy, Resources};
 ///
-/// let workspace = PathBuf::from("/home/ada/project");
+/// let workspace = PathBuf::from("/srv/project");
 /// let policy = Policy {
 ///     read_only: vec![workspace.join(".git/hooks")],
 ///     denied: vec![workspace.join(".env")],
 ///     writable: vec![workspace],
-///     network: Network::Hosts(HostRules::parse(["crates.io:443"])?),
+///     network: Network::Hosts(HostRules::parse(["packages.example:443"])?),
 ///     resources: Resources { memory: Some(1 << 30), ..Resources::default() },
 ///     // Where only weaker isolation is possible, nothing starts.
 ///     minimum: Level::Namespace,

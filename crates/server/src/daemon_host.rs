@@ -58,6 +58,8 @@ pub enum HostError {
 /// The program around the daemon: `toolcrib serve`, or a program that embeds
 /// [`Daemon`](crate::Daemon). The methods with a default are for hosts that have more to offer.
 ///
+/// The text of a [`HostError`] reaches the client, so it says what to do and contains no secret.
+///
 /// ```
 /// use std::path::PathBuf;
 ///

@@ -97,8 +97,8 @@ impl Builder {
         self
     }
 
-    /// Adds a gate: a part of policy of your own. It votes beside permissions, rules and the preset,
-    /// and can make a decision only stricter.
+    /// Adds a gate: a part of policy of your own. It votes beside permissions, rules and the
+    /// preset, and can make a decision only stricter.
     ///
     /// ```
     /// use std::sync::Arc;

@@ -80,7 +80,7 @@ fn row(chain: &ChainEntry) -> ChainRow {
         description: kept.description.clone().ok(),
         problem: kept.description.err(),
         folder: chain.folder.clone(),
-        asked_about: chain.of_anybody,
+        asked_about: chain.is_untrusted,
     }
 }
 

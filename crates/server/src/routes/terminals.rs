@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
-use toolcrib_builtins::terminal::{Frame, Shown, Terminal, TerminalSize};
+use toolcrib_builtins::terminal::{Frame, OutputPart, Terminal, TerminalSize};
 use toolcrib_core::CancellationToken;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
@@ -246,7 +246,7 @@ impl OutputStream {
         }
     }
 
-    fn frames(&mut self, shown: &Shown) -> String {
+    fn frames(&mut self, shown: &OutputPart) -> String {
         self.seen = shown.end;
         let id = event_id(&self.terminal.id, shown.end);
         let mut text = String::new();
