@@ -162,9 +162,9 @@ async fn build_call_toolcrib(
         .run_setup(setup.to_value())
         .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
-    let is_anybody_there = at_work || on_ask.is_some() || console.has_person();
+    let can_ask = at_work || on_ask.is_some() || console.has_person();
     let approver = session::select_approver(on_ask, &console, &stores.approvals);
-    if let Some(approver) = approver.filter(|_| is_anybody_there) {
+    if let Some(approver) = approver.filter(|_| can_ask) {
         builder = builder.approver(approver);
     }
     let toolcrib = builder.build().await?;

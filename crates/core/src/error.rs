@@ -137,7 +137,7 @@ pub struct ToolError {
     /// The message without its instructions to the model, for people; `None` = it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_people: Option<String>,
-    /// What kept the call from running, where the owner can change it.
+    /// The obstacle that kept the call from running, if the owner can remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Box<Obstacle>>,
 }

@@ -190,7 +190,7 @@ pub struct Task {
     pub id: TaskId,
     /// Owner.
     pub owner: String,
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     pub description: String,
     /// What it does.
     #[serde(default)]
@@ -205,7 +205,7 @@ pub struct Task {
     /// The agent of its runs; empty = the configured one.
     #[serde(default)]
     pub agent: String,
-    /// Where it stands.
+    /// Its status.
     pub status: TaskStatus,
     /// When it is due next, Unix time in milliseconds; `None` = no time makes it due.
     #[serde(default)]

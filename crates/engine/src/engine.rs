@@ -84,7 +84,7 @@ impl Engine {
         self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
     }
 
-    /// Whether tools are on at all: neither the kill switch nor the brake is against it.
+    /// Whether tools are on at all: neither their switch nor the kill switch is against it.
     #[must_use]
     pub fn tools_enabled(&self) -> bool {
         self.inner.tools_enabled()

@@ -24,7 +24,7 @@ pub struct UsageReply {
     pub totals: Vec<UsageTotals>,
 }
 
-/// Adds up tokens, money and calls.
+/// Sums tokens, cost and calls.
 ///
 /// # Errors
 /// [`OpError::Store`].

@@ -92,16 +92,6 @@ impl Library {
         let found = self.skills.iter().find(|skill| skill.name == name);
         found.ok_or_else(|| unknown("skill", name, self.skills.iter().map(|s| s.name.as_str())))
     }
-
-    /// The kits whose tools are all in a view, given by their canonical names.
-    pub fn kits_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Kit> {
-        self.kits.iter().filter(|kit| kit.tools().all(&has)).collect()
-    }
-
-    /// The guides whose tool is in a view, given by its canonical name.
-    pub fn guides_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Guide> {
-        self.guides.iter().filter(|guide| has(&guide.tool)).collect()
-    }
 }
 
 fn unknown<'a>(

@@ -42,3 +42,9 @@ pub fn join_sections(sections: &[PromptSection]) -> String {
     let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
     texts.join("\n\n") + "\n"
 }
+
+/// The system prompt.
+#[must_use]
+pub fn system_prompt(parts: &Parts<'_>) -> String {
+    join_sections(&prompt_sections(parts))
+}

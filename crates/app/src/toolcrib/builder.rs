@@ -97,7 +97,45 @@ impl Builder {
         self
     }
 
-    /// Adds a gate.
+    /// Adds a gate: a part of policy of your own. It votes beside permissions, rules and the
+    /// preset, and can make a decision only stricter.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::json;
+    /// use toolcrib_app::{ErrorType, Gate, GateInput, Origin, Settings, Toolcrib, ToolError, Vote};
+    ///
+    /// struct NoNotes;
+    ///
+    /// impl Gate for NoNotes {
+    ///     fn name(&self) -> &'static str {
+    ///         "no notes"
+    ///     }
+    ///
+    ///     fn evaluate(&self, call: &GateInput<'_>) -> Result<Vote, String> {
+    ///         if call.args["path"] != "notes.md" {
+    ///             return Ok(Vote::Abstain);
+    ///         }
+    ///         let error = ToolError::new(ErrorType::PolicyDenied, "The notes are private.");
+    ///         Ok(Vote::Deny { error, rule: None })
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+    /// # std::fs::create_dir(&workspace)?;
+    /// let settings = Settings::new(&workspace, &state);
+    /// let toolcrib = Toolcrib::builder(settings).gate(Arc::new(NoNotes)).build().await?;
+    /// let args = json!({"path": "notes.md"}).into();
+    /// let answer = toolcrib.call("read_file", args, Origin::Cli).await.ok_or("no answer")?;
+    /// let outcome = answer.outcome().ok_or("it waits for approval")?;
+    /// assert!(outcome.to_text().contains("The notes are private."));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
         self.engine = self.engine.gate(gate);

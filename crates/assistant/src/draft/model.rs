@@ -111,7 +111,7 @@ pub struct Draft {
     pub id: String,
     /// What it is.
     pub kind: DraftKind,
-    /// Where it stands.
+    /// Its status.
     pub status: DraftStatus,
     /// The account that sends it, such as an address.
     pub account: String,

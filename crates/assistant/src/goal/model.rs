@@ -74,7 +74,7 @@ pub struct Goal {
     pub id: String,
     /// What is to be reached.
     pub goal: String,
-    /// Where it stands.
+    /// Its status.
     pub status: GoalStatus,
     /// What its run may use.
     pub budget: GoalBudget,

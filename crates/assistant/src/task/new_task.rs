@@ -43,9 +43,9 @@ pub struct When {
 pub struct NewTask {
     /// Owner.
     pub owner: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What its runs are told, or what an alarm says.
+    /// The prompt of its runs, or the text of an alarm.
     pub prompt: String,
     /// What it does; [`TaskKind::Heartbeat`] is made by the heartbeat alone.
     pub kind: TaskKind,

@@ -15,7 +15,7 @@ pub(super) struct GoalPursuit(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// What is to be reached, so that it can be understood on its own.
+    /// The objective, in words that can be understood without context.
     goal: String,
 }
 

@@ -38,13 +38,13 @@ fn folder(toolcrib: &Toolcrib, everywhere: bool) -> Result<PathBuf, Failure> {
 
 fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
     let code = with_description(read_script(&save.file)?, save.description.as_deref())?;
-    let (kept, of_anybody) = bootstrap::block_on(async {
+    let (kept, is_untrusted) = bootstrap::block_on(async {
         let toolcrib = open_toolcrib(&save.library_args, json).await?;
         let folder = folder(&toolcrib, save.global)?;
         let kept = toolcrib.save_chain(&folder, &save.name, &code).await.map_err(failure)?;
-        let of_anybody =
-            toolcrib.saved_chain_folder().is_some_and(|of| of.path == folder && of.of_anybody);
-        Ok((kept, of_anybody))
+        let is_untrusted =
+            toolcrib.saved_chain_folder().is_some_and(|of| of.path == folder && of.is_untrusted);
+        Ok((kept, is_untrusted))
     })?;
     if json {
         output::print_json(&json!({"tool": kept.name, "path": kept.path}), true)?;
@@ -52,7 +52,7 @@ fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
     }
     output::print_line(&kept.path.display().to_string())?;
     let mut words = format!("toolcrib: try it: toolcrib tool call {} --args '{{…}}'", kept.name);
-    if of_anybody {
+    if is_untrusted {
         words += "\ntoolcrib: scripts of a workspace ask before they run, whatever risk they declare; \
                   `toolcrib trust` lifts that for a workspace that is yours";
     }
@@ -97,7 +97,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
                 "description": description,
                 "problem": problem,
                 "folder": chain.folder,
-                "asked_about": chain.of_anybody,
+                "asked_about": chain.is_untrusted,
                 "path": chain.kept.path,
             })
         };

@@ -47,10 +47,10 @@ pub struct ApprovalDetails {
     /// Hash of the tool's definition.
     pub definition_hash: String,
     /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
-    /// `nobody` (its run is over).
+    /// `nobody` (its run has ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
-    /// What was decided about calls of this operation before, the newest first.
+    /// Earlier decisions about calls of this operation, the newest first.
     pub earlier: Vec<EarlierDecision>,
 }
 

@@ -12,7 +12,7 @@ use super::state::CallState;
 pub struct CallSummary {
     /// Its id.
     pub call: String,
-    /// Where it stands.
+    /// Its status.
     pub status: CallState,
     /// Canonical name of the tool, when there is one.
     pub tool: Option<String>,
@@ -58,7 +58,7 @@ pub struct CallSummary {
     pub args_hash: Option<String>,
     /// SHA-256 of the tool's definition.
     pub definition_hash: Option<String>,
-    /// What policy said, in one line.
+    /// The ruling, in one line.
     pub policy: Option<String>,
     /// The question that was decided about it.
     pub approval: Option<String>,

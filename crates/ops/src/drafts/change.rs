@@ -8,7 +8,7 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// What is changed of a draft.
+/// Changes of a draft.
 #[derive(Debug, Clone, Default)]
 pub struct EditDraftRequest {
     /// Its id.

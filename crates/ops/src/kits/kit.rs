@@ -13,7 +13,7 @@ use crate::library::FileSource;
 pub struct KitReply {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// The tools of its steps, in order, without those of optional steps.
     pub tools: Vec<String>,

@@ -24,7 +24,7 @@ pub struct SkillDetails {
     pub skill: SkillReply,
     /// Its licence.
     pub license: Option<String>,
-    /// What it needs of its surroundings.
+    /// Its requirements.
     pub compatibility: Option<String>,
     /// Further metadata of the author.
     pub metadata: Value,

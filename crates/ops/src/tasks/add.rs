@@ -10,7 +10,7 @@ use crate::error::OpError;
 /// A task to make.
 #[derive(Debug, Clone)]
 pub struct AddTaskRequest {
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// What its runs are told.
     pub prompt: String,

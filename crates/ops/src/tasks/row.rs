@@ -18,7 +18,7 @@ const NEXT: usize = 3;
 pub struct TaskReply {
     /// Its id.
     pub task: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// `run`: its agent runs. `alarm`: it notifies until it is dismissed.
     pub kind: String,
@@ -26,7 +26,7 @@ pub struct TaskReply {
     pub rings: u32,
     /// Events that wait for their execution.
     pub waiting_events: usize,
-    /// What its runs are told, or what an alarm says; only for callers that may see payloads.
+    /// The prompt of its runs, or the text of an alarm; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`.

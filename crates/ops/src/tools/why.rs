@@ -37,7 +37,7 @@ pub struct WhyReply {
     pub tool: String,
     /// Whether it is offered.
     pub offered: bool,
-    /// What keeps it away: `because` is one word, with what belongs to it.
+    /// Why the caller does not get it: `because` is one word, with its details.
     #[schemars(with = "Option<Value>")]
     pub excluded: Option<Exclusion>,
     /// The same in words.

@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Agents with what is wrong with others.
+/// Agents, and the findings about broken files.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct AgentList {
     /// The agents.
@@ -31,7 +31,7 @@ struct AgentList {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AgentText {
-    /// All of it: Markdown with the keys in front and the prompt as its body, or TOML
+    /// The whole file: Markdown with front matter and the prompt as its body, or TOML
     /// (docs/agents.md).
     text: String,
     /// How it is written; default as it is now, or `markdown` for a new one.
@@ -53,13 +53,13 @@ struct NewAgent {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
     api.add(
-        list.returns_ok::<AgentList>("All of them, the General Assistant first.").etagged(),
+        list.returns_ok::<AgentList>("All agents, the General Assistant first.").etagged(),
         list_agents,
     );
     let show = Operation::get(
         "/agents/{name}",
         Role::Viewer,
-        "Shows an agent with what its tools come to.",
+        "Shows an agent with the tools that its patterns select.",
     );
     api.add(
         show.returns_ok::<AgentDetails>("The agent; its `ETag` is that of its file."),
@@ -72,18 +72,18 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(add.body::<NewAgent>().returns::<AgentDetails>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")
-        .description("It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.")
-        .header("if-match", "The `ETag` of what is changed.");
+        .description("The daemon parses the file as a run would, and writes it only if it is valid. Replacing an existing agent needs `If-Match`.")
+        .header("if-match", "The `ETag` of the version that the change applies to.");
     api.add(
         put.body::<AgentText>()
-            .returns_ok::<AgentDetails>("It is written.")
+            .returns_ok::<AgentDetails>("The file is written.")
             .returns::<AgentDetails>(201, "It is new."),
         put_agent,
     );
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
-            .header("if-match", "The `ETag` of what is removed.");
-    api.add(remove.returns_empty(204, "It is gone."), remove_agent);
+            .header("if-match", "The `ETag` of the version that is removed.");
+    api.add(remove.returns_empty(204, "It is removed."), remove_agent);
 }
 
 /// The context of operations on agents: what is written is the owner's own.

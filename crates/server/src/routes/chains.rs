@@ -20,7 +20,7 @@ use crate::state::DaemonState;
 struct ChainRow {
     /// Its name, which is that of its tool.
     name: String,
-    /// What it says that it does.
+    /// Its description.
     description: Option<String>,
     /// Why it is no tool, if it is none.
     problem: Option<String>,
@@ -44,33 +44,33 @@ struct ChainDetails {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChainText {
-    /// Its text. Its first lines say what it does (`# description: ...`), what it takes (`#
-    /// parameters: {...}`, `# required: [...]`) and where it runs (`# level:
-    /// expression|full|auto`).
+    /// Its text. Its first lines have its description (`# description: ...`), its parameters (`#
+    /// parameters: {...}`, `# required: [...]`) and its level (`# level: expression|full|auto`).
     code: String,
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/chains", Role::Viewer, "Lists the scripts that are kept as tools.");
+    let list =
+        Operation::get("/chains", Role::Viewer, "Lists the scripts that are saved as tools.");
     api.add(list.returns_ok::<Page<ChainRow>>("All of them.").etagged(), list_chains);
     let show = Operation::get("/chains/{name}", Role::Viewer, "Shows a script with its text.");
     api.add(
         show.returns_ok::<ChainDetails>("The script; its `ETag` is that of its text."),
         show_chain,
     );
-    let put = Operation::put("/chains/{name}", Role::Operator, "Keeps a script as a tool.")
-        .description("It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.")
-        .header("if-match", "The `ETag` of what is changed.");
+    let put = Operation::put("/chains/{name}", Role::Operator, "Saves a script as a tool.")
+        .description("The script is written into the tool folder of the workspace and can be called at once. Replacing an existing script needs `If-Match`.")
+        .header("if-match", "The `ETag` of the version that the change applies to.");
     api.add(
         put.body::<ChainText>()
-            .returns_ok::<ChainDetails>("It is kept.")
+            .returns_ok::<ChainDetails>("The script is saved.")
             .returns::<ChainDetails>(201, "It is new."),
         put_chain,
     );
     let remove = Operation::delete("/chains/{name}", Role::Operator, "Removes a script.")
         .description("It needs `If-Match`.")
-        .header("if-match", "The `ETag` of what is removed.");
-    api.add(remove.returns_empty(204, "It is gone."), remove_chain);
+        .header("if-match", "The `ETag` of the version that is removed.");
+    api.add(remove.returns_empty(204, "It is removed."), remove_chain);
 }
 
 fn row(chain: &ChainEntry) -> ChainRow {
@@ -80,7 +80,7 @@ fn row(chain: &ChainEntry) -> ChainRow {
         description: kept.description.clone().ok(),
         problem: kept.description.err(),
         folder: chain.folder.clone(),
-        asked_about: chain.of_anybody,
+        asked_about: chain.is_untrusted,
     }
 }
 

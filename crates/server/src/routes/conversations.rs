@@ -30,7 +30,7 @@ const MESSAGES: &str = "messages";
 struct ConversationRow {
     /// Its id.
     conversation: String,
-    /// What it is about.
+    /// Its subject.
     title: String,
     /// The agent that answers in it.
     agent: String,
@@ -45,7 +45,7 @@ struct ConversationRow {
 /// One message.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct MessageRow {
-    /// Place in the conversation, from 0.
+    /// Position in the conversation, from 0.
     seq: u64,
     /// The run that wrote it.
     run: Option<String>,
@@ -87,7 +87,9 @@ pub(super) fn routes(api: &mut Api) {
     let show =
         Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
     api.add(
-        show.returns_ok::<ConversationRow>("Its head; its messages are a list of their own."),
+        show.returns_ok::<ConversationRow>(
+            "Its metadata; `GET /conversations/{conversation}/messages` lists its messages.",
+        ),
         show_one,
     );
     let messages = Operation::get(
@@ -96,7 +98,7 @@ pub(super) fn routes(api: &mut Api) {
         "Lists the messages of a conversation, the oldest first.",
     );
     let messages = messages.description(
-        "All messages, including those that requests to models left out. Secrets are masked.",
+        "All messages, including those that compaction leaves out of requests to models. Secrets are masked.",
     );
     api.add(
         messages.query::<PageQuery>().returns_ok::<Page<MessageRow>>("Messages.").etagged(),
@@ -114,10 +116,10 @@ pub(super) fn routes(api: &mut Api) {
     let branch = Operation::post(
         "/conversations/{conversation}/branch",
         Role::Caller,
-        "Makes a conversation that begins as this one did before a run.",
+        "Makes a conversation with the messages that this one had before a run.",
     );
     let branch = branch.description(
-        "Messages and runs are copied, with the labels of what they had read. Nothing that tools did is undone.",
+        "Messages and runs are copied with their taint labels. Nothing that tools changed is undone.",
     );
     api.add(
         branch.body::<BranchBody>().returns::<ConversationRow>(201, "The new conversation."),
@@ -129,9 +131,9 @@ pub(super) fn routes(api: &mut Api) {
         "Deletes a conversation.",
     );
     let remove = remove.description(
-        "Its messages and runs are gone, and what programs still do for it ends. Calls stay in the history and in the audit, stored results until they expire. While one of its runs is not over, nothing is deleted.",
+        "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "It is gone."), remove_one);
+    api.add(remove.returns_empty(204, "It is removed."), remove_one);
 }
 
 fn row(conversation: Conversation) -> ConversationRow {

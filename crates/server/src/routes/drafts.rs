@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What is changed of a draft.
+/// Changes of a draft.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct EditDraftBody {
@@ -52,11 +52,11 @@ pub(super) fn routes(api: &mut Api) {
     let edit = edit.body::<EditDraftBody>();
     api.add(edit.returns_ok::<DraftReply>("The draft in its next version."), edit_draft);
     let send = Operation::post("/drafts/{draft}/send", Role::Approver, "Sends a draft.");
-    let send = send.description("Answers when the server has taken or refused it; `status` says which. A draft whose end is not known is `unknown`, and `note` says how to find out.");
+    let send = send.description("The response comes when the server has accepted or refused the draft; `status` tells which. If that cannot be known, `status` is `unknown`, and `note` says how to find out.");
     let send = send.body::<SendDraftBody>();
     api.add(send.returns_ok::<DraftReply>("The draft with its status."), send_draft);
     let discard = Operation::delete("/drafts/{draft}", Role::Approver, "Discards a draft.");
-    api.add(discard.returns_ok::<DraftReply>("It cannot leave any more."), discard_draft);
+    api.add(discard.returns_ok::<DraftReply>("The draft cannot be sent any more."), discard_draft);
 }
 
 async fn list_drafts(

@@ -19,7 +19,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewGoalBody {
-    /// What is to be reached, so that it can be understood on its own.
+    /// The objective, in words that can be understood without context.
     goal: String,
     /// The agent of its run; default the configured one.
     #[serde(default)]
@@ -44,7 +44,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(close.returns_ok::<GoalReply>("Its run is stopped within a second."), close_goal);
     let resume = Operation::post("/goals/{goal}/resume", Role::Operator, "Lets a goal begin.");
     let resume = resume
-        .description("Who lets a goal begin whose text came from outside answers for that text.");
+        .description("Letting a goal begin whose text came from outside vouches for that text.");
     api.add(resume.returns_ok::<GoalReply>("It begins within a second."), resume_goal);
 }
 

@@ -30,11 +30,11 @@ struct SecretRow {
     used_by: Vec<String>,
 }
 
-/// A value to be kept. It is in no answer, log or audit record.
+/// A value to store. It is in no response, log or audit record.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SecretBody {
-    /// The value, 8 characters to 64 KB; `***` keeps the one that is there.
+    /// The value, 8 characters to 64 KB; `***` keeps the stored value.
     #[schemars(length(min = 3))]
     value: String,
 }
@@ -53,12 +53,15 @@ impl From<SecretReply> for SecretRow {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
     api.add(list.returns_ok::<Page<SecretRow>>("By name, without values.").etagged(), list_secrets);
-    let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
-    let set = set.description("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
-    api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("It is kept."), set_secret);
+    let set = Operation::put("/secrets/{name}", Role::Owner, "Stores a secret, encrypted.");
+    let set = set.description("After the response the secret is masked in results, logs and records, and the tools that declare it get it.");
+    api.add(
+        set.body::<SecretBody>().returns_ok::<SecretStored>("The script is saved."),
+        set_secret,
+    );
     let remove = Operation::delete("/secrets/{name}", Role::Owner, "Removes a secret.");
-    let remove = remove.description("It stays masked for as long as the daemon lives.");
-    api.add(remove.returns_empty(204, "It is gone."), remove_secret);
+    let remove = remove.description("The value stays masked until the daemon ends.");
+    api.add(remove.returns_empty(204, "It is removed."), remove_secret);
 }
 
 /// The context of operations on secrets.

@@ -26,17 +26,20 @@ pub(super) fn routes(api: &mut Api) {
     let set = Operation::put(
         "/switches/{name}",
         Role::Operator,
-        "Switches something off, on, or on with every call asked about.",
+        "Sets a switch: off, on, or ask about every call.",
     );
-    let set = set.description("In force for every call from the next step on, in runs at work too, and on other daemons within 100 ms. All tools at once are stopped with `PUT /kill-switch`.");
-    api.add(set.body::<SetSwitchBody>().returns_ok::<SwitchRow>("It is in force."), set_switch);
+    let set = set.description("In force from the next step of every call, also in active runs, and on other daemons within 100 ms. `PUT /kill-switch` stops all tools at once.");
+    api.add(
+        set.body::<SetSwitchBody>().returns_ok::<SwitchRow>("The setting is in force."),
+        set_switch,
+    );
     let reset = Operation::delete(
         "/switches/{name}",
         Role::Operator,
-        "Takes a setting back: the default holds again.",
+        "Removes a setting: the default applies again.",
     );
     api.add(
-        reset.returns_ok::<SwitchRow>("It is in force; also when there was no setting."),
+        reset.returns_ok::<SwitchRow>("The default is in force, also if there was no setting."),
         reset_switch,
     );
 }

@@ -31,9 +31,9 @@ struct TaskQuery {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     description: String,
-    /// What its runs are told, or what an alarm says.
+    /// The prompt of its runs, or the text of an alarm.
     prompt: String,
     /// Whether it is an alarm: it notifies every minute until it is dismissed.
     #[serde(default)]
@@ -80,8 +80,8 @@ pub(super) fn routes(api: &mut Api) {
     let pause = Operation::post("/tasks/{task}/pause", Role::Operator, "Pauses a task.");
     api.add(pause.returns_ok::<TaskReply>("It does not run until it is resumed."), pause_task);
     let resume = Operation::post("/tasks/{task}/resume", Role::Operator, "Resumes a task.");
-    let resume = resume
-        .description("Who resumes a task whose text came from outside answers for that text.");
+    let resume =
+        resume.description("Resuming a task whose text came from outside vouches for that text.");
     api.add(resume.returns_ok::<TaskReply>("It runs at its next time."), resume_task);
     let run = Operation::post("/tasks/{task}/run", Role::Operator, "Makes a task due now.");
     api.add(run.returns_ok::<TaskReply>("It starts within a second."), run_task);

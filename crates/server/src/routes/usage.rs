@@ -77,11 +77,11 @@ struct UsageDocument {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let usage = Operation::get("/usage", Role::Viewer, "Adds up tokens, money and calls.");
+    let usage = Operation::get("/usage", Role::Viewer, "Sums tokens, cost and calls.");
     api.add(
         usage
             .query::<UsageQuery>()
-            .returns_ok::<Page<UsageDocument>>("Those with the most requests, or calls, first."),
+            .returns_ok::<Page<UsageDocument>>("The rows with the most requests or calls first."),
         show_usage,
     );
 }

@@ -5,6 +5,7 @@ use toolcrib_app::mcp::client::{Pin, Remote, ServerConfig, WorkspaceAccess};
 
 use toolcrib_ops::mcp_servers::endpoint_text;
 
+use super::find_server::{find_server, unknown_server};
 use super::prepare_program::needs_text;
 use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
@@ -79,11 +80,11 @@ pub(super) fn settings_text(config: &ServerConfig) -> String {
 }
 
 pub(super) async fn run(name: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
-    let config = super::find_server(name)?;
+    let config = find_server(name)?;
     let on = ServerConfig { enabled: true, ..config.clone() };
     let toolcrib = bootstrap::build_with_mcp_server(world, on).await?;
     let name = config.name.as_str();
-    let connection = toolcrib.mcp().connection(name).ok_or_else(|| super::unknown_server(name))?;
+    let connection = toolcrib.mcp().connection(name).ok_or_else(|| unknown_server(name))?;
     let is_reviewed = connection.is_reviewed().await;
     let held = connection.known_pending_reviews().await;
     let infos = toolcrib.infos();

@@ -18,13 +18,13 @@ use crate::state::DaemonState;
 /// words.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Explained {
-    /// Where it stands, and what came of it.
+    /// Its status, and its outcome once it has ended.
     call: CallDocument,
-    /// What is recorded of it; absent = nothing yet.
+    /// Its records; absent = none yet.
     facts: Option<CallSummary>,
-    /// The stages that it passed, each with what it decided, why, and the nanoseconds it took.
+    /// The stages that it passed, each with its verdict, reason and nanoseconds.
     stages: Vec<Value>,
-    /// What policy said, with the rule.
+    /// The ruling, with its rule.
     ruling: Option<Value>,
     /// What its run had read before.
     labels: Option<Value>,

@@ -52,9 +52,9 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get(
         "/calls/{id}/page",
         Role::Caller,
-        "Gives the page with which the server of a call's tool shows its result.",
+        "Gets the page with which the MCP server of a call's tool shows its result.",
     );
-    let show = show.description("HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Put it into a frame with `sandbox=\"allow-scripts\"`, and never into a page.");
+    let show = show.description("HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Show it only in a frame with `sandbox=\"allow-scripts\"`, never as part of a page.");
     api.add(show.returns_media("text/html; charset=utf-8", "The page."), show_page);
     let call = Operation::post(
         "/calls/{id}/page/calls",

@@ -16,7 +16,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ShowCallQuery {
-    /// Milliseconds to wait while this daemon has it at work, at most 600,000; default 0.
+    /// Milliseconds to wait while this daemon runs the call, at most 600,000; default 0.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
 }

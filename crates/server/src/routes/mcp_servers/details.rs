@@ -20,7 +20,7 @@ const LOG_BYTES: usize = 64 * 1024;
 /// A server, whole.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct McpServerDetails {
-    /// How it stands.
+    /// Its state.
     #[serde(flatten)]
     row: McpServerReply,
     /// Its program with arguments, or its address.
@@ -31,13 +31,13 @@ pub(super) struct McpServerDetails {
     network: bool,
     /// The names of its tools here.
     tool_names: Vec<String>,
-    /// What differs from what was reviewed, known while it is connected.
+    /// Differences from the reviewed definitions, known while it is connected.
     reviews: Vec<McpReview>,
     /// The end of what its program wrote to its standard error.
     log: String,
 }
 
-/// A tool that differs from what was reviewed.
+/// A tool that differs from its reviewed definition.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct McpReview {
     /// The name that the server gives it.
@@ -50,24 +50,29 @@ struct McpReview {
 
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/mcp/servers/{name}", Role::Operator, "Shows an MCP server.");
-    let show = show.description("It is not connected to for this.").tag("mcp");
-    api.add(show.returns_ok::<McpServerDetails>("How it stands."), show_server);
+    let show = show.description("The daemon does not connect to it for this.").tag("mcp");
+    api.add(show.returns_ok::<McpServerDetails>("The state of the kill switch."), show_server);
     let connect = Operation::post(
         "/mcp/servers/{name}/connect",
         Role::Operator,
         "Connects to an MCP server and reads its tools.",
     );
     let connect = connect
-        .description("One that cannot be reached is an answer too: `last_error` says why.")
+        .description(
+            "If the server cannot be reached, the response says so: `last_error` has the reason.",
+        )
         .tag("mcp");
-    api.add(connect.returns_ok::<McpServerDetails>("How it stands."), connect_server);
+    api.add(
+        connect.returns_ok::<McpServerDetails>("The state of the kill switch."),
+        connect_server,
+    );
     let accept = Operation::post(
         "/mcp/servers/{name}/accept",
         Role::Operator,
-        "Counts the present definitions of an MCP server as reviewed.",
+        "Marks the present definitions of an MCP server as reviewed.",
     );
     let accept = accept.description("Its held tools can be called from now on.").tag("mcp");
-    api.add(accept.returns_ok::<McpServerDetails>("How it stands."), accept_reviews);
+    api.add(accept.returns_ok::<McpServerDetails>("The state of the kill switch."), accept_reviews);
 }
 
 /// The servers of the file; those that this process uses, if its program keeps no file.

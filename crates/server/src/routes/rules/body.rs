@@ -46,24 +46,24 @@ impl From<Effect> for Verdict {
 pub(super) struct RuleBody {
     /// What it says.
     effect: Effect,
-    /// What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
+    /// Its pattern: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
     rule: String,
-    /// Agents it holds for; empty = all.
+    /// Agents that it applies to; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     agents: Vec<String>,
-    /// Channels it holds for (`chat`, `background`, `external-agent`); empty = all.
+    /// Channels that it applies to (`chat`, `background`, `external-agent`); empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     channels: Vec<String>,
-    /// Workspace folders it holds for; empty = all.
+    /// Workspace folders that it applies to; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     workspaces: Vec<String>,
-    /// Why it is there: shown wherever it decides.
+    /// Its reason: shown wherever it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
-    /// Calls that it must match: checked before it is taken.
+    /// Calls that it must match: checked before it is accepted.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     matches: Vec<String>,
-    /// Calls that it must not match: checked before it is taken.
+    /// Calls that it must not match: checked before it is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     not_match: Vec<String>,
     /// When it ends: a date, or a time with its zone.
@@ -72,7 +72,8 @@ pub(super) struct RuleBody {
     /// That its author knows that it allows more than it seems to.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
     is_unsafe: bool,
-    /// That it decides nothing yet: `POST /rules/replay` shows what it would have decided.
+    /// Whether it is only observed and decides nothing: `POST /rules/replay` shows what it would
+    /// have decided.
     #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
     is_observed: bool,
 }
@@ -137,10 +138,10 @@ impl RuleBody {
     }
 }
 
-/// A rule with where it stands.
+/// A rule with its file and number.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct RuleRow {
-    /// Its place in the list, from 1.
+    /// Its number in the list, from 1.
     number: usize,
     /// The rule.
     #[serde(flatten)]

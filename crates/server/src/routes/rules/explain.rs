@@ -22,7 +22,7 @@ const SHELL: &str = "shell";
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExplainBody {
-    /// A command line; in place of a tool and its arguments.
+    /// A command line, instead of a tool and its arguments.
     command: Option<String>,
     /// Name of a tool.
     tool: Option<String>,
@@ -34,11 +34,11 @@ pub(super) struct ExplainBody {
     channel: Option<String>,
 }
 
-/// What policy says of a call.
+/// The ruling on a call.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RuleExplained")]
 pub(super) struct Explained {
-    /// What becomes of it: `allow`, `ask` or `deny`; absent = it never comes so far, see `refused`.
+    /// The verdict: `allow`, `ask` or `deny`; absent = the call is refused earlier, see `refused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     verdict: Option<Effect>,
     /// Who decides: `rule`, `preset`, `permission`, `taint`, `tool`, `switch` or `gate`.
@@ -54,7 +54,7 @@ pub(super) struct Explained {
     /// What asking means for this caller, when a person is to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asking: Option<String>,
-    /// Why the call would not run, as its caller would be told.
+    /// Why the call would not run, in the words that its caller would get.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     refused: Option<Value>,
 }

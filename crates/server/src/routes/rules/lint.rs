@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Rules to be looked at.
+/// Rules to check.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LintBody {
@@ -19,16 +19,16 @@ pub(super) struct LintBody {
     rules: Option<Vec<RuleBody>>,
 }
 
-/// What is to be said of a rule.
+/// A finding about a rule.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct FindingRow {
-    /// `error` (the rule would not be taken) or `warning`.
+    /// `error` (the rule would not be accepted) or `warning`.
     severity: String,
     /// Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request.
     origin: String,
     /// The rule as it is written.
     rule: String,
-    /// What is wrong with it, and the spelling that works.
+    /// The finding, and the correct spelling.
     what: String,
 }
 

@@ -17,8 +17,8 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ReplayBody {
-    /// Rules in place of the person's own file; absent = the rules in force, with those that are
-    /// only observed.
+    /// Rules instead of the person's own file; absent = the rules in force, with observed rules
+    /// deciding.
     rules: Option<Vec<RuleBody>>,
 }
 

@@ -23,7 +23,7 @@ pub(super) struct RulesChanged {
     rules: Vec<RuleRow>,
     /// The tag of the file, for the next change.
     etag: String,
-    /// Whether anything is another than before: a rule that is there already is not written twice.
+    /// Whether the file changed: an existing rule is not written twice.
     changed: bool,
     /// Settings that changed meanwhile and take effect only after a restart.
     needs_restart: Vec<String>,

@@ -21,9 +21,10 @@ use crate::role::Principal;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewRun {
-    /// What is said, at least one word.
+    /// The message, at least one word.
     pub(crate) text: String,
-    /// Images beside the text, at most 8, for models that take images; others are told of them.
+    /// Images with the text, at most 8, for models that accept images; other models get a note
+    /// about them.
     #[serde(default)]
     pub(crate) images: Vec<NewImage>,
     /// The agent; default the configured one.
@@ -32,17 +33,17 @@ pub(crate) struct NewRun {
     /// The model as `provider/model`; default the agent's, else the configured one.
     #[serde(default)]
     pub(crate) model: Option<String>,
-    /// The conversation to go on with; default a new one.
+    /// The conversation to continue; by default a new one.
     #[serde(default)]
     pub(crate) conversation: Option<String>,
     /// A skill that is active from the start.
     #[serde(default)]
     pub(crate) skill: Option<String>,
-    /// What it may use; the agent's own limits hold where nothing is said.
+    /// Its limits; the agent's own limits apply to those that are absent.
     #[serde(default)]
     pub(crate) limits: Limits,
-    /// What the client says about the person who asks; an `Accept-Language` counts as the locale
-    /// where it says none.
+    /// Locale, time zone and device of the person, as the client knows them; without a locale,
+    /// `Accept-Language` counts.
     #[serde(default)]
     pub(crate) surroundings: PersonSurroundings,
     /// Answer only when the run has ended or waits for a person.
@@ -53,7 +54,7 @@ pub(crate) struct NewRun {
     pub(crate) stream: bool,
 }
 
-/// What a client says about the person who asks, for the prompt and for tools that want it.
+/// Locale, time zone and device of the person, for the prompt and for tools that need them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PersonSurroundings {

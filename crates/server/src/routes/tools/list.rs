@@ -28,14 +28,15 @@ const MOST_FOUND: usize = 100;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ListQuery {
-    /// Whether `metrics` are told too; they are added up each time.
+    /// Whether to include `metrics`, which are computed for each request.
     metrics: Option<bool>,
-    /// Only calls received at or after count for them, milliseconds since 1970; default all.
+    /// Only calls received at or after this time count for `metrics`, in milliseconds since 1970;
+    /// default all.
     since: Option<i64>,
-    /// A need in plain words: only the tools that serve it, best first, then those that would and
-    /// are not ready.
+    /// A need in plain words: lists only matching tools, best first, then matching tools that are
+    /// not ready.
     find: Option<String>,
-    /// Most tools that are found, 1 to 100; default 5.
+    /// The maximum number of tools found, 1 to 100; default 5.
     #[schemars(range(min = 1, max = 100))]
     limit: Option<usize>,
 }
@@ -51,7 +52,7 @@ pub(super) struct ToolRow {
     description: String,
     /// Where it comes from: `builtin`, a folder, a server.
     source: String,
-    /// Place in the offering: `innate`, `first_party` or `interface`.
+    /// Tier: `innate`, `first_party` or `interface`.
     tier: String,
     /// Group it is listed and switched with.
     group: Option<String>,
@@ -64,7 +65,7 @@ pub(super) struct ToolRow {
     reason: Option<String>,
     /// Whether it is on, and everything above it too.
     enabled: bool,
-    /// What holds for calls of it now, with all that is above it.
+    /// The state that applies to its calls now, with the switches of its group, source and tier.
     state: SwitchMode,
     /// The state of its own switch, without the switches above it.
     own_state: SwitchMode,
@@ -74,7 +75,7 @@ pub(super) struct ToolRow {
     offered: bool,
     /// `safe`, `high` or `critical`: the worst that a call can be.
     risk: String,
-    /// What a crash in the middle of it means, such as `side_effect`.
+    /// Its effect, such as `side_effect`: decides what a crash during a call means.
     effect: String,
     /// What the host must have granted.
     permissions: Vec<String>,
@@ -86,8 +87,8 @@ pub(super) struct ToolRow {
     /// Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     page: bool,
-    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
-    /// fit and is not ready.
+    /// How well it matches the need, 0 to about 1; null if it is only listed, or matches and is not
+    /// ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     score: Option<f32>,
     /// How its calls went, when that was asked for and it was called.

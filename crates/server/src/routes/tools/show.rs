@@ -22,7 +22,7 @@ use crate::state::DaemonState;
 /// A tool.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct ToolDocument {
-    /// How it stands.
+    /// Its state.
     #[serde(flatten)]
     row: ToolRow,
     /// JSON Schema of its arguments.

@@ -20,9 +20,9 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TestBody {
-    /// Arguments of a call; absent = only the configuration is looked at.
+    /// Arguments of a call; absent = only the configuration is checked.
     arguments: Option<Value>,
-    /// Whether nothing runs: it is only told what would become of the call.
+    /// Whether nothing runs: the response only has the predicted ruling.
     dry_run: bool,
     /// Name of the agent that makes the call, as for `POST /calls`.
     agent: Option<String>,
@@ -32,19 +32,19 @@ pub(super) struct TestBody {
     topic: Option<String>,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Tested {
     /// Whether all required configuration has a value.
     complete: bool,
     /// Required configuration without a value.
     missing: Vec<String>,
-    /// The same in words: `Configuration looks complete`, or what is missing.
+    /// The result in words: `Configuration looks complete`, or what is missing.
     message: String,
-    /// What became of the call.
+    /// The outcome of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<CallDocument>,
-    /// What would become of it.
+    /// The predicted verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     forecast: Option<ForecastDocument>,
 }
@@ -64,7 +64,7 @@ pub(super) struct ForecastDocument {
     effect: Option<Value>,
     /// Assessed reach.
     reach: Option<Value>,
-    /// What policy says, with the rule.
+    /// The ruling, with its rule.
     ruling: Option<Value>,
     /// Why a person would be asked.
     reasons: Vec<Value>,

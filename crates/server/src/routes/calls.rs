@@ -22,44 +22,44 @@ use crate::role::Role;
 pub(super) fn routes(api: &mut Api) {
     let one = Operation::post("/calls", Role::Caller, "Runs one tool.")
         .queues_calls()
-        .description("The answer is what became of the call, with its HTTP status. A call that was taken goes on when you go away: its result is found by its id. Only calls that policy allows run; one that a person must decide about answers 202 and waits.")
+        .description("The response has the outcome of the call and its HTTP status. An accepted call continues if the client disconnects: its result is found by its id. Only calls that policy allows run; a call that needs approval answers 202 and waits.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<StartCall>();
     api.add(document_status_codes(one), start::start_one);
-    let several = Operation::post("/calls/batch", Role::Caller, "Runs several tools side by side.")
+    let several = Operation::post("/calls/batch", Role::Caller, "Runs several tools concurrently.")
         .queues_calls()
         .description(
-            "Calls that fail are results like others: the status says only whether all have ended.",
+            "A failed call is a result like any other: the status only tells whether all calls have ended.",
         )
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<StartCalls>()
-        .returns_ok::<CallsDocument>("All have ended.")
-        .returns::<CallsDocument>(202, "Some wait for a person, or go on.");
+        .returns_ok::<CallsDocument>("All calls have ended.")
+        .returns::<CallsDocument>(202, "Some calls wait for a person or are still running.");
     api.add(several, start::start_batch);
     let list = Operation::get("/calls", Role::Viewer, "Lists calls, the newest first.");
     api.add(
-        list.query::<CallQuery>().returns_ok::<Page<CallSummary>>("Those that fit."),
+        list.query::<CallQuery>().returns_ok::<Page<CallSummary>>("Matching records."),
         list::list,
     );
     let look = Operation::get("/calls/{id}", Role::Viewer, "Shows a call and its result.");
     api.add(
         look.query::<ShowCallQuery>()
-            .returns_ok::<CallDocument>("Where it stands, and what came of it."),
+            .returns_ok::<CallDocument>("Its status, and its outcome once it has ended."),
         show::show_call,
     );
     let explain = Operation::get(
         "/calls/{id}/explain",
         Role::Viewer,
-        "Says everything that is known of a call.",
+        "Explains a call: everything that the store knows about it.",
     );
     api.add(
-        explain.returns_ok::<Explained>("Stages, policy, decisions, records."),
+        explain.returns_ok::<Explained>("Its stages, ruling, decisions and records."),
         explain::explain,
     );
     page::routes(api);
-    let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or takes it back while it waits for a person.")
-        .description("What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.")
-        .returns::<CallDocument>(202, "It is told to stop; ask for it by its id.")
-        .returns_ok::<CallDocument>("It waited, and was taken back.");
+    let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or withdraws it while it waits for a person.")
+        .description("A call that has not started does not run; a running tool is cancelled. What the tool has changed by then stays changed, as its outcome reports.")
+        .returns::<CallDocument>(202, "The call is being stopped; get it by its id.")
+        .returns_ok::<CallDocument>("The call waited for a person, and is withdrawn.");
     api.add(cancel, cancel::cancel);
 }

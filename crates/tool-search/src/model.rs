@@ -25,8 +25,8 @@ const MOST_DIMENSIONS: usize = 4096;
 /// Maximum bytes of a model file; a folder may contain anything.
 const LARGEST_FILE: u64 = 1 << 30;
 
-static TENSORS: &[u8] = include_bytes!("../../model/model.safetensors");
-static TOKENIZER: &[u8] = include_bytes!("../../model/tokenizer.json");
+static TENSORS: &[u8] = include_bytes!("../model/model.safetensors");
+static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
 /// Why a model cannot be used.
 #[derive(Debug, thiserror::Error)]

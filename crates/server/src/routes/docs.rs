@@ -19,7 +19,7 @@ use crate::role::Role;
 use crate::state::DaemonState;
 
 /// How it looks: one column on a telephone, dark where the person's screen is.
-const STYLE: &str = include_str!("style.css");
+const STYLE: &str = include_str!("docs/style.css");
 
 pub(super) fn routes(api: &mut Api) {
     let docs =

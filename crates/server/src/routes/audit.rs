@@ -20,11 +20,11 @@ use verify::{Verified, VerifyBody, checkpoint_now, verify_audit};
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/audit", Role::Viewer, "Lists records of the audit, newest first.");
     let list = list.query::<AuditQuery>();
-    api.add(list.returns_ok::<Page<RecordReply>>("Those that fit."), list_records);
+    api.add(list.returns_ok::<Page<RecordReply>>("Matching records."), list_records);
     let verify = Operation::post(
         "/audit/verify",
         Role::Operator,
-        "Verifies that no record was changed, taken out, added or moved.",
+        "Verifies that no record was changed, removed, added or moved.",
     );
     let verify =
         verify.description("With the key and the anchors of this machine. Every record is read.");
@@ -37,12 +37,12 @@ pub(super) fn routes(api: &mut Api) {
         Role::Owner,
         "Streams all records with hashes and checkpoints, as JSON lines.",
     );
-    let export = export.description("`toolcrib audit verify --file FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.");
+    let export = export.description("`toolcrib audit verify --file FILE --key KEY` verifies the export anywhere. An incomplete stream has no last line `end`.");
     let export = export.query::<ExportQuery>();
     api.add(
         export.returns_media(
             export::MEDIA_TYPE,
-            "One line per chain begin, checkpoint, record and chain end.",
+            "One line for each start of a chain, checkpoint, record and end of a chain.",
         ),
         export_audit,
     );

@@ -6,8 +6,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::HttpBody as _;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -15,7 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use super::authenticate::Authenticated;
 use super::middleware_state::MiddlewareState;
-use super::{authenticate, host_origin, revocation, security_headers};
+use super::{authenticate, body_limit, host_origin, revocation, security_headers};
 use crate::admission::{ConnectionPermit, RateLimitStatus, is_exempt, network_prefix};
 use crate::listen::Framing;
 use crate::problem::{Code, Problem};
@@ -24,7 +23,7 @@ use crate::role::Role;
 /// The routes behind the middleware. Answers to unknown paths and methods pass it too.
 pub(crate) fn wrap(state: &Arc<MiddlewareState>, router: Router) -> Router {
     router
-        .layer(DefaultBodyLimit::max(state.body_bytes))
+        .layer(body_limit::for_unknown_lengths(state.body_bytes))
         .layer(CatchPanicLayer::custom(panicked))
         .layer(middleware::from_fn_with_state(Arc::clone(state), check))
 }
@@ -91,7 +90,7 @@ async fn admit(
         }
     };
     if let Some(known) = &known {
-        check_body_length(state, request).map_err(|problem| (problem, rate))?;
+        body_limit::check_length(state.body_bytes, request).map_err(|problem| (problem, rate))?;
         if let Some(connection) = request.extensions().get::<ConnectionPermit>() {
             let assigned = connection.assign_client(&known.principal.client);
             assigned.or_else(|full| if is_exempt { Ok(()) } else { Err((full.into(), rate)) })?;
@@ -112,17 +111,6 @@ fn check_framing(request: &Request) -> Result<(), Problem> {
         return Err(Problem::new(Code::BadRequest, detail));
     }
     Ok(())
-}
-
-/// Refuses a body by its `Content-Length`, without reading it.
-fn check_body_length(state: &MiddlewareState, request: &Request) -> Result<(), Problem> {
-    let limit = state.body_bytes;
-    match request.body().size_hint().lower() {
-        length if length > limit as u64 => {
-            Err(Problem::new(Code::TooLarge, format!("a body has at most {limit} bytes")))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Delays the answer to an invalid credential, longer with each further one.

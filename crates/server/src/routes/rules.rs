@@ -40,7 +40,7 @@ pub(super) fn routes(api: &mut Api) {
         list_user_rules,
     );
     let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the person's own file.")
-        .description("They are checked first, with their examples; comments and order of the file stay. From the answer on every new call is judged by them.")
+        .description("The daemon checks the rules with their examples first, and keeps comments and order of the file. After the response every new call is judged by them.")
         .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to the current file.")
         .body::<Vec<RuleBody>>();
     api.add(add.returns_ok::<RulesChanged>("They are in force."), add_rules);
@@ -51,17 +51,14 @@ pub(super) fn routes(api: &mut Api) {
     );
     let remove =
         remove.header("If-Match", "The `ETag` of the file as it was read. Required: numbers move.");
-    api.add(remove.returns_ok::<RulesChanged>("It holds no longer."), remove_rule);
+    api.add(remove.returns_ok::<RulesChanged>("The remembered approval is revoked."), remove_rule);
     let explain = Operation::post(
         "/rules/explain",
         Role::Viewer,
         "Predicts the decision about a call, and names the rule that decides. Nothing runs and no approver is asked.",
     );
-    api.add(
-        explain.body::<ExplainBody>().returns_ok::<Explained>("What policy says."),
-        explain_call,
-    );
-    let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
+    api.add(explain.body::<ExplainBody>().returns_ok::<Explained>("The ruling."), explain_call);
+    let lint = Operation::post("/rules/lint", Role::Viewer, "Checks rules.");
     api.add(
         lint.body::<LintBody>().returns_ok::<Page<FindingRow>>("Errors and warnings."),
         lint_rules,
@@ -75,7 +72,7 @@ pub(super) fn routes(api: &mut Api) {
         replay
             .description("The newest 1,000 calls of the caller are judged by the rules in force and by the changed ones. Nothing runs and nothing is changed.")
             .body::<ReplayBody>()
-            .returns_ok::<ReplayReply>("The calls about which the two differ."),
+            .returns_ok::<ReplayReply>("The calls that the two sets of rules decide differently."),
         replay_rules,
     );
     let suggest = Operation::get(
@@ -85,7 +82,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(
         suggest
-            .description("Each allows exactly what was approved; `POST /rules/own` adds one.")
+            .description("Each rule allows exactly what was approved; `POST /rules/own` adds one.")
             .returns_ok::<Page<RuleSuggestion>>("The rules, the most frequent first."),
         suggest_rules,
     );
