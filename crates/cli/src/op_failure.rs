@@ -79,6 +79,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Switch => "tool list",
         Resource::McpServer => "mcp list",
         Resource::Secret => "secret list",
+        Resource::Rule => "rules list",
         Resource::Token => "token list",
     }
 }

@@ -14,6 +14,7 @@
 //! errors.
 
 pub mod administration;
+pub mod advice;
 pub mod agents;
 pub mod approvals;
 pub mod artifacts;

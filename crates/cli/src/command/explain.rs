@@ -9,7 +9,7 @@ use toolcrib_ops::calls::{self, AskedQuestion, CallWorker, ExplainCallReply, Exp
 use super::approve::{ResumeTarget, may_run};
 use super::explain_run;
 use super::lookup;
-use super::policy_advice;
+use toolcrib_ops::advice;
 use crate::clap_args::Explain;
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context, stage_trace, terminal, time_format};
@@ -134,7 +134,7 @@ impl CallDetails {
         if !matches!(kind, OutcomeKind::Denied | OutcomeKind::Expired | OutcomeKind::Failed) {
             return None;
         }
-        policy_advice::outcome_advice(self.outcome()?)
+        advice::outcome_advice(self.outcome()?)
     }
 
     /// A person decided, and nothing came of it yet.
@@ -312,7 +312,7 @@ impl CallDetails {
         let stored = self.reply.row.as_ref().and_then(|row| row.facts.policy.as_ref());
         match (&self.reply.ruling, stored) {
             (Some(ruling), _) => {
-                page.line("policy", &policy_advice::ruling_line(ruling));
+                page.line("policy", &advice::ruling_line(ruling));
                 if let Some(rule) = &ruling.rule {
                     page.line("rule", &rule.to_string());
                 }

@@ -37,7 +37,6 @@ mod memory;
 mod metrics;
 mod net_check;
 mod notification;
-mod policy_advice;
 mod prompt;
 mod prove;
 mod python;

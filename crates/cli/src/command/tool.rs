@@ -12,7 +12,7 @@ use toolcrib_ops::calls::{self, CallerContextRequest, ResultLimit};
 use toolcrib_ops::tools;
 
 use super::library_snapshot::LibrarySnapshot;
-use super::{dry_run, kill_switch, policy_advice, result_media, tool_call_in_daemon};
+use super::{dry_run, kill_switch, result_media, tool_call_in_daemon};
 use crate::clap_args::{LibraryArgs, ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
 use crate::{bootstrap, jsonl, op_context, stage_trace, terminal};
@@ -380,7 +380,7 @@ fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     }
     print_result(&outcome.result)?;
     // What the call itself says is for models; a person is told what can be changed.
-    if let Some(advice) = policy_advice::outcome_advice(outcome) {
+    if let Some(advice) = advice::outcome_advice(outcome) {
         output::eprint_line(&format!("toolcrib: {advice}"));
     }
     Ok(())

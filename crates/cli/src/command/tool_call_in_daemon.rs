@@ -7,7 +7,7 @@ use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 
 use crate::bootstrap;
 use crate::clap_args::ToolCall;
-use crate::command::policy_advice::RefusedCall;
+use toolcrib_ops::advice::RefusedCall;
 use crate::command::result_media;
 use crate::daemon::client::{ApiRequest, Client, reject_workspace_args};
 use crate::output::{self, Failure};

@@ -25,12 +25,8 @@ impl DefaultVerdict {
     #[must_use]
     pub fn from_ruling(ruling: Ruling) -> Self {
         let by = match ruling.by {
-            Decider::Permission => "permission",
-            Decider::Taint => "taint",
-            Decider::Tool => "tool",
-            Decider::Switch => "switch",
-            Decider::Gate => "gate",
-            Decider::Rule | Decider::Preset => "preset",
+            Decider::Rule => "preset",
+            by => decider_word(by),
         };
         Self { verdict: ruling.verdict, by, reason: ruling.reason.into_owned() }
     }
@@ -49,6 +45,19 @@ pub struct CallVerdict {
     pub by: &'static str,
     /// Parts of a command line, in their order; empty for other calls.
     pub segments: Vec<SegmentVerdict>,
+}
+
+/// The part of policy that decides, in one word.
+fn decider_word(by: Decider) -> &'static str {
+    match by {
+        Decider::Permission => "permission",
+        Decider::Taint => "taint",
+        Decider::Tool => "tool",
+        Decider::Switch => "switch",
+        Decider::Gate => "gate",
+        Decider::Rule => "rule",
+        Decider::Preset => "preset",
+    }
 }
 
 /// The verdict on one part of a command line.
@@ -92,6 +101,17 @@ impl CallVerdict {
         };
         let by = if always_asks && whole == Verdict::Ask { "floor" } else { otherwise.by };
         Self { verdict: whole, rule: None, reason, by, segments }
+    }
+
+    /// The same with the ruling of the engine in place of the verdict.
+    pub(super) fn overruled(self, ruling: Ruling) -> Self {
+        Self {
+            verdict: ruling.verdict,
+            by: decider_word(ruling.by),
+            rule: ruling.rule,
+            reason: ruling.reason.into_owned(),
+            segments: self.segments,
+        }
     }
 }
 
