@@ -65,7 +65,7 @@ fn asked_call(command: &RulesExplain) -> Result<AskedCall, Failure> {
         (Some(tool), _) => {
             let args = args.map_or(Ok(Default::default()), serde_json::from_str);
             let args =
-                args.map_err(|error| Failure::usage(format!("--args is no JSON object: {error}")))?;
+                args.map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?;
             Ok(AskedCall::Tool { tool: tool.clone(), args })
         }
         (None, Some(text)) => Ok(AskedCall::Text(text.clone())),

@@ -42,7 +42,7 @@ impl ExplainBody {
             (Some(line), None, None) => Ok(AskedCall::Text(line)),
             (None, Some(tool), None) => Ok(AskedCall::Tool { tool, args: Default::default() }),
             (None, Some(tool), Some(Value::Object(args))) => Ok(AskedCall::Tool { tool, args }),
-            (None, Some(_), Some(_)) => Err(Problem::invalid("`args` is no JSON object")),
+            (None, Some(_), Some(_)) => Err(Problem::invalid("`args` is not a JSON object")),
             _ => Err(Problem::invalid("say a `command`, or a `tool` with its `args`")),
         }
     }
