@@ -80,6 +80,7 @@ fn list_command(what: Resource) -> &'static str {
         Resource::McpServer => "mcp list",
         Resource::Secret => "secret list",
         Resource::Rule => "rules list",
+        Resource::Chain => "chain list",
         Resource::Token => "token list",
     }
 }

@@ -248,6 +248,8 @@ resources! {
     Secret = "secret";
     /// A rule.
     Rule = "rule";
+    /// A script that is kept as a tool.
+    Chain = "script";
     /// A token of the REST API.
     Token = "token";
 }

@@ -20,6 +20,7 @@ pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
+pub mod chains;
 pub mod changes;
 mod context;
 pub mod conversations;

@@ -7,6 +7,7 @@ mod args;
 mod artifact;
 mod audit;
 mod backup;
+mod call_json;
 mod chat;
 pub(crate) mod config;
 mod conversation;

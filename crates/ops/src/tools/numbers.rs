@@ -35,7 +35,9 @@ pub struct ToolNumbers {
 }
 
 impl ToolNumbers {
-    fn new(metrics: ToolMetrics, shows_payloads: bool) -> Self {
+    /// The stored numbers of a tool; the words of its newest failure only if `shows_payloads`.
+    #[must_use]
+    pub fn new(metrics: ToolMetrics, shows_payloads: bool) -> Self {
         let millis = |nanos: u64| nanos as f64 / 1e6;
         let last_error = metrics.last_error.map(|last| {
             let words = shows_payloads.then_some(last.message);

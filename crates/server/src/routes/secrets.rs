@@ -4,31 +4,17 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toolcrib_ops::secrets::{
     self, ListSecretsRequest, RemoveSecretRequest, SecretContext, SecretReply, SecretStored,
     SetSecretRequest,
 };
-use toolcrib_ops::settings::SECRET_MASK;
 
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
 use crate::daemon_host::HostConfiguration;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
-
-/// A secret without its value.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SecretRow {
-    /// Its name.
-    name: String,
-    /// Always `***`.
-    value: String,
-    /// When it was set, in milliseconds since 1970.
-    set_at: i64,
-    /// Who uses it, in words.
-    used_by: Vec<String>,
-}
 
 /// A value to be kept. It is in no answer, log or audit record.
 #[derive(Deserialize, JsonSchema)]
@@ -39,20 +25,9 @@ struct SecretBody {
     value: String,
 }
 
-impl From<SecretReply> for SecretRow {
-    fn from(secret: SecretReply) -> Self {
-        Self {
-            name: secret.name,
-            value: SECRET_MASK.to_owned(),
-            set_at: secret.set_at,
-            used_by: secret.used_by.iter().map(ToString::to_string).collect(),
-        }
-    }
-}
-
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
-    api.add(list.returns_ok::<Page<SecretRow>>("By name, without values.").etagged(), list_secrets);
+    api.add(list.returns_ok::<Page<SecretReply>>("By name, without values.").etagged(), list_secrets);
     let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
     let set = set.description("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
     api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("It is kept."), set_secret);
@@ -89,7 +64,6 @@ async fn list_secrets(
     };
     let ctx = context(&daemon, &principal, &configuration)?;
     let rows = secrets::list(&ctx, request).await?.secrets;
-    let rows: Vec<SecretRow> = rows.into_iter().map(Into::into).collect();
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::{Remote, ServerConfig};
 
-use super::details::{self, McpServerDetails};
+use super::details;
 use crate::api::{Api, Json, Operation, Path};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
