@@ -52,6 +52,7 @@ pub struct ExplainReply {
     /// Where that rule is written: `PATH:LINE`.
     pub origin: Option<String>,
     /// Why that rule is there, as its author says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_reason: Option<String>,
     /// All of that in one line for people.
     #[serde(skip)]
@@ -77,6 +78,7 @@ pub struct ExplainedSegment {
     /// Where that rule is written: `PATH:LINE`.
     pub origin: Option<String>,
     /// Why that rule is there, as its author says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_reason: Option<String>,
     /// All of that in one line for people.
     #[serde(skip)]

@@ -78,7 +78,7 @@ pub(super) async fn add_rules(
     let rules: Vec<RuleText> = rules.into_iter().map(RuleText::from).collect();
     let (place, if_match) = (user_rules_file(&daemon), headers.get(header::IF_MATCH).cloned());
     let known = rules::known_tools(daemon.toolcrib());
-    let edited = run_blocking(move || {
+    let edited = run_blocking::<_, OpError>(move || {
         let is_named = if_match.is_some();
         let is_read = is_read(if_match);
         let is_read = is_named.then_some(&is_read as rules::IsRead<'_>);
@@ -105,7 +105,7 @@ async fn edit_rule(
 ) -> Result<Response, Problem> {
     let is_read = is_read(Some(required_if_match(&headers)?));
     let place = user_rules_file(&daemon);
-    let edited = run_blocking(move || {
+    let edited = run_blocking::<_, OpError>(move || {
         let is_current = is_read(&place.text()?);
         match NumberedRule::find(&[place], &RuleName::Number(number), false) {
             Err(OpError::NotFound { .. }) if !is_current => Err(rules::stale()),
