@@ -70,7 +70,8 @@ pub(crate) fn check_names(rules: &RuleSet, toolcrib: &Toolcrib) -> Result<(), Fa
     if closing.is_empty() {
         return Ok(());
     }
-    let mut faults = RuleSet::compile_for(closing, &known_tools(toolcrib)).err().unwrap_or_default();
+    let mut faults =
+        RuleSet::compile_for(closing, &known_tools(toolcrib)).err().unwrap_or_default();
     faults.retain(is_misspelled_name);
     if faults.is_empty() { Ok(()) } else { Err(RulesError::Refused(faults).into()) }
 }

@@ -327,7 +327,11 @@ impl Engine {
     }
 
     /// The same with these rules in place of those in force.
-    pub async fn dry_run_with_rules(&self, batch: Batch, rules: crate::rules::RuleSet) -> Vec<DryRunReport> {
+    pub async fn dry_run_with_rules(
+        &self,
+        batch: Batch,
+        rules: crate::rules::RuleSet,
+    ) -> Vec<DryRunReport> {
         dry_run::run(Arc::clone(&self.inner), batch, Some(rules)).await
     }
 

@@ -20,9 +20,12 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     }
     let mut rows =
         vec![["SKILL", "VERSION", "FROM", "WHAT IT DOES AND WHEN"].map(str::to_owned).to_vec()];
-    rows.extend(reply.skills.into_iter().map(|skill| {
-        vec![skill.name, skill.version, skill.source.from, skill.description]
-    }));
+    rows.extend(
+        reply
+            .skills
+            .into_iter()
+            .map(|skill| vec![skill.name, skill.version, skill.source.from, skill.description]),
+    );
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }

@@ -338,5 +338,3 @@ impl DaemonHost for CliHost {
 fn stored_setup(run: &StoredRun) -> serde_json::Value {
     run.state.get("setup").cloned().unwrap_or_default()
 }
-
-/// Trust says what file tools must not touch, which is settled at the start.

@@ -63,7 +63,11 @@ impl Surfaces {
             _ => of_route,
         };
         let differences = differences(&of_command, &of_route, own, "");
-        assert!(differences.is_empty(), "{args:?} and {method} {path}:\n{}", differences.join("\n"));
+        assert!(
+            differences.is_empty(),
+            "{args:?} and {method} {path}:\n{}",
+            differences.join("\n")
+        );
     }
 }
 
@@ -154,7 +158,14 @@ fn commands_and_routes_about_rules_agree() {
     on.agree(&["rules", "replay"], post("/rules/replay", json!({})), &[]);
     let suggested = on.ok("GET", "/rules/suggestions", None);
     assert_eq!(on.command(&["rules", "suggest"])["suggestions"], suggested["items"]);
-    for text in ["ls -l && rm x", "Bash(rm x)", "Bash(ls)", "Read(./secret/x)", "Read(./notes.md)", "git push"] {
+    for text in [
+        "ls -l && rm x",
+        "Bash(rm x)",
+        "Bash(ls)",
+        "Read(./secret/x)",
+        "Read(./notes.md)",
+        "git push",
+    ] {
         let route = post("/rules/explain", json!({ "command": text }));
         on.agree(&["rules", "explain", text], route, &[]);
         let route = post("/rules/explain", json!({"command": text, "default": "deny"}));
@@ -274,7 +285,15 @@ fn filled() -> Surfaces {
     let path = format!("/approvals/{}", waiting["approval"].as_str().unwrap());
     on.ok("POST", &path, Some(&json!({"decision": "approve", "scope": "always", "nonce": nonce})));
     on.env.run(&["tool", "call", "delete_file", "path=b.txt", "--on-ask", "fail"]);
-    on.env.run(&["tool", "call", "move_file", "source=notes.md", "destination=c.txt", "--on-ask", "fail"]);
+    on.env.run(&[
+        "tool",
+        "call",
+        "move_file",
+        "source=notes.md",
+        "destination=c.txt",
+        "--on-ask",
+        "fail",
+    ]);
     on
 }
 
@@ -296,7 +315,14 @@ fn commands_and_routes_that_look_agree() {
         (
             &["tool", "show", "read_file"],
             "/tools/read_file",
-            &["default_enabled", "needs", "parameter_aliases", "polling", "spec_version", "timeout"],
+            &[
+                "default_enabled",
+                "needs",
+                "parameter_aliases",
+                "polling",
+                "spec_version",
+                "timeout",
+            ],
         ),
         (&["tool", "why", "web_search"], "/tools/web_search/why", &[]),
         (&["tool", "why", "read_file"], "/tools/read_file/why", &[]),
@@ -308,11 +334,7 @@ fn commands_and_routes_that_look_agree() {
             &["request", "expired"],
         ),
         (&["history"], "/calls", &[]),
-        (
-            &["explain", &call],
-            &format!("/calls/{call}/explain"),
-            &["status", "outcome", "advice"],
-        ),
+        (&["explain", &call], &format!("/calls/{call}/explain"), &["status", "outcome", "advice"]),
         (&["agent", "list"], "/agents", &[]),
         (&["agent", "show", "coder"], "/agents/coder", &[]),
         (&["skill", "list"], "/skills", &[]),
@@ -341,8 +363,18 @@ fn commands_and_routes_that_look_agree() {
             &["mcp", "show", "srv"],
             "/mcp/servers/srv",
             &[
-                "timeout_s", "idle_s", "legacy", "pin", "trust_results", "workspace", "read",
-                "write", "allow_hosts", "memory_mb", "env", "launcher",
+                "timeout_s",
+                "idle_s",
+                "legacy",
+                "pin",
+                "trust_results",
+                "workspace",
+                "read",
+                "write",
+                "allow_hosts",
+                "memory_mb",
+                "env",
+                "launcher",
             ],
         ),
         (&["artifact", "list"], "/artifacts", &[]),
@@ -404,7 +436,8 @@ fn a_call_has_one_form_with_and_without_a_daemon() {
         assert_eq!(local, daemon, "{args:?}");
         let body = json!({"tool": args[0], "arguments": daemon_arguments(args)});
         let (_, route) = on.send("POST", "/calls", Some(&body));
-        let differences = differences(&daemon, &stripped(route), &["outcome", "result", "is_error"], "");
+        let differences =
+            differences(&daemon, &stripped(route), &["outcome", "result", "is_error"], "");
         assert!(differences.is_empty(), "{args:?}: {}", differences.join("\n"));
     }
 }
@@ -423,15 +456,40 @@ fn a_missing_thing_is_named_in_the_same_words_with_the_list_of_what_there_is() {
         (&["explain", "nosuch"][..], "/calls/nosuch/explain", "there is no call nosuch", "/calls"),
         (&["goal", "show", "nosuch"], "/goals/nosuch", "there is no goal nosuch", "/goals"),
         (&["task", "show", "nosuch"], "/tasks/nosuch", "there is no task nosuch", "/tasks"),
-        (&["grant", "show", "nosuch"], "/grants/nosuch", "there is no remembered approval nosuch", "/grants"),
-        (&["memory", "show", "nosuch"], "/memories/nosuch", "there is no memory nosuch", "/memories"),
+        (
+            &["grant", "show", "nosuch"],
+            "/grants/nosuch",
+            "there is no remembered approval nosuch",
+            "/grants",
+        ),
+        (
+            &["memory", "show", "nosuch"],
+            "/memories/nosuch",
+            "there is no memory nosuch",
+            "/memories",
+        ),
         (&["list", "show", "nosuch"], "/lists/nosuch", "there is no list nosuch", "/lists"),
-        (&["document", "show", "nosuch"], "/documents/nosuch", "there is no document nosuch", "/documents"),
+        (
+            &["document", "show", "nosuch"],
+            "/documents/nosuch",
+            "there is no document nosuch",
+            "/documents",
+        ),
         (&["draft", "show", "nosuch"], "/drafts/nosuch", "there is no draft nosuch", "/drafts"),
         (&["tool", "show", "nosuch"], "/tools/nosuch", "there is no tool nosuch", "/tools"),
         (&["kit", "show", "nosuch"], "/kits/nosuch", "there is no kit nosuch", "/kits"),
-        (&["mcp", "show", "nosuch"], "/mcp/servers/nosuch", "there is no server nosuch", "/mcp/servers"),
-        (&["conversation", "show", "nosuch"], "/conversations/nosuch", "there is no conversation nosuch", "/conversations"),
+        (
+            &["mcp", "show", "nosuch"],
+            "/mcp/servers/nosuch",
+            "there is no server nosuch",
+            "/mcp/servers",
+        ),
+        (
+            &["conversation", "show", "nosuch"],
+            "/conversations/nosuch",
+            "there is no conversation nosuch",
+            "/conversations",
+        ),
         (&["chain", "show", "nosuch"], "/chains/nosuch", "there is no script nosuch", "/chains"),
     ] {
         let ended = on.env.run(args);

@@ -134,11 +134,7 @@ pub fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<Str
 
 /// What to do about a call that never came as far as policy.
 #[must_use]
-pub fn error_advice(
-    error: ErrorType,
-    obstacle: Option<&Obstacle>,
-    tool: &str,
-) -> Option<String> {
+pub fn error_advice(error: ErrorType, obstacle: Option<&Obstacle>, tool: &str) -> Option<String> {
     if let Some(obstacle) = obstacle {
         return Some(obstacle_advice(obstacle, tool));
     }

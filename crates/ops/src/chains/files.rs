@@ -61,10 +61,7 @@ pub(super) async fn load(
 }
 
 /// The same of a script that has to exist.
-pub(super) async fn find(
-    toolcrib: &Toolcrib,
-    name: &str,
-) -> Result<(ChainEntry, String), OpError> {
+pub(super) async fn find(toolcrib: &Toolcrib, name: &str) -> Result<(ChainEntry, String), OpError> {
     load(toolcrib, name).await?.ok_or_else(|| OpError::not_found(Resource::Chain, name))
 }
 

@@ -35,6 +35,9 @@ fn owner_word(scope: Option<Scope>) -> &'static str {
 
 impl From<&Location> for FileSource {
     fn from(location: &Location) -> Self {
-        Self { from: owner_word(location.scope()).to_owned(), path: location.path().map(ToOwned::to_owned) }
+        Self {
+            from: owner_word(location.scope()).to_owned(),
+            path: location.path().map(ToOwned::to_owned),
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 use toolcrib_app::{DryRunReport, Toolcrib};
-use toolcrib_core::suggest::likely_typos;
 use toolcrib_core::remote_name;
+use toolcrib_core::suggest::likely_typos;
 
 use crate::error::OpError;
 
@@ -68,8 +68,7 @@ impl HypotheticalCall {
     pub(super) fn adopt(&mut self, forecast: &DryRunReport) {
         let Some(tool) = &forecast.tool else { return };
         self.tool = tool.to_string();
-        self.operation =
-            forecast.report.operation.clone().unwrap_or_else(|| self.tool.clone());
+        self.operation = forecast.report.operation.clone().unwrap_or_else(|| self.tool.clone());
         self.args = forecast.args.clone();
     }
 

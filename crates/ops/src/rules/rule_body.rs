@@ -150,10 +150,7 @@ impl RuleBody {
 /// Rules that are written in no file: `rules:NUMBER` says which one of the request is meant.
 #[must_use]
 pub fn unwritten(rules: impl IntoIterator<Item = RuleText>) -> Vec<RuleSource> {
-    let source = |(at, text)| RuleSource {
-        text,
-        layer: Layer::User,
-        origin: format!("rules:{}", at + 1),
-    };
+    let source =
+        |(at, text)| RuleSource { text, layer: Layer::User, origin: format!("rules:{}", at + 1) };
     rules.into_iter().enumerate().map(source).collect()
 }

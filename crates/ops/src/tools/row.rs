@@ -90,7 +90,11 @@ impl ToolRow {
             tier: info.tier.as_str().to_owned(),
             risk: spec.and_then(|spec| serialized_name(&spec.risk)).unwrap_or_default(),
             effect: spec.and_then(|spec| serialized_name(&spec.effect)).unwrap_or_default(),
-            permissions: spec.iter().flat_map(|s| &s.permissions).map(ToString::to_string).collect(),
+            permissions: spec
+                .iter()
+                .flat_map(|s| &s.permissions)
+                .map(ToString::to_string)
+                .collect(),
             tokens: entry
                 .as_ref()
                 .map(|entry| toolcrib.declaration_tokens(entry))

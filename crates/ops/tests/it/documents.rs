@@ -55,10 +55,8 @@ async fn a_deleted_document_is_restored() {
     assert_eq!(documents::list(&fixture.ctx(), list(false)).await.unwrap(), []);
     let deleted = documents::list(&fixture.ctx(), list(true)).await.unwrap();
     assert!(deleted[0].deleted_at.is_some(), "{deleted:?}");
-    let back = ChangeDocumentRequest {
-        document: added.document.clone(),
-        change: DocumentChange::Restore,
-    };
+    let back =
+        ChangeDocumentRequest { document: added.document.clone(), change: DocumentChange::Restore };
     documents::change(&fixture.ctx(), back).await.unwrap();
     assert_eq!(documents::list(&fixture.ctx(), list(false)).await.unwrap(), [added]);
 }

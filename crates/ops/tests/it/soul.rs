@@ -1,9 +1,7 @@
 //! Operations on the person's part of the system prompt.
 
 use toolcrib_ops::OpError;
-use toolcrib_ops::soul::{
-    self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply,
-};
+use toolcrib_ops::soul::{self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply};
 
 use crate::fixture::Fixture;
 

@@ -109,8 +109,7 @@ async fn remove_chain(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let request =
-        RemoveChainRequest { name, folder: None, expected: expected(&headers, &matches) };
+    let request = RemoveChainRequest { name, folder: None, expected: expected(&headers, &matches) };
     let ctx = daemon.op_context(&principal, None);
     chains::remove(&ctx, &daemon.recorder(&principal), request).await?;
     Ok(StatusCode::NO_CONTENT)

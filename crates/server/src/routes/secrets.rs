@@ -27,7 +27,10 @@ struct SecretBody {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
-    api.add(list.returns_ok::<Page<SecretReply>>("By name, without values.").etagged(), list_secrets);
+    api.add(
+        list.returns_ok::<Page<SecretReply>>("By name, without values.").etagged(),
+        list_secrets,
+    );
     let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
     let set = set.description("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
     api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("It is kept."), set_secret);

@@ -194,7 +194,10 @@ async fn an_observed_rule_is_put_in_force_by_its_number() {
     assert_eq!(daemon.client().post(&enforce, &json!({})).await.problem(), "needs_match");
     let client = daemon.client().with("if-match", &tag(&added));
     let enforced = client.post(&enforce, &json!({})).await.expect(200);
-    assert_eq!((&enforced["changed"], &enforced["rules"][0]["counts"]), (&json!(true), &json!(true)));
+    assert_eq!(
+        (&enforced["changed"], &enforced["rules"][0]["counts"]),
+        (&json!(true), &json!(true))
+    );
     assert_eq!(read(&daemon).await["status"], "denied");
     assert_eq!(client.post(&enforce, &json!({})).await.problem(), "stale");
     daemon.stop().await;

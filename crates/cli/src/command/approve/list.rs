@@ -27,9 +27,9 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
     let found = approvals::list(&ctx, request).await?;
     let now = SystemClock.now_ms();
     if json {
-        let rows = found.iter().filter_map(|entry| {
-            Some(row(&entry.document, entry.request.as_ref()?, &ids, now))
-        });
+        let rows = found
+            .iter()
+            .filter_map(|entry| Some(row(&entry.document, entry.request.as_ref()?, &ids, now)));
         output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
     }

@@ -95,7 +95,8 @@ impl Row {
     }
 }
 
-/// Sections whose changes take effect only after a restart.
+/// Sections whose changes take effect only after a restart. Trust says what file tools must not
+/// touch, which is settled at the start.
 const NEEDS_RESTART: [&str; 3] = ["server", "models", "trusted_workspaces"];
 
 fn reply(key: &KeyPath, value: Json, origin: &Origin) -> SettingRow {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 use toolcrib_app::rule_files::RulesError;
 use toolcrib_app::rules::{Layer, RuleSet, RuleText};
 use toolcrib_core::Verdict;
-use toolcrib_ops::{OpError, Resource};
 use toolcrib_ops::rules::{
     self, AddRulesRequest, NumberedRule, RuleName, RuleRow, RulesChanged, layer_word,
 };
+use toolcrib_ops::{OpError, Resource};
 
 use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesAdd, RulesEnforce, RulesRm, RulesWorkspaceArgs};
@@ -30,8 +30,12 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     let place = here.file_to_edit(command.project)?;
     let rule = rule_from_args(command)?;
     let known = here.tool_names()?;
-    let request =
-        AddRulesRequest { place: place.clone(), rules: vec![rule.clone()], known: &known, is_read: None };
+    let request = AddRulesRequest {
+        place: place.clone(),
+        rules: vec![rule.clone()],
+        known: &known,
+        is_read: None,
+    };
     let changed = rules::add(request)?.reply()?;
     for remark in &changed.remarks {
         output::warn(&escape_to_line(&format!("{}: {}", remark.rule, remark.what)), json);

@@ -64,14 +64,12 @@ fn asked_call(command: &RulesExplain) -> Result<AskedCall, Failure> {
         }
         (Some(tool), _) => {
             let args = args.map_or(Ok(Default::default()), serde_json::from_str);
-            let args =
-                args.map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?;
+            let args = args
+                .map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?;
             Ok(AskedCall::Tool { tool: tool.clone(), args })
         }
         (None, Some(text)) => Ok(AskedCall::Text(text.clone())),
-        (None, None) => {
-            Err(Failure::usage("say what is asked about: a command line, or --tool"))
-        }
+        (None, None) => Err(Failure::usage("say what is asked about: a command line, or --tool")),
     }
 }
 
@@ -111,8 +109,7 @@ fn to_text(answer: &ExplainReply) -> String {
 }
 
 fn part_text(part: &ExplainedSegment) -> String {
-    let mut text =
-        format!("    {:<5}  {}\n", part.verdict.as_str(), escape_to_line(&part.text));
+    let mut text = format!("    {:<5}  {}\n", part.verdict.as_str(), escape_to_line(&part.text));
     if let Some(rule) = &part.rule_line {
         text += &format!("           {}\n", escape_to_line(rule));
     }

@@ -22,7 +22,8 @@ struct ReadFiles {
 impl ReadFiles {
     fn read(command: &RulesFilesArgs, here: &RulesContext) -> Self {
         let named = command.files.iter();
-        let named = named.map(|path| RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) });
+        let named =
+            named.map(|path| RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) });
         let layers = here.rule_files();
         let mut all = Self::default();
         let groups: Vec<Vec<RuleFile>> = match command.files.as_slice() {

@@ -21,7 +21,9 @@ pub(super) struct LintBody {
 
 impl LintBody {
     fn into_sources(self, daemon: &DaemonState) -> Result<Vec<RuleSource>, Problem> {
-        let Some(rules) = self.rules else { return Ok(daemon.toolcrib().rules().sources().to_vec()) };
+        let Some(rules) = self.rules else {
+            return Ok(daemon.toolcrib().rules().sources().to_vec());
+        };
         RuleBody::check_count(&rules)?;
         Ok(rules::unwritten(rules.into_iter().map(RuleText::from)))
     }

@@ -70,10 +70,7 @@ pub(super) fn routes(api: &mut Api) {
         explain_call,
     );
     let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
-    api.add(
-        lint.body::<LintBody>().returns_ok::<LintReply>("Errors and warnings."),
-        lint_rules,
-    );
+    api.add(lint.body::<LintBody>().returns_ok::<LintReply>("Errors and warnings."), lint_rules);
     let test = Operation::post("/rules/test", Role::Viewer, "Runs the examples of rules.");
     api.add(
         test.body::<LintBody>().returns_ok::<TestReply>("What failed, and how many there are."),

@@ -58,8 +58,7 @@ async fn put_in_force(
 ) -> Result<Response, Problem> {
     let etag = etag(edited.text());
     let configuration = HostConfiguration(daemon.host());
-    let changed =
-        rules::put_in_force(edited, &configuration, &daemon.recorder(principal)).await?;
+    let changed = rules::put_in_force(edited, &configuration, &daemon.recorder(principal)).await?;
     let tag = [(header::ETAG, etag.clone())];
     Ok((tag, Json(UserRulesChanged { changed, etag })).into_response())
 }
