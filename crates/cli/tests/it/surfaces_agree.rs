@@ -297,6 +297,23 @@ fn filled() -> Surfaces {
     on
 }
 
+/// The page of a daemon opens addresses, which no command does.
+#[test]
+fn tools_are_listed_alike() {
+    let on = Surfaces::start(TestEnv::new());
+    on.ok("PUT", "/switches/tool:read_file", Some(&json!({"state": "off"})));
+    let mut of_route = on.ok("GET", "/tools", None)["items"].as_array().unwrap().clone();
+    of_route.retain(|row| row["name"] != "open_url");
+    for args in [&["tool", "list"][..], &["tool", "list", "--all"]] {
+        let of_command = on.command(args);
+        let own = ["id", "title_key", "description_key"];
+        let differences = differences(&of_command, &json!(of_route), &own, "");
+        assert!(differences.is_empty(), "{args:?}:\n{}", differences.join("\n"));
+    }
+    let off = of_route.iter().find(|row| row["name"] == "read_file").unwrap();
+    assert_eq!((&off["offered"], &off["excluded"]["because"]), (&json!(false), &json!("disabled")));
+}
+
 #[test]
 fn commands_and_routes_that_look_agree() {
     let on = filled();
@@ -307,85 +324,72 @@ fn commands_and_routes_that_look_agree() {
     let (approval, task) = (id("/approvals?state=all", "approval"), id("/tasks", "task"));
     let (goal, document) = (id("/goals", "goal"), id("/documents", "document"));
     let (call, grant) = (id("/calls?tool=write_file", "call"), id("/grants", "grant"));
-    let info = ["id", "title_key", "description_key"];
     let asked = ["id", "short", "kind", "expired"];
-    for (args, path, own) in [
-        (&["tool", "list"][..], "/tools", &info[..]),
-        (&["tool", "list", "--all"], "/tools", &info),
-        (
-            &["tool", "show", "read_file"],
-            "/tools/read_file",
-            &[
-                "default_enabled",
-                "needs",
-                "parameter_aliases",
-                "polling",
-                "spec_version",
-                "timeout",
-            ],
-        ),
-        (&["tool", "why", "web_search"], "/tools/web_search/why", &[]),
-        (&["tool", "why", "read_file"], "/tools/read_file/why", &[]),
-        (&["approve", "list"], "/approvals", &asked),
-        (&["approve", "list", "--all"], "/approvals?state=all", &asked),
-        (
-            &["approve", "show", &approval],
-            &format!("/approvals/{approval}"),
-            &["request", "expired"],
-        ),
-        (&["history"], "/calls", &[]),
-        (&["explain", &call], &format!("/calls/{call}/explain"), &["status", "outcome", "advice"]),
-        (&["agent", "list"], "/agents", &[]),
-        (&["agent", "show", "coder"], "/agents/coder", &[]),
-        (&["skill", "list"], "/skills", &[]),
-        (&["kit", "list"], "/kits", &[]),
-        (&["token", "list"], "/tokens", &[]),
-        (&["config", "list", "--all"], "/settings", &[]),
-        (&["secret", "list"], "/secrets", &[]),
-        (&["memory", "list"], "/memories", &[]),
-        (&["memory", "show", "city"], "/memories/city", &[]),
-        (&["task", "list"], "/tasks", &[]),
-        (&["task", "show", &task], &format!("/tasks/{task}"), &[]),
-        (&["goal", "list"], "/goals", &[]),
-        (&["goal", "show", &goal], &format!("/goals/{goal}"), &[]),
-        (&["list", "all"], "/lists", &[]),
-        (&["list", "show", "shopping"], "/lists/shopping", &[]),
-        (&["list", "history", "shopping"], "/lists/shopping/history", &[]),
-        (&["document", "list"], "/documents", &[]),
-        (&["document", "show", &document], &format!("/documents/{document}"), &[]),
-        (&["notification", "list"], "/notifications", &[]),
-        (&["draft", "list"], "/drafts", &[]),
-        (&["grant", "list"], "/grants", &[]),
-        (&["grant", "show", &grant], &format!("/grants/{grant}"), &[]),
-        (&["usage"], "/usage", &[]),
-        (&["mcp", "list"], "/mcp/servers", &["place", "authorization"]),
-        (
-            &["mcp", "show", "srv"],
-            "/mcp/servers/srv",
-            &[
-                "timeout_s",
-                "idle_s",
-                "legacy",
-                "pin",
-                "trust_results",
-                "workspace",
-                "read",
-                "write",
-                "allow_hosts",
-                "memory_mb",
-                "env",
-                "launcher",
-            ],
-        ),
-        (&["artifact", "list"], "/artifacts", &[]),
-        (&["conversation", "list"], "/conversations", &[]),
-        (&["chain", "list"], "/chains", &[]),
-        (&["chain", "show", "count"], "/chains/count", &[]),
-        (&["heartbeat", "show"], "/heartbeat", &[]),
-        (&["undo", "--list"], "/changes", &[]),
-    ] {
-        on.agree(args, ("GET", path, None), own);
-    }
+    let look = |args: &[&str], path: &str, own: &[&str]| on.agree(args, ("GET", path, None), own);
+    look(
+        &["tool", "show", "read_file"],
+        "/tools/read_file",
+        &["default_enabled", "needs", "parameter_aliases", "polling", "spec_version", "timeout"],
+    );
+    look(&["tool", "why", "web_search"], "/tools/web_search/why", &[]);
+    look(&["tool", "why", "read_file"], "/tools/read_file/why", &[]);
+    look(&["approve", "list"], "/approvals", &asked);
+    look(&["approve", "list", "--all"], "/approvals?state=all", &asked);
+    look(
+        &["approve", "show", &approval],
+        &format!("/approvals/{approval}"),
+        &["request", "expired"],
+    );
+    look(&["history"], "/calls", &[]);
+    look(&["explain", &call], &format!("/calls/{call}/explain"), &["status", "outcome", "advice"]);
+    look(&["agent", "list"], "/agents", &[]);
+    look(&["agent", "show", "coder"], "/agents/coder", &[]);
+    look(&["skill", "list"], "/skills", &[]);
+    look(&["kit", "list"], "/kits", &[]);
+    look(&["token", "list"], "/tokens", &[]);
+    look(&["config", "list", "--all"], "/settings", &[]);
+    look(&["secret", "list"], "/secrets", &[]);
+    look(&["memory", "list"], "/memories", &[]);
+    look(&["memory", "show", "city"], "/memories/city", &[]);
+    look(&["task", "list"], "/tasks", &[]);
+    look(&["task", "show", &task], &format!("/tasks/{task}"), &[]);
+    look(&["goal", "list"], "/goals", &[]);
+    look(&["goal", "show", &goal], &format!("/goals/{goal}"), &[]);
+    look(&["list", "all"], "/lists", &[]);
+    look(&["list", "show", "shopping"], "/lists/shopping", &[]);
+    look(&["list", "history", "shopping"], "/lists/shopping/history", &[]);
+    look(&["document", "list"], "/documents", &[]);
+    look(&["document", "show", &document], &format!("/documents/{document}"), &[]);
+    look(&["notification", "list"], "/notifications", &[]);
+    look(&["draft", "list"], "/drafts", &[]);
+    look(&["grant", "list"], "/grants", &[]);
+    look(&["grant", "show", &grant], &format!("/grants/{grant}"), &[]);
+    look(&["usage"], "/usage", &[]);
+    look(&["mcp", "list"], "/mcp/servers", &["place", "authorization"]);
+    look(
+        &["mcp", "show", "srv"],
+        "/mcp/servers/srv",
+        &[
+            "timeout_s",
+            "idle_s",
+            "legacy",
+            "pin",
+            "trust_results",
+            "workspace",
+            "read",
+            "write",
+            "allow_hosts",
+            "memory_mb",
+            "env",
+            "launcher",
+        ],
+    );
+    look(&["artifact", "list"], "/artifacts", &[]);
+    look(&["conversation", "list"], "/conversations", &[]);
+    look(&["chain", "list"], "/chains", &[]);
+    look(&["chain", "show", "count"], "/chains/count", &[]);
+    look(&["heartbeat", "show"], "/heartbeat", &[]);
+    look(&["undo", "--list"], "/changes", &[]);
     on.agree(
         &["audit", "verify"],
         ("POST", "/audit/verify", Some(json!({}))),

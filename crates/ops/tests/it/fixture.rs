@@ -37,7 +37,7 @@ impl Fixture {
         Self::build_with(risk, |_| (), change).await
     }
 
-    async fn build_with(
+    pub(crate) async fn build_with(
         risk: Risk,
         configure: impl FnOnce(&mut Settings),
         change: impl FnOnce(Builder) -> Builder,

@@ -10,6 +10,7 @@ mod artifacts;
 mod audit_bundle;
 mod audit_records;
 mod audit_verify;
+mod chains;
 mod changes;
 mod conversations;
 mod documents;

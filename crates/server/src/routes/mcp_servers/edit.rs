@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::{Remote, ServerConfig};
+use toolcrib_ops::mcp_servers::McpServerDetails;
 
 use super::details;
 use crate::api::{Api, Json, Operation, Path};
