@@ -323,7 +323,16 @@ impl Engine {
     /// Nothing runs, no approver is asked, no observer is notified, and nothing is recorded. Guards
     /// are asked; the repeat guard and the budget are not.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
-        dry_run::run(Arc::clone(&self.inner), batch).await
+        dry_run::run(Arc::clone(&self.inner), batch, None).await
+    }
+
+    /// The same with these rules in place of those in force.
+    pub async fn dry_run_with_rules(
+        &self,
+        batch: Batch,
+        rules: crate::rules::RuleSet,
+    ) -> Vec<DryRunReport> {
+        dry_run::run(Arc::clone(&self.inner), batch, Some(rules)).await
     }
 
     /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.

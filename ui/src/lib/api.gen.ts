@@ -5564,8 +5564,18 @@ export interface components {
             key: string;
             /** @description Its current value; secrets are `***`. */
             value: unknown;
-            /** @description The layer that sets it, with file and line if there are any. */
+            /**
+             * @description The layer that sets it, such as `user` or `default`.
+             * @default
+             */
+            layer: string;
+            /** @description Where the layer sets it: a file with its line, or a variable; empty for a default. */
             origin: string;
+            /**
+             * @description Whether it is a secret, whose value is never shown.
+             * @default false
+             */
+            secret: boolean;
             /** @description Whether a change takes effect without a restart. */
             live: boolean;
         };

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_ops::OpError;
-use toolcrib_ops::skills::{self, AddSkillRequest, SkillReply, ValidateSkillRequest};
+use toolcrib_ops::skills::{self, AddSkillRequest, ValidateSkillRequest};
 
 use super::library_snapshot::{self, LibrarySnapshot};
 use crate::clap_args::LibraryArgs;
@@ -15,32 +15,19 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let reply = skills::list(&snapshot.context());
     library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&reply.skills.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&json!(reply.skills), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
-    rows.extend(reply.skills.into_iter().map(|skill| {
-        vec![skill.name, skill.version, skill.source.word().to_owned(), skill.description]
-    }));
+    let mut rows =
+        vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
+    rows.extend(
+        reply
+            .skills
+            .into_iter()
+            .map(|skill| vec![skill.name, skill.version, skill.source.from, skill.description]),
+    );
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
-}
-
-fn to_json(skill: &SkillReply) -> Value {
-    let mut row = json!({
-        "name": skill.name,
-        "display_name": skill.display_name,
-        "description": skill.description,
-        "version": skill.version,
-        "license": skill.license,
-        "compatibility": skill.compatibility,
-        "allowed_tools": skill.allowed_tools,
-        "tools_required": skill.tools_required,
-    });
-    if let Value::Object(row) = &mut row {
-        library_snapshot::insert_source(row, &skill.source);
-    }
-    row
 }
 
 pub(super) fn add(
@@ -57,7 +44,7 @@ pub(super) fn add(
         error => error.into(),
     })?;
     if json {
-        output::print_json(&to_json(&skill), true)?;
+        output::print_json(&json!(skill), true)?;
     } else {
         output::print_line(&skill.place)?;
         let name = &skill.name;

@@ -306,8 +306,7 @@ impl DaemonHost for CliHost {
 
     fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
         let now = self.current();
-        let rows = settings::effective_values(&now.config, &self.setup.workspace_args());
-        Ok(rows.into_iter().map(|(key, value, origin)| row(&key, value, origin)).collect())
+        Ok(settings::effective_values(&now.config, &self.setup.workspace_args()))
     }
 
     fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
@@ -338,11 +337,4 @@ impl DaemonHost for CliHost {
 
 fn stored_setup(run: &StoredRun) -> serde_json::Value {
     run.state.get("setup").cloned().unwrap_or_default()
-}
-
-/// Trust says what file tools must not touch, which is settled at the start.
-fn row(key: &KeyPath, value: serde_json::Value, origin: String) -> SettingRow {
-    let first = key.parts().first().copied().unwrap_or_default();
-    let live = !["server", "models", "trusted_workspaces"].contains(&first);
-    SettingRow { key: key.to_string(), value, origin, live }
 }

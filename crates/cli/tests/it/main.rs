@@ -90,6 +90,7 @@ mod spec;
 #[cfg(target_os = "linux")]
 mod storage_faults;
 mod support;
+mod surfaces_agree;
 mod surroundings;
 mod taint;
 mod tool_chain;

@@ -20,7 +20,10 @@ pub use add::{AddAgentRequest, add};
 pub use agent::AgentReply;
 pub use change_tools::{ChangeAgentToolsRequest, ToolListChange, change_tools};
 pub use context::AgentFiles;
-pub use details::{AgentDetails, AgentTools, ExcludedTool, problems_of_agent};
+pub use details::{
+    AgentDetails, AgentTools, ExcludedTool, ExpandedList, ExpandedListEntry, UnknownListEntry,
+    problems_of_agent,
+};
 pub use list::{ListAgentsReply, list};
 pub use put::{AgentFormat, PutAgentReply, PutAgentRequest, put};
 pub use remove::{RemoveAgentRequest, RemovedAgent, remove};

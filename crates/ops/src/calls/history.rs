@@ -92,8 +92,8 @@ pub async fn history(
     Ok(HistoryReply { calls, undone, more })
 }
 
-/// Removes arguments and every text that may repeat them. The hash of the arguments goes too: short
-/// ones could be guessed from it.
+/// Removes arguments and every text that may repeat them. The hashes of arguments and result go too:
+/// short ones could be guessed from them.
 pub(super) fn hide_payloads(row: &mut CallRow) {
     let facts = &mut row.facts;
     facts.args = None;
@@ -105,5 +105,6 @@ pub(super) fn hide_payloads(row: &mut CallRow) {
     }
     if let Some(end) = &mut row.end {
         end.message = None;
+        end.output_hash = None;
     }
 }

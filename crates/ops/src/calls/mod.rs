@@ -4,6 +4,7 @@ mod caller_context;
 mod document;
 mod exec_document;
 mod explain;
+mod explain_document;
 mod history;
 mod lookup;
 mod page;
@@ -19,6 +20,7 @@ pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_cont
 pub use document::{CallDocument, CallRefusal, PendingApproval};
 pub use exec_document::{ExecDocument, ExecutedCall, HostedDocument};
 pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
+pub use explain_document::ExplainedCall;
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};

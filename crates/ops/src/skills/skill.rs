@@ -26,16 +26,11 @@ pub struct SkillReply {
     /// Where it comes from: `built in`, or its file.
     pub place: String,
     /// Its licence.
-    #[serde(skip)]
-    #[schemars(skip)]
     pub license: Option<String>,
     /// What it needs of its environment.
-    #[serde(skip)]
-    #[schemars(skip)]
     pub compatibility: Option<String>,
     /// Its file, and the owner of that.
-    #[serde(skip)]
-    #[schemars(skip)]
+    #[serde(flatten)]
     pub source: FileSource,
 }
 

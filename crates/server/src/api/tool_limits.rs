@@ -186,6 +186,8 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/rules/own", Free("rules are no secret of a tool")),
     (Method::POST, "/rules/own", Refused("a rule may allow any tool")),
     (Method::DELETE, "/rules/own/{number}", Refused("a rule may be about any tool")),
+    (Method::POST, "/rules/own/{number}/enforce", Refused("a rule may be about any tool")),
+    (Method::POST, "/rules/test", Free("checks a text; nothing runs")),
     (Method::POST, "/rules/explain", Free("what policy says; nothing runs")),
     (Method::POST, "/rules/replay", Refused("it shows calls of all tools")),
     (Method::GET, "/rules/suggestions", Refused("it shows calls of all tools")),

@@ -8,10 +8,9 @@ mod page;
 mod show;
 pub(crate) mod start;
 
-use toolcrib_ops::calls::{CallDocument, CallSummary};
+use toolcrib_ops::calls::{CallDocument, CallSummary, ExplainedCall};
 
 use self::document::document_status_codes;
-use self::explain::Explained;
 use self::list::CallQuery;
 use self::show::ShowCallQuery;
 use self::start::{CallsDocument, StartCall, StartCalls};
@@ -53,7 +52,7 @@ pub(super) fn routes(api: &mut Api) {
         "Explains a call: everything that the store knows about it.",
     );
     api.add(
-        explain.returns_ok::<Explained>("Its stages, ruling, decisions and records."),
+        explain.returns_ok::<ExplainedCall>("Stages, policy, decisions, records."),
         explain::explain,
     );
     page::routes(api);

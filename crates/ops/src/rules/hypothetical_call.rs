@@ -1,12 +1,11 @@
-//! The call that the words of `rules explain` mean.
+//! The call that a question about rules means.
 
 use serde_json::{Map, Value, json};
 use toolcrib_app::{DryRunReport, Toolcrib};
+use toolcrib_core::remote_name;
 use toolcrib_core::suggest::likely_typos;
-use toolcrib_core::{Ruling, remote_name};
 
-use crate::clap_args::RulesExplain;
-use crate::output::Failure;
+use crate::error::OpError;
 
 /// The tool that runs command lines.
 pub(super) const SHELL_TOOL: &str = "execute_shell_command";
@@ -27,10 +26,24 @@ const RULE_CLASSES: [(&str, &str, &str); 12] = [
     ("Task", "agent", "agent"),
 ];
 
+/// How a caller names a call that is not made.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AskedCall {
+    /// A command line, or a call as rules name it, such as `Read(./secrets/x)`.
+    Text(String),
+    /// A tool, or a class of rules such as `Read`, with its arguments.
+    Tool {
+        /// The name.
+        tool: String,
+        /// The arguments.
+        args: Map<String, Value>,
+    },
+}
+
 /// A hypothetical call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HypotheticalCall {
-    /// As people are told of it.
+    /// The call for people.
     pub(super) display: String,
     /// The operation that policy names.
     pub(super) operation: String,
@@ -43,59 +56,44 @@ pub(super) struct HypotheticalCall {
 impl HypotheticalCall {
     /// A command line.
     pub(super) fn from_command_line(line: &str) -> Self {
-        Self::new(line, SHELL_TOOL, json!({"command": line}))
+        Self::of(line, SHELL_TOOL, json!({"command": line}))
     }
 
-    fn new(shown: &str, tool: &str, args: Value) -> Self {
+    fn of(shown: &str, tool: &str, args: Value) -> Self {
         let tool = tool.to_owned();
         Self { display: shown.to_owned(), operation: tool.clone(), tool, args }
     }
 
-    /// Takes operation and arguments as the pipeline has them, and gives what policy says of the
-    /// call.
-    pub(super) fn apply_dry_run(&mut self, forecast: DryRunReport) -> Option<Ruling> {
-        let ruling = forecast.report.ruling?;
-        if let Some(tool) = forecast.tool {
-            self.tool = tool.to_string();
-            self.operation = forecast.report.operation.unwrap_or_else(|| self.tool.clone());
-            self.args = forecast.args;
-        }
-        Some(ruling)
+    /// Takes the operation and the arguments as the pipeline has them.
+    pub(super) fn adopt(&mut self, forecast: &DryRunReport) {
+        let Some(tool) = &forecast.tool else { return };
+        self.tool = tool.to_string();
+        self.operation = forecast.report.operation.clone().unwrap_or_else(|| self.tool.clone());
+        self.args = forecast.args.clone();
     }
 
-    /// What the command asks about.
-    pub(super) fn from_args(command: &RulesExplain, toolcrib: &Toolcrib) -> Result<Self, Failure> {
-        if command.args.is_some() && command.tool.is_none() {
-            return Err(Failure::usage("--args are those of a tool; say which with --tool NAME"));
-        }
-        match (&command.tool, &command.text) {
-            (Some(tool), _) => Self::from_tool(tool, command.args.as_deref(), toolcrib),
-            (None, Some(text)) => Self::from_text(text, toolcrib),
-            (None, None) => {
-                Err(Failure::usage("say what is asked about: a command line, or --tool"))
-            }
+    /// The call that is asked about.
+    pub(super) fn new(asked: &AskedCall, toolcrib: &Toolcrib) -> Result<Self, OpError> {
+        match asked {
+            AskedCall::Tool { tool, args } => Ok(Self::from_tool(tool, args.clone(), toolcrib)),
+            AskedCall::Text(text) => Self::from_text(text, toolcrib),
         }
     }
 
-    fn from_tool(name: &str, args: Option<&str>, toolcrib: &Toolcrib) -> Result<Self, Failure> {
-        let args: Map<String, Value> = match args.map(str::trim).filter(|args| !args.is_empty()) {
-            None => Map::new(),
-            Some(args) => serde_json::from_str(args)
-                .map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?,
-        };
+    fn from_tool(name: &str, args: Map<String, Value>, toolcrib: &Toolcrib) -> Self {
         let class = RULE_CLASSES.iter().find(|(class, ..)| *class == name);
         let tool = class.map_or(name, |(_, tool, _)| tool);
         let tool =
             toolcrib.spec(tool).map_or_else(|| mcp_tool_name(tool), |spec| spec.name.to_string());
         let args = Value::Object(args);
-        Ok(Self::new(&format!("{tool} {args}"), &tool, args))
+        Self::of(&format!("{tool} {args}"), &tool, args)
     }
 
     /// `Tool(what)` where there is such a tool or class; a command line otherwise.
-    fn from_text(text: &str, toolcrib: &Toolcrib) -> Result<Self, Failure> {
+    fn from_text(text: &str, toolcrib: &Toolcrib) -> Result<Self, OpError> {
         let Some((name, what)) = parse_call(text) else { return Ok(Self::from_command_line(text)) };
         let tool = |tool: &str, key: &str, what: &str| {
-            Self::new(
+            Self::of(
                 text.trim(),
                 tool,
                 Value::Object(Map::from_iter([(key.to_owned(), json!(what))])),
@@ -119,15 +117,15 @@ impl HypotheticalCall {
                 .and_then(Value::as_str);
             return match required {
                 Some(key) => Ok(tool(spec.name.as_str(), key, what)),
-                None if what.trim().is_empty() => Self::from_tool(name, None, toolcrib),
-                None => Err(Failure::usage(format!(
-                    "say what {name} gets with --tool {name} --args JSON"
+                None if what.trim().is_empty() => Ok(Self::from_tool(name, Map::new(), toolcrib)),
+                None => Err(OpError::Invalid(format!(
+                    "name the tool {name} and its arguments apart: several arguments cannot be told from one text"
                 ))),
             };
         }
         match nearest_name(name, toolcrib) {
             Some(near) if !what.contains([';', '|', '&', '\n']) => {
-                Err(Failure::usage(format!("there is no tool {name}, did you mean {near}?")))
+                Err(OpError::Invalid(format!("there is no tool {name}, did you mean {near}?")))
             }
             _ => Ok(Self::from_command_line(text)),
         }

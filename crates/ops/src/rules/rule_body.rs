@@ -1,23 +1,30 @@
-//! Rules as they are sent and shown.
+//! A rule as clients send it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use toolcrib_app::rules::{Layer, RuleSource, RuleText};
 use toolcrib_core::Verdict;
 
-use crate::problem::Problem;
+use crate::error::OpError;
 
 /// What a rule says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Effect {
+pub enum Effect {
     /// It may run.
     Allow,
     /// A person decides.
     Ask,
     /// It must not run.
     Deny,
+}
+
+impl Effect {
+    /// The name in files and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Verdict::from(self).as_str()
+    }
 }
 
 impl From<Verdict> for Effect {
@@ -43,39 +50,38 @@ impl From<Effect> for Verdict {
 /// A rule as it is written (docs/rules.md).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RuleBody {
+pub struct RuleBody {
     /// What it says.
-    effect: Effect,
-    /// Its pattern: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
-    rule: String,
-    /// Agents that it applies to; empty = all.
+    pub effect: Effect,
+    /// What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
+    pub rule: String,
+    /// Agents it holds for; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    agents: Vec<String>,
-    /// Channels that it applies to (`chat`, `background`, `external-agent`); empty = all.
+    pub agents: Vec<String>,
+    /// Channels it holds for (`chat`, `background`, `external-agent`); empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    channels: Vec<String>,
-    /// Workspace folders that it applies to; empty = all.
+    pub channels: Vec<String>,
+    /// Workspace folders it holds for; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    workspaces: Vec<String>,
-    /// Its reason: shown wherever it decides.
+    pub workspaces: Vec<String>,
+    /// Why it is there: shown wherever it decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    /// Calls that it must match: checked before it is accepted.
+    pub reason: Option<String>,
+    /// Calls that it must match: checked before it is taken.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
-    matches: Vec<String>,
-    /// Calls that it must not match: checked before it is accepted.
+    pub matches: Vec<String>,
+    /// Calls that it must not match: checked before it is taken.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    not_match: Vec<String>,
+    pub not_match: Vec<String>,
     /// When it ends: a date, or a time with its zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    expires: Option<String>,
+    pub expires: Option<String>,
     /// That its author knows that it allows more than it seems to.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
-    is_unsafe: bool,
-    /// Whether it is only observed and decides nothing: `POST /rules/replay` shows what it would
-    /// have decided.
+    pub is_unsafe: bool,
+    /// That it decides nothing yet: `POST /rules/replay` shows what it would have decided.
     #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
-    is_observed: bool,
+    pub is_observed: bool,
 }
 
 impl From<RuleText> for RuleBody {
@@ -126,7 +132,10 @@ const MAX_RULES_AND_EXAMPLES: usize = 2_000;
 
 impl RuleBody {
     /// Refuses more rules than are checked in one request.
-    pub(super) fn check_count(rules: &[Self]) -> Result<(), Problem> {
+    ///
+    /// # Errors
+    /// [`OpError::Invalid`], with the limit.
+    pub fn check_count(rules: &[Self]) -> Result<(), OpError> {
         let count = |rule: &Self| 1 + rule.matches.len() + rule.not_match.len();
         if rules.iter().map(count).sum::<usize>() <= MAX_RULES_AND_EXAMPLES {
             return Ok(());
@@ -134,38 +143,14 @@ impl RuleBody {
         let detail = format!(
             "a request has at most {MAX_RULES_AND_EXAMPLES} rules and examples; send several requests"
         );
-        Err(Problem::invalid(detail))
+        Err(OpError::Invalid(detail))
     }
 }
 
-/// A rule with its file and number.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct RuleRow {
-    /// Its number in the list, from 1.
-    number: usize,
-    /// The rule.
-    #[serde(flatten)]
-    rule: RuleBody,
-    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
-    /// trusted).
-    layer: String,
-    /// Where it is written: `PATH:LINE`.
-    origin: String,
-    /// Whether it has any effect: allow rules of an untrusted workspace have none.
-    counts: bool,
-}
-
-fn row(number: usize, rule: &RuleSource) -> RuleRow {
-    let RuleSource { text, layer, origin } = rule;
-    RuleRow {
-        number,
-        rule: text.clone().into(),
-        layer: json!(layer).as_str().unwrap_or_default().to_owned(),
-        origin: origin.clone(),
-        counts: *layer != Layer::Untrusted || text.effect != Verdict::Allow,
-    }
-}
-
-pub(super) fn numbered(rules: &[RuleSource]) -> Vec<RuleRow> {
-    rules.iter().enumerate().map(|(at, rule)| row(at + 1, rule)).collect()
+/// Rules that are written in no file: `rules:NUMBER` says which one of the request is meant.
+#[must_use]
+pub fn unwritten(rules: impl IntoIterator<Item = RuleText>) -> Vec<RuleSource> {
+    let source =
+        |(at, text)| RuleSource { text, layer: Layer::User, origin: format!("rules:{}", at + 1) };
+    rules.into_iter().enumerate().map(source).collect()
 }

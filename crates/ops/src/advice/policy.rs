@@ -1,12 +1,12 @@
-//! What policy said of a call, in words for people, and what they can do about it.
+//! What the owner can do about a decision of policy.
 
 use toolcrib_app::Preset;
 use toolcrib_core::{Decider, ErrorType, Obstacle, Outcome, Ruling, Verdict};
 
-use super::tool_why::exclusion_advice;
+use super::exclusion_advice;
 
-/// Which part of policy, in one word.
-pub(super) fn decider_word(by: Decider) -> &'static str {
+/// The part of policy, in words.
+fn decider_word(by: Decider) -> &'static str {
     match by {
         Decider::Rule => "a rule",
         Decider::Permission => "a permission",
@@ -19,24 +19,30 @@ pub(super) fn decider_word(by: Decider) -> &'static str {
 }
 
 /// A ruling in one line: `deny, by a rule: …`.
-pub(super) fn ruling_line(ruling: &Ruling) -> String {
+#[must_use]
+pub fn ruling_line(ruling: &Ruling) -> String {
     format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
 }
 
 /// A call that did not run, or that was refused as it ran.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct RefusedCall<'a> {
-    pub(super) error: ErrorType,
+pub struct RefusedCall<'a> {
+    /// The type of its error.
+    pub error: ErrorType,
     /// The tool, or the name that was asked for.
-    pub(super) tool: &'a str,
-    pub(super) operation: Option<&'a str>,
-    pub(super) ruling: Option<&'a Ruling>,
-    pub(super) obstacle: Option<&'a Obstacle>,
+    pub tool: &'a str,
+    /// The operation that policy names.
+    pub operation: Option<&'a str>,
+    /// The decision of policy.
+    pub ruling: Option<&'a Ruling>,
+    /// What keeps the call from running, where the owner can change it.
+    pub obstacle: Option<&'a Obstacle>,
 }
 
 impl RefusedCall<'_> {
     /// What to do about it; `None` = nothing can be said.
-    pub(super) fn advice(&self) -> Option<String> {
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
         let is_decided = matches!(
             self.error,
             ErrorType::PolicyDenied
@@ -57,7 +63,8 @@ impl RefusedCall<'_> {
 }
 
 /// What to do about a call that ended so; `None` = it ran, or nothing can be said.
-pub(super) fn outcome_advice(outcome: &Outcome) -> Option<String> {
+#[must_use]
+pub fn outcome_advice(outcome: &Outcome) -> Option<String> {
     let error = outcome.result.as_ref().err()?;
     RefusedCall {
         error: error.error_type,
@@ -84,7 +91,8 @@ fn obstacle_advice(obstacle: &Obstacle, tool: &str) -> String {
 
 /// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or
 /// nothing can be done.
-pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<String> {
+#[must_use]
+pub fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<String> {
     let text = match (ruling.verdict, ruling.by, &ruling.rule) {
         (Verdict::Allow, ..) => return None,
         (_, Decider::Rule, Some(rule)) => format!(
@@ -125,11 +133,8 @@ pub(super) fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Opt
 }
 
 /// What to do about a call that never came as far as policy.
-pub(super) fn error_advice(
-    error: ErrorType,
-    obstacle: Option<&Obstacle>,
-    tool: &str,
-) -> Option<String> {
+#[must_use]
+pub fn error_advice(error: ErrorType, obstacle: Option<&Obstacle>, tool: &str) -> Option<String> {
     if let Some(obstacle) = obstacle {
         return Some(obstacle_advice(obstacle, tool));
     }
