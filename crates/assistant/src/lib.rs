@@ -5,7 +5,7 @@
 //! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
 //! what runs in the background pursue; [`soul`] the person's text in the prompt; [`document`] finds
 //! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
-//! and sends it once; [`card`] checks what is shown to people. `tool` has one file per tool. A
+//! and sends it once; [`mail_inbox`] what arrived by mail; [`card`] checks what is shown to people. `tool` has one file per tool. A
 //! daemon runs due tasks; this crate only says which ones and when.
 //!
 //! Invariants
@@ -25,6 +25,7 @@ pub mod draft;
 pub mod goal;
 pub mod heartbeat;
 pub mod list;
+pub mod mail_inbox;
 pub mod memory;
 pub mod notify;
 mod outside_text;

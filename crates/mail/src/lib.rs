@@ -2,7 +2,9 @@
 //!
 //! - [`account`]: accounts in a file of the configuration; their passwords are in the vault.
 //! - `connection`, `imap_guard`: connections under the address policy, whose answers are bounded.
+//! - `imap_session`, `imap_pool`: a mailbox that is logged in; those that are kept.
 //! - `mailbox`: what is asked of an IMAP server.
+//! - `inbox_watch`: waits for new mail.
 //! - `message`: messages read and written.
 //! - `submission`: handing a message over (RFC 6409).
 //! - `carrier`: sends drafts of the kind mail.
@@ -22,6 +24,9 @@ mod carrier;
 mod connection;
 mod error;
 mod imap_guard;
+mod imap_pool;
+mod imap_session;
+mod inbox_watch;
 mod mailbox;
 mod message;
 mod submission;
@@ -29,5 +34,7 @@ mod tool;
 
 pub use carrier::MailCarrier;
 pub use error::MailError;
+pub use inbox_watch::{InboxListener, NewMail, WatchTimes, watch_inbox};
 pub use mailbox::MAX_MESSAGE;
+pub use message::recipients;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

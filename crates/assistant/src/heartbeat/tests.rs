@@ -5,10 +5,11 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{Author, MemoryCategory, TaskKind, TaskLease, TaskStatus};
-use toolcrib_engine::store::{MemoryMemories, MemoryTasks};
+use toolcrib_engine::store::{MemoryAssistantRows, MemoryMemories, MemoryTasks};
 
 use super::prompt::{AccountLine, PromotionLine, ReportLine, TaskLine};
 use super::*;
+use crate::mail_inbox::{ArrivedMail, MailInboxes, MailPosition};
 use crate::memory::{Memories, NewMemory};
 use crate::task::{NewTask, Tasks, When, postpone};
 use crate::time::Window;
@@ -175,7 +176,8 @@ fn heartbeats() -> (Heartbeats, Tasks, Memories) {
     let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), is_secret);
     let settings = HeartbeatSettings { active_start: 0, active_end: 24, ..Default::default() };
-    (Heartbeats::new(tasks.clone(), memories.clone(), settings), tasks, memories)
+    let inboxes = MailInboxes::new(Arc::new(MemoryAssistantRows::default()));
+    (Heartbeats::new(tasks.clone(), memories.clone(), inboxes, settings), tasks, memories)
 }
 
 #[tokio::test]

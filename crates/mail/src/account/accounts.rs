@@ -10,6 +10,7 @@ use super::file;
 use super::login::Login;
 use super::model::{MailAccount, NewAccount};
 use crate::error::MailError;
+use crate::imap_pool::ImapPool;
 use crate::{mailbox, submission};
 
 /// Where passwords are.
@@ -42,6 +43,7 @@ pub struct MailAccounts {
     path: PathBuf,
     vault: Arc<dyn PasswordVault>,
     client: HttpClient,
+    pool: ImapPool,
 }
 
 impl fmt::Debug for MailAccounts {
@@ -54,7 +56,7 @@ impl MailAccounts {
     /// The accounts in this file, with passwords in this vault.
     #[must_use]
     pub fn new(path: PathBuf, vault: Arc<dyn PasswordVault>, client: HttpClient) -> Self {
-        Self { path, vault, client }
+        Self { path, vault, client, pool: ImapPool::default() }
     }
 
     /// All accounts.
@@ -152,12 +154,13 @@ impl MailAccounts {
         let password = self.vault.get(&account.secret_name()).map_err(MailError::Unusable)?;
         let password = password.ok_or_else(|| MailError::NoPassword(account.address.clone()))?;
         let client = self.client_for(&account);
-        Ok(Login { account, password, client })
+        Ok(Login { account, password, client, pool: self.pool.clone() })
     }
 
     async fn test_with(&self, account: &MailAccount, password: &str) -> Result<(), MailError> {
         let (account, client) = (account.clone(), self.client_for(account));
-        let login = Login { account, password: password.to_owned(), client };
+        let (password, pool) = (password.to_owned(), self.pool.clone());
+        let login = Login { account, password, client, pool };
         mailbox::test(&login).await?;
         submission::test(&login).await
     }

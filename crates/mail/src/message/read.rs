@@ -56,6 +56,15 @@ pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) media_type: String,
     pub(crate) bytes: usize,
+    /// Where its content is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) artifact: Option<String>,
+}
+
+/// A mail with the contents of its files, in the order of its `attachments`.
+pub(crate) struct Parsed {
+    pub(crate) mail: Mail,
+    pub(crate) contents: Vec<Vec<u8>>,
 }
 
 /// A row of a list, from the headers alone.
@@ -75,9 +84,11 @@ pub(crate) fn summary(headers: &[u8], uid: u32, seen: bool, bytes: u32) -> Summa
 }
 
 /// A whole mail. What cannot be understood is left out; nothing is fetched.
-pub(crate) fn parse(bytes: &[u8]) -> Mail {
+pub(crate) fn parse(bytes: &[u8]) -> Parsed {
     let message = with_a_part(MessageParser::default().parse(bytes));
     let from = addresses(message.from());
+    let contents =
+        message.attachments().take(MAX_FILES).map(|part| part.contents().to_vec()).collect();
     let mail = Mail {
         unusual_letters: unusual_letters(address_part(&from)),
         to: addresses(message.to()),
@@ -99,13 +110,14 @@ pub(crate) fn parse(bytes: &[u8]) -> Mail {
                     name: line(part.attachment_name().unwrap_or("unnamed")),
                     media_type: line(&media_type),
                     bytes: part.len(),
+                    artifact: None,
                 }
             })
             .collect(),
         from,
     };
     dismantle(message);
-    mail
+    Parsed { mail, contents }
 }
 
 /// A message that has a part: the library reads the headers of the first one without asking whether

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use toolcrib_assistant::draft::Drafts;
+use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::{LabelsOfRuns, WorkspaceFiles};
 use toolcrib_core::{ArtifactStore, ToolOutput, Trust};
 
@@ -17,6 +18,8 @@ pub struct MailTools {
     pub vault: Arc<dyn PasswordVault>,
     /// The drafts.
     pub drafts: Drafts,
+    /// Tells the person about drafts.
+    pub notifier: Notifier,
     /// Where files are stored.
     pub artifacts: Arc<dyn ArtifactStore>,
     /// Files of the workspace.

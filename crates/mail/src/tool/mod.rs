@@ -4,6 +4,7 @@
 //! - `mail_tools`: what they work on.
 //! - `source`: all of them as a source for the registry.
 //! - `attachments`: files that go with a draft.
+//! - `received_files`: files of a mail that was read, as artifacts.
 //! - `draft`: making a draft, and what a rule of the person lets leave.
 
 mod attachments;
@@ -13,6 +14,7 @@ mod definition;
 mod draft;
 mod mail_tools;
 mod read_email;
+mod received_files;
 mod reply_email;
 mod search_email;
 mod setup_email;

@@ -14,6 +14,7 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_util::sync::CancellationToken;
 use toolcrib_assistant::WorkspaceFiles;
 use toolcrib_assistant::draft::Drafts;
+use toolcrib_assistant::notify::{Notifier, NotifySettings};
 use toolcrib_core::path_denials::NoPathDenials;
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
@@ -102,12 +103,14 @@ impl WorkspaceFiles for Files {
 pub(crate) fn tools(folder: &Path, client: HttpClient, vault: Arc<Passwords>) -> MailTools {
     let store = Arc::new(SqliteStore::open(&folder.join("store.db")).unwrap());
     let artifacts = Arc::new(MemoryArtifacts::default());
-    let accounts = MailAccounts::new(folder.join("mail.toml"), vault.clone(), client);
+    let accounts = MailAccounts::new(folder.join("mail.toml"), vault.clone(), client.clone());
     let carrier = MailCarrier::new(accounts.clone(), artifacts.clone());
     let is_secret: toolcrib_assistant::SecretCheck = Arc::new(|text: &str| text.contains(PASSWORD));
+    let notifier =
+        Notifier::new(store.clone(), client, NotifySettings::default(), Arc::clone(&is_secret));
     let drafts = Drafts::new(store.clone(), store, vec![Arc::new(carrier)], is_secret);
     let labels: toolcrib_assistant::LabelsOfRuns = Arc::new(|_| Some(Labels::default()));
-    MailTools { accounts, vault, drafts, artifacts, files: Arc::new(Files), labels }
+    MailTools { accounts, vault, drafts, notifier, artifacts, files: Arc::new(Files), labels }
 }
 
 struct NoStreams;

@@ -136,7 +136,7 @@ pub(super) fn routes(api: &mut Api) {
         .description("The daemon does this itself when its questions are decided; this is for those who do not want to wait.");
     api.add(resume.returns::<RunSnapshot>(202, "It goes on."), resume_run);
     let all = Operation::get("/events", Role::Viewer, "Streams what happens to all runs, questions and switches.")
-        .description("The first event is `snapshot`: the runs that are not over and the questions that are open. Then `run`, `approval`, `decision` and `switch`.")
+        .description("The first event is `snapshot`: the runs that are not over and the questions that are open. Then `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Changes.");
     api.add(all, stream_all_runs);

@@ -48,6 +48,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
             "builtins",
             "code-mode",
             "core",
+            "mail",
             "net",
             "ops",
             "page",
