@@ -56,7 +56,7 @@ fn read_schema(path: &Path) -> Result<Schema, Failure> {
     let at = path.display();
     let text = std::fs::read(path).map_err(|error| Failure::usage(format!("{at}: {error}")))?;
     let value: Value = serde_json::from_slice(&text)
-        .map_err(|error| Failure::usage(format!("{at} is no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("{at} is not valid JSON: {error}")))?;
     Schema::check(&value).map_err(|error| Failure::usage(format!("{at}: {error}")))
 }
 

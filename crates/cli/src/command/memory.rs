@@ -166,7 +166,7 @@ async fn import(
         })?,
     };
     let file = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("this is no file of memories: {error}")))?;
+        .map_err(|error| Failure::usage(format!("this is not a file of memories: {error}")))?;
     let done = memories::import(ctx, ImportMemoriesRequest { file, replace }).await?;
     if json {
         output::print_json(&json!(done), true)?;

@@ -110,7 +110,7 @@ fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> 
     }
     if let Some(text) = &command.args {
         let args = serde_json::from_str(text)
-            .map_err(|error| Failure::usage(format!("--args is no JSON: {error}")))?;
+            .map_err(|error| Failure::usage(format!("--args is not valid JSON: {error}")))?;
         prepared.decision = Some(Decision::Edit { args });
     }
     Ok(prepared)

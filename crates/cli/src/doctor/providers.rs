@@ -41,7 +41,7 @@ async fn check_reachable(id: &str, url: &str) -> Finding {
     let shown = url.split('@').next_back().unwrap_or_default();
     let policy = authority(url).and_then(|target| AddressPolicy::with_allowed([target]).ok());
     let Some(policy) = policy else {
-        return Finding::fail(NAME, format!("{id}: {shown} is no address"));
+        return Finding::fail(NAME, format!("{id}: {shown} is not an address"));
     };
     let request = Request { follow: Follow::Never, ..Request::get(url) };
     let limits = Limits { total: CONNECT_TIMEOUT, ..Limits::default() };

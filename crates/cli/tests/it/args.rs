@@ -60,7 +60,7 @@ fn a_schema_that_cannot_be_read() {
     env.write("broken.json", "{");
     env.write("list.json", "[]");
     for (file, word) in
-        [("nowhere", "nowhere"), ("broken.json", "no JSON"), ("list.json", "must be an object")]
+        [("nowhere", "nowhere"), ("broken.json", "not valid JSON"), ("list.json", "must be an object")]
     {
         let ended = env.feed(&["args", "--schema", file], "{}").code(2).says(&[file, word]);
         assert_eq!(ended.stdout, "");

@@ -79,7 +79,7 @@ fn edited_arguments_are_those_that_run() {
     let env = TestEnv::new();
     env.write("other.md", "x");
     let run = pause(&env, &asks(DELETED));
-    env.run(&["resume", &run, "--args", "{\"path\": "]).code(2).says(&["--args is no JSON"]);
+    env.run(&["resume", &run, "--args", "{\"path\": "]).code(2).says(&["--args is not valid JSON"]);
     let ended = env.run(&["resume", &run, "--args", "{\"path\": \"other.md\"}"]).code(0);
     assert_eq!(ended.stdout, "Gone.\n");
     assert_eq!((env.read("other.md"), env.read("notes.md").is_some()), (None, true));

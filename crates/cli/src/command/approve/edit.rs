@@ -45,15 +45,15 @@ pub(super) async fn run(
 fn edited_args(given: Option<&str>, request: &ApprovalRequest) -> Result<Value, Failure> {
     let text = match given {
         Some("-") => String::from_utf8(output::read_stdin()?).map_err(|error| {
-            Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error()))
+            Failure::usage(format!("the arguments are not UTF-8: {}", error.utf8_error()))
         })?,
         Some(text) => text.to_owned(),
         None => edit_in_editor(request)?,
     };
     let args: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the arguments are no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("the arguments are not valid JSON: {error}")))?;
     if !args.is_object() {
-        return Err(Failure::usage("the arguments are no JSON object"));
+        return Err(Failure::usage("the arguments are not a JSON object"));
     }
     Ok(args)
 }

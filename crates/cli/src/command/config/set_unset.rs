@@ -82,7 +82,7 @@ fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
 /// The value on standard input, without the end of its line.
 fn value_from_stdin() -> Result<String, Failure> {
     let text = String::from_utf8(output::read_stdin()?)
-        .map_err(|_| Failure::usage("the value on standard input is no UTF-8 text"))?;
+        .map_err(|_| Failure::usage("the value on standard input is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
