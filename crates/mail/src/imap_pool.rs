@@ -2,14 +2,14 @@
 //!
 //! Connecting, TLS and login take five round trips and a hash of the password; a question on a kept
 //! connection takes two. A connection is kept for [`KEPT`], is asked whether it is alive before it
-//! is used, and is never used with another password.
+//! is used, and is never used with another password or token.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::account::{Login, MailAccount};
+use crate::account::{Login, LoginSecret, MailAccount};
 use crate::error::MailError;
 use crate::imap_session::ImapSession;
 
@@ -24,7 +24,7 @@ pub(crate) struct ImapPool(Arc<Mutex<HashMap<String, Kept>>>);
 struct Kept {
     session: ImapSession,
     account: MailAccount,
-    password: String,
+    secret: LoginSecret,
     since: Instant,
 }
 
@@ -47,7 +47,7 @@ impl ImapPool {
 
     fn kept(&self, login: &Login) -> Option<ImapSession> {
         let kept = self.lock().remove(&login.account.id)?;
-        let is_same = kept.account == login.account && kept.password == login.password;
+        let is_same = kept.account == login.account && kept.secret == login.secret;
         (is_same && kept.since.elapsed() < KEPT).then_some(kept.session)
     }
 
@@ -60,7 +60,7 @@ impl ImapPool {
         let kept = Kept {
             session,
             account: login.account.clone(),
-            password: login.password.clone(),
+            secret: login.secret.clone(),
             since: Instant::now(),
         };
         let other = self.lock().insert(id.clone(), kept);

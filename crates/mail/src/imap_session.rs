@@ -11,11 +11,12 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use toolcrib_assistant::mail_inbox::MailPosition;
 use toolcrib_net::SecureStream;
 
-use crate::account::{Login, Security};
+use crate::account::{Login, LoginSecret, Security};
 use crate::connection::{Protocol, connect};
 use crate::error::{MailError, server_words};
 use crate::imap_guard::ImapGuard;
 use crate::mailbox::MAX_MESSAGE;
+use crate::oauth::Xoauth2;
 
 /// Longest time of one operation.
 const TIMEOUT: Duration = Duration::from_secs(25);
@@ -75,7 +76,13 @@ impl ImapSession {
             }
             error => failed(&server, &error),
         };
-        let session = client.login(login.account.user(), &login.password).await;
+        let user = login.account.user();
+        let session = match &login.secret {
+            LoginSecret::Password(password) => client.login(user, password).await,
+            LoginSecret::Token(token) => {
+                client.authenticate("XOAUTH2", Xoauth2::new(user, token)).await
+            }
+        };
         let session = session.map_err(|(error, _)| refused(error))?;
         Ok(Self { session, server, selected: Selected::No, largest: 0 })
     }

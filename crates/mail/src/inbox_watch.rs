@@ -119,7 +119,7 @@ struct Watch<'a> {
 impl Watch<'_> {
     /// One connection, until it fails.
     async fn follow(&mut self) -> Result<Infallible, MailError> {
-        let login = self.accounts.login(self.account.clone())?;
+        let login = self.accounts.login(self.account.clone()).await?;
         let mut session = within(&login, ImapSession::open(&login)).await?;
         let can_idle = within(&login, session.has_idle()).await?;
         let now = within(&login, session.examine_inbox()).await?;

@@ -6,6 +6,7 @@
 //! - `mailbox`: what is asked of an IMAP server.
 //! - `inbox_watch`: waits for new mail.
 //! - `message`: messages read and written.
+//! - `oauth`: logins without a password.
 //! - `submission`: handing a message over (RFC 6409).
 //! - `carrier`: sends drafts of the kind mail.
 //! - `tool`: one file per tool.
@@ -29,6 +30,7 @@ mod imap_session;
 mod inbox_watch;
 mod mailbox;
 mod message;
+mod oauth;
 mod submission;
 mod tool;
 
@@ -36,5 +38,6 @@ pub use carrier::MailCarrier;
 pub use error::MailError;
 pub use inbox_watch::{InboxListener, NewMail, WatchTimes, watch_inbox};
 pub use mailbox::MAX_MESSAGE;
+pub use oauth::DeviceCode;
 pub use message::recipients;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

@@ -32,7 +32,7 @@ pub(super) fn mail_tools(
     let accounts = MailAccounts::new(file, Arc::clone(&vault), client.clone());
     let carriers: Vec<Arc<dyn Carrier>> = vec![
         Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts))),
-        Arc::new(WebhookCarrier::new(client)),
+        Arc::new(WebhookCarrier::new(client.clone())),
     ];
     let drafts = Drafts::new(
         Arc::clone(&stores.assistant_rows),
@@ -44,6 +44,7 @@ pub(super) fn mail_tools(
     Ok(MailTools {
         accounts,
         vault,
+        client,
         drafts,
         notifier: assistant.notifier.clone(),
         artifacts: Arc::clone(&stores.artifacts),

@@ -36,6 +36,7 @@ mod denied_paths;
 mod docs_blocks;
 mod docs_examples;
 mod doctor;
+mod draft_commands;
 mod document_tools;
 mod exec;
 mod executed_files;
@@ -49,6 +50,8 @@ mod hooks;
 mod idempotency;
 mod kits;
 mod mail_commands;
+#[cfg(unix)]
+mod mail_daemon;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;

@@ -15,7 +15,8 @@ mod servers;
 pub use accounts::{MailAccounts, PasswordVault};
 pub use model::{MailAccount, NewAccount, Security, Server};
 
-pub(crate) use login::Login;
+pub(crate) use login::{Login, LoginSecret};
+pub use crate::oauth::OauthSettings;
 
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,7 @@
 mod compose;
 mod read;
 mod recipients;
+pub(crate) mod unsubscribe;
 
 pub(crate) use compose::{Compose, compose};
 pub(crate) use read::{File, Parsed, Summary, parse, summary, thread};

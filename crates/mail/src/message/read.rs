@@ -6,6 +6,8 @@ use mail_parser::{
 use serde::Serialize;
 use toolcrib_assistant::draft::unusual_letters;
 
+use super::unsubscribe::one_click;
+
 /// Most characters of one header that are shown.
 const HEADER_CHARS: usize = 500;
 /// Bytes of a body that are read; the result of a tool is shorter anyway.
@@ -45,6 +47,9 @@ pub(crate) struct Mail {
     pub(crate) message_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unusual_letters: Option<String>,
+    /// The address that unsubscribes with one click.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unsubscribe: Option<String>,
     pub(crate) text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attachments: Vec<File>,
@@ -97,6 +102,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Parsed {
         subject: line(message.subject().unwrap_or_default()),
         date: date(&message),
         message_id: message.message_id().map(angled).unwrap_or_default(),
+        unsubscribe: one_click(bytes).ok().map(String::from),
         text: text(&message),
         attachments: message
             .attachments()

@@ -6,6 +6,7 @@ use toolcrib_assistant::draft::Drafts;
 use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::{LabelsOfRuns, WorkspaceFiles};
 use toolcrib_core::{ArtifactStore, ToolOutput, Trust};
+use toolcrib_net::HttpClient;
 
 use crate::account::{MailAccounts, PasswordVault};
 
@@ -16,6 +17,8 @@ pub struct MailTools {
     pub accounts: MailAccounts,
     /// Masks the password of a call before it is recorded.
     pub vault: Arc<dyn PasswordVault>,
+    /// Reaches the addresses of mailing lists.
+    pub client: HttpClient,
     /// The drafts.
     pub drafts: Drafts,
     /// Tells the person about drafts.

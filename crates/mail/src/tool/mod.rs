@@ -19,6 +19,7 @@ mod reply_email;
 mod search_email;
 mod setup_email;
 mod source;
+mod unsubscribe_email;
 
 pub use definition::{ACCOUNT_KEY, FEATURE, SOURCE};
 pub use mail_tools::MailTools;

@@ -53,7 +53,8 @@ impl Tool for ReadEmail {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let login = self.0.accounts.login(self.0.accounts.find(args.account_id.as_deref())?)?;
+        let account = self.0.accounts.find(args.account_id.as_deref())?;
+        let login = self.0.accounts.login(account).await?;
         let raw = mailbox::read(&login, args.uid, args.mark_read.unwrap_or(true)).await?;
         let (cut, size) = (raw.cut, raw.size);
         // A large mail takes a while to decode, and its files to be stored.

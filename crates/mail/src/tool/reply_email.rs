@@ -90,7 +90,7 @@ impl ReplyEmail {
             ));
         }
         let id = format!("<{inner}>");
-        let login = self.0.accounts.login(account.clone())?;
+        let login = self.0.accounts.login(account.clone()).await?;
         let mut thread = match mailbox::thread_of(&login, &id).await {
             Ok(Some(headers)) => message::thread(&headers),
             Ok(None) | Err(_) => Vec::new(),
