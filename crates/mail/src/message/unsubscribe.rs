@@ -22,7 +22,7 @@ pub(crate) const BODY: Bytes = Bytes::from_static(b"List-Unsubscribe=One-Click")
 /// What is missing, for a model.
 pub(crate) fn one_click(message: &[u8]) -> Result<Url, &'static str> {
     let headers = headers(message);
-    let all = |name: &str| {
+    let all = |name: &'static str| {
         headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     };
     let post = all("list-unsubscribe-post").any(|value| {

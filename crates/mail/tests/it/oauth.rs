@@ -27,11 +27,12 @@ struct AuthServer {
 }
 
 impl AuthServer {
-    async fn start(folder: &std::path::Path) -> Self {
+    /// With the tokens that `valid` has.
+    async fn start(folder: &std::path::Path, valid: &Self) -> Self {
         let tls = acceptor(&folder.join("cert.pem"), &folder.join("key.pem"));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
-        let server = Self { port, ..Self::default() };
+        let server = Self { port, valid: Arc::clone(&valid.valid), ..Self::default() };
         let shared = server.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
@@ -150,8 +151,7 @@ async fn world() -> Option<World> {
         conf.display()
     );
     let dovecot = Dovecot::start_with(&more)?;
-    let shared = AuthServer::start(dovecot.folder()).await;
-    let server = AuthServer { valid: Arc::clone(&plain.valid), ..shared };
+    let server = AuthServer::start(dovecot.folder(), &plain).await;
     let opened = format!("127.0.0.1:{}", server.port).parse().unwrap();
     let client = client(&dovecot.cert).with_opened(opened);
     let vault = Arc::new(Passwords::default());

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpListener;
-use toolcrib_core::{ArtifactRef, ArtifactStore as _, Risk, Trust};
+use toolcrib_core::{ArtifactRef, Risk, Trust};
 use toolcrib_testkit::mail_servers::Dovecot;
 
 use crate::dovecot::{structured, tools_of};

@@ -16,6 +16,7 @@ pub struct DraftHistoryRequest {
 
 /// A version of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DraftVersion")]
 pub struct DraftVersionReply {
     /// `made`, `changed`, `sending`, `ended`, `discarded` or `left behind`.
     pub change: String,
