@@ -272,7 +272,7 @@ impl CallState {
                 (StageVerdict::Suspended, note.into(), StageExit::Suspend(request))
             }
             exit @ StageExit::AnsweredElsewhere(_) => {
-                (StageVerdict::Stopped, "another process goes on with it".into(), exit)
+                (StageVerdict::Stopped, "another process continues it".into(), exit)
             }
             exit @ StageExit::Rerun(_) => (StageVerdict::Changed, "arguments edited".into(), exit),
         };

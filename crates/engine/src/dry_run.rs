@@ -58,7 +58,7 @@ impl ApprovalRoute {
             Self::Asked => "a person is asked",
             Self::NoApprover => "no person can be asked here, so it is denied",
             Self::Inbox => "it waits in the inbox",
-            Self::Background => "it is denied, and its question is kept in the inbox",
+            Self::Background => "it is denied, and its question is put into the inbox",
             Self::ExternalCaller => "callers from outside are not asked, so it is denied",
         }
     }

@@ -303,7 +303,7 @@ impl Catalog for Registry {
                 return Err(ToolError::new(
                     ErrorType::ToolDisabled,
                     format!(
-                        "{} is off for everybody: whoever runs this machine has switched it off, and no switch turns it on.",
+                        "{} is off for everyone: the operator of this machine has switched it off, and no switch turns it on.",
                         spec.name
                     ),
                 ));

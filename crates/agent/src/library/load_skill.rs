@@ -78,7 +78,7 @@ impl Tool for LoadSkill {
             let next = match (unknown.near.is_empty(), known.is_empty()) {
                 (false, _) => format!("Did you mean {}?", unknown.near.join(", ")),
                 (true, false) => format!("The skills are: {}.", known.join(", ")),
-                (true, true) => "There are no skills; go on without one.".to_owned(),
+                (true, true) => "There are no skills; continue without one.".to_owned(),
             };
             let name = super::suggest::quote_name(name);
             ToolError::validation(format!("There is no skill \"{name}\". {next}"))
@@ -100,7 +100,7 @@ async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
         Err(error) => error.to_string(),
     };
     Err(ToolError::execution(format!(
-        "The skill \"{name}\" cannot be loaded now: its file is gone or broken. Tell the person, and go on without it."
+        "The skill \"{name}\" cannot be loaded now: its file is missing or invalid. Tell the user, and continue without it."
     ))
     .with_detail(fault))
 }

@@ -46,7 +46,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "read",
         "Read article or file",
-        "Read the main text of a web article, a feed, a PDF, Word or Excel document, or a text file. Part by part: a result says where to go on.",
+        "Read the main text of a web article, a feed, a PDF, Word or Excel document, or a text file. Long texts come in parts: a result says where to continue.",
     );
     spec.parameter_aliases = aliases([("limit", "max_chars"), ("max_length", "max_chars")]);
     spec.reach = Reach { outbound: true, ..Reach::default() };

@@ -23,7 +23,7 @@ pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
         return decode_jsonl();
     }
     let Some(path) = &command.schema else {
-        return Err(Failure::usage("say the schema with --schema FILE, or use --lines"));
+        return Err(Failure::usage("pass the schema with --schema FILE, or use --lines"));
     };
     let schema = read_schema(path)?;
     let decoded = decode(&output::read_stdin()?, &schema, &Limits::DEFAULT);

@@ -52,9 +52,7 @@ async fn list(ctx: &OpContext<'_>, query: Option<String>, json: bool) -> Result<
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line(
-            "toolcrib: there is no such memory; `toolcrib memory edit KEY` adds one",
-        );
+        output::eprint_line("toolcrib: no such memory; `toolcrib memory edit KEY` adds one");
         return Ok(0);
     }
     let head = ["KEY", "CATEGORY", "HITS", "CHANGED", "TEXT"].map(str::to_owned).to_vec();

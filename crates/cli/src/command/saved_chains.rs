@@ -104,7 +104,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         output::print_json(&chains.iter().map(row).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["SCRIPT", "FROM", "WHAT IT DOES"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SCRIPT", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(chains.into_iter().map(|chain| {
         let words = chain.kept.description.unwrap_or_else(|why| format!("cannot be used: {why}"));
         vec![chain.kept.name, chain.folder, words]

@@ -110,15 +110,15 @@ fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Resu
         } else {
             let now = match state {
                 Some(SwitchState::On) => "on",
-                Some(SwitchState::Ask) => "on, and every call is asked about,",
+                Some(SwitchState::Ask) => "on, and every call requires approval,",
                 Some(SwitchState::Off) => "off",
-                None if changed => "back to its default",
-                None => "at its default already",
+                None if changed => "reset to its default",
+                None => "already at its default",
             };
-            // Those that work already keep what they read; a daemon reads it at once.
+            // Running processes keep the switches that they read; the daemon reads them again at once.
             let since = match (changed, by_daemon) {
-                (true, true) => " in the daemon, and for every process that starts from now on",
-                (true, false) => " for every process that starts from now on",
+                (true, true) => " in the daemon, and in every process that starts from now on",
+                (true, false) => " in every process that starts from now on",
                 (false, _) => "",
             };
             output::eprint_line(&format!("toolcrib: {name} is {now}{since}"));

@@ -31,7 +31,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
         output::print_json(&Value::Array(rows.collect()), true)?;
         return Ok(0);
     }
-    let mut text = LIST_HEADER.to_owned() + "WHAT IT DOES\n";
+    let mut text = LIST_HEADER.to_owned() + "DESCRIPTION\n";
     for info in &infos {
         // Of a broken tool, the reason is shown.
         let about = match &info.status {

@@ -208,7 +208,7 @@ impl DaemonHost for CliHost {
             let kept = RunSetup::from_value(&stored_setup(run))?;
             if !kept.same_tool_environment(&self.setup) {
                 return Err(HostError::Invalid(format!(
-                    "the run {} was begun in other surroundings than this daemon's; `toolcrib resume {}` goes on with it there",
+                    "the run {} was started in another context than this daemon's; `toolcrib resume {}` resumes it there",
                     run.id, run.id
                 )));
             }

@@ -162,7 +162,7 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     let (reply, code) = env.call("document", &add, &[]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
     env.run(&["document", "delete", "BREAD.md"]).code(0).says(&["toolcrib document restore doc_"]);
-    env.run(&["document", "search", "rye"]).code(0).says(&["nothing in the documents fits"]);
+    env.run(&["document", "search", "rye"]).code(0).says(&["no passage matches"]);
     env.run(&["document", "restore", "bread.md"]).code(0);
     env.run(&["document", "search", "rye"]).code(0).prints(&["Rye bread"]);
     let binary = env.root().join("data.bin").display().to_string();
@@ -340,7 +340,7 @@ fn memories_are_exported_to_and_imported_from_a_dash() {
 #[test]
 fn a_list_without_open_tasks_says_where_the_others_are() {
     let env = TestEnv::new();
-    env.run(&["task", "list"]).code(0).says(&["there is no task"]);
+    env.run(&["task", "list"]).code(0).says(&["no tasks"]);
     let made = env.run(&["task", "add", "News", "Tell.", "--cron", "0 9 * * *", "--json"]).code(0);
     let id = support::json(&made.stdout)["task"].as_str().unwrap().to_owned();
     env.run(&["task", "cancel", &id]).code(0);

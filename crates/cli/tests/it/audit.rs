@@ -84,10 +84,10 @@ fn show_finds_a_call_or_a_record() {
 #[test]
 fn nothing_recorded_is_no_failure() {
     let env = TestEnv::new();
-    env.run(&["audit", "tail"]).code(0).says(&["nothing is recorded yet"]);
+    env.run(&["audit", "tail"]).code(0).says(&["no records yet"]);
     let proof = verify(&env, &[], 0);
     assert_eq!((&proof["sound"], &proof["chains"]), (&json!(true), &json!([])));
-    env.run(&["audit", "show", "1"]).code(4).says(&["nothing is recorded yet"]);
+    env.run(&["audit", "show", "1"]).code(4).says(&["no records yet"]);
 }
 
 #[test]

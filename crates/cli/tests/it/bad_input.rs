@@ -62,7 +62,7 @@ fn no_tool_call_in_the_answer() {
     for (format, answer) in prose {
         let ended = env.feed(&["exec", "--format", format], &answer).code(0);
         assert_eq!(ended.stdout, "[]\n", "{format}");
-        let said = "the answer has no tool call; there is nothing to append";
+        let said = "the response has no tool call; there is nothing to append";
         assert_eq!(ended.stderr, format!("toolcrib: {said}\n"), "{format}");
         let ended = env.feed(&["exec", "--json", "--format", format], &answer).code(0);
         assert_eq!(support::json(&ended.stderr), json!({"note": said}), "{format}");
@@ -113,7 +113,7 @@ fn half_a_stream() {
                     assert!(number <= 1, "{format} cut at {cut}: {ended:#?}");
                     continue;
                 }
-                let ended = ended.code(1).says(&["the answer was cut off"]);
+                let ended = ended.code(1).says(&["the response was truncated"]);
                 for (_, wire) in all_results(format, &ended.stdout) {
                     assert_eq!(wire["error_type"], "validation_error");
                     let text = wire["message"].as_str().unwrap();
@@ -340,7 +340,7 @@ fn ten_thousand_levels() {
                 assert_eq!(got[0].1["error_type"], "validation_error", "{format}");
             }
             "text" => {
-                ended.code(1).says(&["none of its calls was run"]);
+                ended.code(1).says(&["none of its calls ran"]);
             }
             _ => {
                 ended.code(2).says(&["cannot be read as", "recursion limit"]);

@@ -237,12 +237,12 @@ fn a_run_whose_process_died_is_taken_up() {
         events.push(support::json(&lines.next().unwrap().unwrap()));
     }
     let run = events[0]["run"].as_str().unwrap().to_owned();
-    env.run(&["resume", &run]).code(2).says(&["is being worked on"]);
+    env.run(&["resume", &run]).code(2).says(&["does not wait for a person"]);
     assert_eq!(env.run(&["resume", "--list"]).code(0).stdout, "");
     child.kill().unwrap();
     child.wait().unwrap();
     let left = env.run(&["resume", "--list"]).code(0).stdout;
-    assert_eq!(left, format!("{run}  left in the middle, its process is gone\n"));
+    assert_eq!(left, format!("{run}  unfinished, its process has ended\n"));
     env.run(&["resume", "run_ff"]).code(4).says(&["there is no run run_ff", "resume --list", &run]);
     let quick = turns.replace("delay_ms: 60000", "delay_ms: 0");
     env.script("script", &quick);

@@ -86,7 +86,7 @@ fn a_secret_is_used_under_the_name_that_the_configuration_says() {
     env.run(&["secret", "rm", "shared"]).code(0);
     env.run(&["secret", "list"])
         .code(0)
-        .says(&["tool weather (API_KEY) names the secret shared, which is not set"]);
+        .says(&["tool weather (API_KEY) refers to the secret shared, which is not set"]);
     for (wrong, words) in [
         ("{ secret = \"a b\" }", "not a valid name of a secret"),
         ("{ secrets = \"shared\" }", "did you mean `secret`"),
@@ -173,7 +173,7 @@ fn a_secret_is_typed_unseen() {
     let mut terminal = Terminal::start(env.command(&["secret", "set", "typed"]));
     terminal.sees("not shown");
     terminal.types("half of a val\u{4}");
-    terminal.sees("nothing was kept");
+    terminal.sees("nothing was stored");
     assert_eq!(terminal.ends(), 130);
     let listed = env.run(&["secret", "list"]).code(0).stdout;
     assert!(listed.contains("typed") && listed.contains("unused"), "{listed}");

@@ -91,7 +91,7 @@ fn raise_labels(engine: &EngineInner, row: &CallRow, outcome: &Outcome) {
 }
 
 pub(super) fn gone_elsewhere() -> ToolError {
-    let text = "This call goes on elsewhere; its result did not come back here. Check before you call it again.";
+    let text = "Another process continues this call; its result did not arrive here. Check before you call it again.";
     ToolError::new(ErrorType::UnknownOutcome, text)
 }
 

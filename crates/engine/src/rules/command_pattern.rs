@@ -100,10 +100,10 @@ fn operator_fault(operator: &str) -> String {
 
 fn check_words(words: &[String], text: &str, open: bool) -> Result<(), String> {
     if words.is_empty() {
-        return Err("no program stands before the *; write Bash for every line".to_owned());
+        return Err("there is no program before the *; write Bash for every line".to_owned());
     }
     if text.contains(":*") {
-        return Err("\":*\" stands at the end only; for any text inside write *".to_owned());
+        return Err("\":*\" is only allowed at the end; for any text inside write *".to_owned());
     }
     if open && let Some(text) = text.strip_suffix(':') {
         return Err(format!("\": *\" is not an ending; write Bash({text}:*)"));

@@ -9,7 +9,7 @@ pub(super) fn danger_of(pattern: &CommandPattern) -> Option<String> {
     let (words, open) = pattern.words();
     if pattern.has_inner_star() {
         return Some(format!(
-            "a * before the end stands for any text, options and other commands' names among it; write the words out, as in Bash({}:*), or say unsafe = true",
+            "a * before the end matches any text, including options and the names of other commands; write the words out, as in Bash({}:*), or set unsafe = true",
             plain_words(words)
         ));
     }

@@ -31,7 +31,9 @@ impl HostPattern {
         };
         if name.contains('*') {
             let tail = name.rsplit("*.").next().unwrap_or(name).replace('*', "");
-            return Err(format!("a * stands only for whole names in front; write domain:*.{tail}"));
+            return Err(format!(
+                "a * only matches whole labels at the start; write domain:*.{tail}"
+            ));
         }
         if let Some((host, _)) = name.split_once(['/', '@', '?', '#']) {
             return Err(format!("a domain is a host alone; write domain:{host}"));
@@ -46,7 +48,7 @@ impl HostPattern {
             }
             _ => Err(match name.rsplit_once(':') {
                 Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
-                    format!("ports are not looked at; write domain:{host}")
+                    format!("rules ignore ports; write domain:{host}")
                 }
                 _ => format!("\"{text}\" is not a host; write domain:example.com"),
             }),

@@ -116,10 +116,8 @@ fn check_interactions(
         let key = (rule.effect, rule.layer, &rule.scope);
         match first.get(&key) {
             Some(before) => {
-                let what = format!(
-                    "the same rule stands at {} already; remove one of them",
-                    origin(*before)
-                );
+                let what =
+                    format!("the same rule exists at {}; remove one of them", origin(*before));
                 said.push((Severity::Error, *at, what));
             }
             None => {

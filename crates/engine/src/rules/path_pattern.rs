@@ -113,7 +113,7 @@ impl PathPattern {
             (Base::Folder(known_home()?), "/**".to_owned())
         } else if specifier.starts_with('~') {
             return Err(
-                "only ~/ stands for a home folder; write //home/NAME/... for another one".into()
+                "only ~/ means a home folder; write //home/NAME/... for another user's".into()
             );
         } else if specifier.starts_with('/') {
             let folder = folder_of(origin).map_or(Base::Workspace, Base::Folder);

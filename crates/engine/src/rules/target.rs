@@ -39,16 +39,21 @@ pub(super) fn split(rule: &str) -> Result<Parts<'_>, String> {
     };
     let Some(specifier) = rest.strip_suffix(')') else {
         return Err(match rest.rsplit_once(')') {
-            Some((inside, _)) => format!("text stands behind the bracket; write {tool}({inside})"),
+            Some((inside, _)) => {
+                format!("there is text after the closing parenthesis; write {tool}({inside})")
+            }
             None => format!("the bracket is not closed; write {rule})"),
         });
     };
     if tool.trim() != tool {
-        return Err(format!("a blank stands before the bracket; write {}({rest}", tool.trim()));
+        return Err(format!(
+            "there is a space before the opening parenthesis; write {}({rest}",
+            tool.trim()
+        ));
     }
     let tool = name(tool)?;
     if specifier.trim().is_empty() {
-        return Err(format!("nothing stands in the brackets; for every call write {tool}"));
+        return Err(format!("the parentheses are empty; for every call write {tool}"));
     }
     if specifier.trim() != specifier {
         let specifier = specifier.trim();
@@ -61,7 +66,7 @@ pub(super) fn split(rule: &str) -> Result<Parts<'_>, String> {
 
 fn name(tool: &str) -> Result<&str, String> {
     if tool.is_empty() {
-        return Err("no tool stands before the bracket; write Tool(specifier)".to_owned());
+        return Err("there is no tool before the parenthesis; write Tool(specifier)".to_owned());
     }
     let good = |c: char| c.is_alphanumeric() || "_-.:*".contains(c);
     match tool.chars().find(|c| !good(*c)) {

@@ -84,10 +84,10 @@ fn not_recorded(error: &StoreError) -> StageExit {
             "A call with this id was started before, so it was not run again. Send the call under a new id if it is meant as another one.".to_owned()
         }
         StoreError::Full(_) => {
-            "The call could not be recorded because the disk is full, so it was not run; nothing that was recorded is lost. It can be tried again when there is space.".to_owned()
+            "The call could not be recorded because the disk is full, so it was not run; no record is lost. It can be tried again when there is space.".to_owned()
         }
         StoreError::Busy(_) => {
-            "The call could not be recorded because the store is busy, so it was not run; nothing that was recorded is lost. Try again.".to_owned()
+            "The call could not be recorded because the store is busy, so it was not run; no record is lost. Try again.".to_owned()
         }
         error => format!("The call could not be recorded ({error}), so it was not run."),
     };

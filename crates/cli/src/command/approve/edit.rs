@@ -28,7 +28,7 @@ pub(super) async fn run(
     let args = edited_args(command.args.as_deref(), &waiting.request)?;
     if args == waiting.request.args {
         return Err(Failure::usage(format!(
-            "the arguments are unchanged; `toolcrib approve yes {}` lets the call run with them",
+            "the arguments are unchanged; use `toolcrib approve yes {}` to approve the call",
             waiting.request.id
         )));
     }
@@ -60,9 +60,9 @@ fn edited_args(given: Option<&str>, request: &ApprovalRequest) -> Result<Value, 
 
 fn edit_in_editor(request: &ApprovalRequest) -> Result<String, Failure> {
     let editor = args_editor::editor_command().ok_or_else(|| {
-        Failure::usage("say the new arguments with --args, or set EDITOR to an editor")
+        Failure::usage("pass the new arguments with --args, or set EDITOR to an editor")
     })?;
     let draft = ArgsDraft::from_args(&request.args)?;
     let status = draft.command(&editor).status()?;
-    draft.text(status).map_err(|error| Failure::run(format!("the editor does not work: {error}")))
+    draft.text(status).map_err(|error| Failure::run(format!("the editor failed: {error}")))
 }

@@ -78,7 +78,7 @@ pub(super) async fn leave_question(
     };
     call.emit(EventKind::ApprovalRequired, |event| event.approval = Some(id));
     let text = format!(
-        "The {} action was denied: it needs approval ({}), and no person can be asked in the background. The question is kept in the inbox as {id}; when the user approves it there, it runs as a new call. Do not retry it. Go on without it, and say that it waits.",
+        "The {} action was denied: it needs approval ({}), and no person can be asked in the background. The question is in the inbox as {id}; when the user approves it there, it runs as a new call. Do not retry it. Go on without it, and say that it waits.",
         call.operation(),
         texts(&request.reasons)
     );

@@ -93,7 +93,7 @@ async fn cannot(daemon: &DaemonState, call: CallId, known: &CallLookup) -> Probl
                 _ => "the process that ran it has ended; it is not running".to_owned(),
             }
         }
-        (_, CallState::Running) => "another daemon goes on with it: stop it there".to_owned(),
+        (_, CallState::Running) => "another daemon continues it: stop it there".to_owned(),
         _ => "it has ended".to_owned(),
     };
     Problem::conflict(words).with_extra(about)
