@@ -86,7 +86,8 @@ impl MailFilter {
             Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
             None => true,
         };
-        let is_account = |wanted: &String| account.iter().any(|one| one.eq_ignore_ascii_case(wanted));
+        let is_account =
+            |wanted: &String| account.iter().any(|one| one.eq_ignore_ascii_case(wanted));
         self.account.as_ref().is_none_or(is_account)
             && contains(&self.from, from)
             && contains(&self.subject, subject)
@@ -97,7 +98,10 @@ impl TaskTrigger {
     /// Whether no time makes it due, so that it never completes by itself.
     #[must_use]
     pub fn is_event(&self) -> bool {
-        matches!(self, Self::Heartbeat | Self::Hook { .. } | Self::Change { .. } | Self::Mail { .. })
+        matches!(
+            self,
+            Self::Heartbeat | Self::Hook { .. } | Self::Change { .. } | Self::Mail { .. }
+        )
     }
 }
 

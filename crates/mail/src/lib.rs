@@ -38,6 +38,6 @@ pub use carrier::MailCarrier;
 pub use error::MailError;
 pub use inbox_watch::{InboxListener, NewMail, WatchTimes, watch_inbox};
 pub use mailbox::MAX_MESSAGE;
-pub use oauth::DeviceCode;
 pub use message::recipients;
+pub use oauth::DeviceCode;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

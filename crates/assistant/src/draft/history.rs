@@ -139,7 +139,11 @@ fn diff(before: &str, after: &str) -> String {
     let mut lines = Vec::new();
     for group in diff.grouped_ops(CONTEXT_LINES) {
         for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            lines.push(format!("{}{}", change.tag(), change.value().trim_end_matches(['\r', '\n'])));
+            lines.push(format!(
+                "{}{}",
+                change.tag(),
+                change.value().trim_end_matches(['\r', '\n'])
+            ));
         }
     }
     if lines.len() > MAX_LINES {

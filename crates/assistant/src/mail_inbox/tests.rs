@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_engine::store::MemoryAssistantRows;
 
-use super::{ArrivedMail, MailPosition, MailInboxes, RECENT, TEXT_CHARS};
+use super::{ArrivedMail, MailInboxes, MailPosition, RECENT, TEXT_CHARS};
 
 fn mail(uid: u32) -> ArrivedMail {
     let text = "x".repeat(2 * TEXT_CHARS);

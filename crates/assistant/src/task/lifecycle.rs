@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    ConversationId, MailFilter, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
-    TaskStatus, TaskTrigger,
+    ConversationId, MailFilter, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind,
+    TaskLease, TaskStatus, TaskTrigger,
 };
 
 use crate::outside_text::fenced;

@@ -303,15 +303,11 @@ async fn events_that_cannot_be_watched_are_said() {
 async fn mail_starts_a_task_only_if_all_of_its_filters_match() {
     let (tasks, _) = tasks();
     let text = |text: &str| Some(text.to_owned());
-    let filter =
-        MailFilter { account: text("Ann@x.org"), from: text("BANK"), subject: text(" ") };
+    let filter = MailFilter { account: text("Ann@x.org"), from: text("BANK"), subject: text(" ") };
     let made = When { on_mail: Some(filter), ..When::default() };
     let task = tasks.add(new(made)).await.unwrap();
     let (schedule, zone) = super::schedule_of(&task).unwrap();
-    assert_eq!(
-        crate::time::describe(&schedule, &zone),
-        "When mail arrives at Ann@x.org from BANK"
-    );
+    assert_eq!(crate::time::describe(&schedule, &zone), "When mail arrives at Ann@x.org from BANK");
     let toolcrib_core::TaskTrigger::Mail { filter } = &task.trigger else { panic!("{task:?}") };
     let names = ["ann", "ann@x.org"];
     assert!(filter.matches(names, "My Bank <a@b.c>", "Anything"));

@@ -20,9 +20,12 @@ fn a_webhook_leaves_once_in_the_version_that_was_read() {
     let seen = made["version"].to_string();
     draft(&env, &["edit", id, "--body", "{\"state\":2}"]);
     // What was read is not what would leave; the difference is said.
-    env.run(&["draft", "send", id, "--shown", &seen])
-        .code(5)
-        .says(&["text:", "-{\"state\":1}", "+{\"state\":2}", "It is now version"]);
+    env.run(&["draft", "send", id, "--shown", &seen]).code(5).says(&[
+        "text:",
+        "-{\"state\":1}",
+        "+{\"state\":2}",
+        "It is now version",
+    ]);
     assert!(server.seen().is_empty(), "{:?}", server.seen());
     let now = draft(&env, &["show", id, "--since", &seen]);
     let expected = json!([{"part": "text", "diff": "-{\"state\":1}\n+{\"state\":2}"}]);

@@ -182,7 +182,8 @@ impl MailAccounts {
             // One at a time: many servers take a refresh token once.
             let _one = self.renewing.lock().await;
             let tokens = serde_json::from_str(&self.secret_of(&account)?);
-            let tokens: Tokens = tokens.map_err(|_| MailError::NoPassword(account.address.clone()))?;
+            let tokens: Tokens =
+                tokens.map_err(|_| MailError::NoPassword(account.address.clone()))?;
             let fresh = self.kept(&account, tokens.clone()).await?;
             if fresh != tokens {
                 let (vault, name, text) =

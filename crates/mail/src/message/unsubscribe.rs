@@ -25,9 +25,8 @@ pub(crate) fn one_click(message: &[u8]) -> Result<Url, &'static str> {
     let all = |name: &'static str| {
         headers.iter().filter(move |(known, _)| known == name).map(|(_, value)| value.as_str())
     };
-    let post = all("list-unsubscribe-post").any(|value| {
-        value.trim().eq_ignore_ascii_case("List-Unsubscribe=One-Click")
-    });
+    let post = all("list-unsubscribe-post")
+        .any(|value| value.trim().eq_ignore_ascii_case("List-Unsubscribe=One-Click"));
     if !post {
         return Err("it has no header List-Unsubscribe-Post");
     }
@@ -37,9 +36,11 @@ pub(crate) fn one_click(message: &[u8]) -> Result<Url, &'static str> {
     };
     let address = list.split('<').skip(1).filter_map(|part| part.split('>').next());
     let address = address.filter_map(|text| Url::parse(text.trim()).ok());
-    let is_usable =
-        |url: &Url| url.scheme() == "https" && url.username().is_empty() && url.password().is_none();
-    let url = address.into_iter().find(is_usable).ok_or("its List-Unsubscribe has no https address")?;
+    let is_usable = |url: &Url| {
+        url.scheme() == "https" && url.username().is_empty() && url.password().is_none()
+    };
+    let url =
+        address.into_iter().find(is_usable).ok_or("its List-Unsubscribe has no https address")?;
     let signers: Vec<String> = all("dkim-signature").filter_map(signer_of_both).collect();
     if signers.is_empty() {
         return Err("no DKIM signature covers these headers");
@@ -105,8 +106,7 @@ mod tests {
     use super::*;
 
     const SIGNATURE: &str = "DKIM-Signature: v=1; a=rsa-sha256; d=Shop.example;\r\n s=k; h=From:Subject:List-Unsubscribe:\r\n\tList-Unsubscribe-Post; b=abc\r\n";
-    const RESULTS: &str =
-        "Authentication-Results: mx.example.org;\r\n dkim=pass header.d=shop.example header.s=k; spf=pass\r\n";
+    const RESULTS: &str = "Authentication-Results: mx.example.org;\r\n dkim=pass header.d=shop.example header.s=k; spf=pass\r\n";
     const LIST: &str = "List-Unsubscribe: <mailto:out@shop.example>,\r\n <https://shop.example/out?u=1>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n";
 
     fn check(parts: &[&str], expected: Result<&str, &str>) {

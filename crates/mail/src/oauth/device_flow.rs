@@ -65,8 +65,7 @@ async fn wait(
     end: Instant,
 ) -> Result<Tokens, MailError> {
     let server = host_of(&settings.token_url);
-    let form =
-        [("grant_type", GRANT), ("device_code", device), ("client_id", &settings.client_id)];
+    let form = [("grant_type", GRANT), ("device_code", device), ("client_id", &settings.client_id)];
     loop {
         tokio::time::sleep(Duration::from_secs(interval.min(LONGEST))).await;
         if Instant::now() >= end {

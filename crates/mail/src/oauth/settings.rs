@@ -38,9 +38,11 @@ impl OauthSettings {
     /// # Errors
     /// [`MailError::BadAccount`] unless both use HTTPS and there is a client.
     pub fn check(&self) -> Result<(), MailError> {
-        let is_https =
-            |text: &String| Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host());
-        let is_line = |text: &String| !text.trim().is_empty() && !text.chars().any(char::is_control);
+        let is_https = |text: &String| {
+            Url::parse(text).is_ok_and(|url| url.scheme() == "https" && url.has_host())
+        };
+        let is_line =
+            |text: &String| !text.trim().is_empty() && !text.chars().any(char::is_control);
         if ![&self.device_url, &self.token_url].into_iter().all(is_https) {
             let why = "The addresses of an authorization server begin with https://.";
             return Err(MailError::BadAccount(why.to_owned()));

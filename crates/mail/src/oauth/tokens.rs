@@ -44,7 +44,9 @@ impl Tokens {
     ) -> Result<Self, MailError> {
         let token = |name: &str| {
             let is_token = |text: &&str| {
-                !text.is_empty() && text.len() <= MAX_TOKEN && text.bytes().all(|b| b.is_ascii_graphic())
+                !text.is_empty()
+                    && text.len() <= MAX_TOKEN
+                    && text.bytes().all(|b| b.is_ascii_graphic())
             };
             answer[name].as_str().filter(is_token).map(str::to_owned)
         };

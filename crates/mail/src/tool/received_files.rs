@@ -46,7 +46,8 @@ pub(super) fn keep_files(
 /// The media type that the sender names, if it is one.
 fn media_type(named: &str) -> String {
     let is_token = |part: &str| {
-        !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
+        !part.is_empty()
+            && part.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&b))
     };
     let is_good = named.split_once('/').is_some_and(|(kind, sub)| is_token(kind) && is_token(sub));
     if is_good { named.to_ascii_lowercase() } else { "application/octet-stream".to_owned() }

@@ -84,8 +84,12 @@ pub(crate) fn tools(folder: &Path, client: HttpClient, vault: Arc<Passwords>) ->
     let accounts = MailAccounts::new(folder.join("mail.toml"), vault.clone(), client.clone());
     let carrier = MailCarrier::new(accounts.clone(), artifacts.clone());
     let is_secret: toolcrib_assistant::SecretCheck = Arc::new(|text: &str| text.contains(PASSWORD));
-    let notifier =
-        Notifier::new(store.clone(), client.clone(), NotifySettings::default(), Arc::clone(&is_secret));
+    let notifier = Notifier::new(
+        store.clone(),
+        client.clone(),
+        NotifySettings::default(),
+        Arc::clone(&is_secret),
+    );
     let drafts = Drafts::new(store.clone(), store, vec![Arc::new(carrier)], is_secret);
     let labels: toolcrib_assistant::LabelsOfRuns = Arc::new(|_| Some(Labels::default()));
     let files = Arc::new(Files);

@@ -97,7 +97,10 @@ impl AuthServer {
         self.asked.lock().unwrap().push(format!("{path} {body}"));
         if path == "/device" {
             let address = format!("https://127.0.0.1:{}/activate", self.port);
-            return (200, json!({"device_code": "dev-1", "user_code": "ABCD-EFGH", "verification_uri": address, "interval": 0, "expires_in": 60}));
+            return (
+                200,
+                json!({"device_code": "dev-1", "user_code": "ABCD-EFGH", "verification_uri": address, "interval": 0, "expires_in": 60}),
+            );
         }
         let mut answers = self.answers.lock().unwrap();
         let next = answers.first().cloned().unwrap_or((500, Value::Null));
@@ -121,7 +124,10 @@ impl AuthServer {
 }
 
 fn token(access: &str, refresh: &str, expires_in: u64) -> (u16, Value) {
-    (200, json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": expires_in}))
+    (
+        200,
+        json!({"access_token": access, "refresh_token": refresh, "token_type": "Bearer", "expires_in": expires_in}),
+    )
 }
 
 fn pending(error: &str) -> (u16, Value) {
@@ -210,7 +216,10 @@ async fn a_login_that_is_refused_or_hostile_saves_nothing() {
         (taken_back, "run `toolcrib mail add` again"),
         (vec![pending("access_denied")], "did not agree"),
         (vec![pending("expired_token")], "has ended before you agreed"),
-        (vec![(200, json!({"access_token": "a b\r\nc", "refresh_token": "r"}))], "no usable access token"),
+        (
+            vec![(200, json!({"access_token": "a b\r\nc", "refresh_token": "r"}))],
+            "no usable access token",
+        ),
         (vec![(200, json!({"access_token": "a"}))], "no usable refresh token"),
         (vec![(302, json!({}))], "no answer of OAuth"),
         // Dovecot does not know this token: the account is tested before it is saved.
@@ -232,7 +241,8 @@ async fn a_login_that_is_refused_or_hostile_saves_nothing() {
         assert!(error.contains(part), "{error}");
         assert_eq!(tools.accounts.list().unwrap(), []);
     }
-    let plain = OauthSettings { token_url: "http://127.0.0.1/token".to_owned(), ..server.settings() };
+    let plain =
+        OauthSettings { token_url: "http://127.0.0.1/token".to_owned(), ..server.settings() };
     let (added, shown) = add(&tools.accounts, dovecot, plain).await;
     assert!(added.unwrap_err().contains("begin with https://") && shown.is_empty());
 }

@@ -27,7 +27,8 @@ async fn files_of_a_mail_are_artifacts_and_untrusted() {
     let content = tools.artifacts.read(&artifact, "", 0, 100).unwrap().unwrap();
     assert_eq!(content, b"%PDF-1.4");
     // It can go on as a file of a draft, under its name without the folders.
-    let draft = json!({"to": "c@example.net", "subject": "s", "body": "b", "attachments": [artifact.0]});
+    let draft =
+        json!({"to": "c@example.net", "subject": "s", "body": "b", "attachments": [artifact.0]});
     let made = structured(&tools, "compose_email", draft).await;
     let draft = tools.drafts.get("", made["draft_id"].as_str().unwrap()).await.unwrap();
     assert_eq!(draft.attachments[0].name, "report.pdf");
@@ -45,7 +46,10 @@ async fn of_a_mail_of_fifty_megabytes_only_the_beginning_is_read() {
     let read = structured(&tools, "read_email", json!({"uid": 1})).await;
     assert!(read["text"].as_str().unwrap().contains("See the film."), "{}", read["text"]);
     let warning = read["warning"].as_str().unwrap();
-    assert!(warning.contains(&format!("{} bytes", mail.len() + mail.matches('\n').count())), "{warning}");
+    assert!(
+        warning.contains(&format!("{} bytes", mail.len() + mail.matches('\n').count())),
+        "{warning}"
+    );
     assert!(read["attachments"][0]["artifact"].is_null(), "{}", read["attachments"]);
     assert!(read["attachments"][0]["bytes"].as_u64().unwrap() <= 1 << 20);
 }
@@ -90,7 +94,9 @@ async fn one_click_leaves_a_list_whose_signature_the_server_has_checked() {
     let (port, posted) = list_server(&dovecot, "202 Accepted").await;
     tools.client = tools.client.with_opened(format!("127.0.0.1:{port}").parse().unwrap());
     let url = format!("https://127.0.0.1:{port}/out?u=1");
-    let list = format!("From: news@shop.example\nSubject: News\nList-Unsubscribe: <{url}>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n");
+    let list = format!(
+        "From: news@shop.example\nSubject: News\nList-Unsubscribe: <{url}>\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
+    );
     let signed = "Authentication-Results: mx; dkim=pass header.d=shop.example\nDKIM-Signature: d=shop.example; h=from:list-unsubscribe:list-unsubscribe-post; b=x\n";
     dovecot.deliver("1.a", &format!("{signed}{list}\nBuy\n"));
     dovecot.deliver("2.b", &format!("{list}\nBuy\n"));

@@ -63,12 +63,20 @@ impl Listener {
 }
 
 fn mail(subject: &str) -> String {
-    format!("From: Bob <bob@example.net>\nTo: ann@example.org\nSubject: {subject}\n\nText of {subject}\n")
+    format!(
+        "From: Bob <bob@example.net>\nTo: ann@example.org\nSubject: {subject}\n\nText of {subject}\n"
+    )
 }
 
 fn times() -> WatchTimes {
     let short = Duration::from_millis(100);
-    WatchTimes { poll: short, batch: short, retry: short, longest_retry: short, ..WatchTimes::default() }
+    WatchTimes {
+        poll: short,
+        batch: short,
+        retry: short,
+        longest_retry: short,
+        ..WatchTimes::default()
+    }
 }
 
 /// Watches while `steps` run.
@@ -93,7 +101,10 @@ async fn new_mail_is_told_once_and_a_lost_connection_loses_none() {
         dovecot.deliver("1.a", &mail("One"));
         listener.until(2, &["One"]).await;
         let first = listener.found.lock().unwrap()[1].arrived[0].clone();
-        assert_eq!((first.from.as_str(), first.text.trim()), ("Bob <bob@example.net>", "Text of One"));
+        assert_eq!(
+            (first.from.as_str(), first.text.trim()),
+            ("Bob <bob@example.net>", "Text of One")
+        );
         dovecot.stop();
         // Mail that arrives while there is no connection, one of them read elsewhere.
         dovecot.deliver("2.b", &mail("Two"));
