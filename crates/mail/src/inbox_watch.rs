@@ -172,7 +172,7 @@ async fn look(session: &mut ImapSession, from: MailPosition) -> Result<NewMail, 
     Ok(NewMail { position, unread, arrived, more: uids.len().saturating_sub(RECENT) })
 }
 
-/// A new mail that nobody has read yet; rows that were not asked for are left out.
+/// A new mail that is unread; rows that were not asked for are left out.
 fn arrived_mail(row: &Fetch, asked: &[u32]) -> Option<ArrivedMail> {
     let uid = row.uid.filter(|uid| asked.contains(uid))?;
     if row.flags().any(|flag| flag == Flag::Seen) {

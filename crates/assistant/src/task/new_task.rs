@@ -21,7 +21,8 @@ const PAST_MS: i64 = 60_000;
 const MAX_NAME_CHARS: usize = 100;
 
 /// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change`
-/// and `on_mail`, or a recurrence with `execute_at` as its first time. An empty text and `false` count as absent.
+/// and `on_mail`, or a recurrence with `execute_at` as its first time. An empty text and `false`
+/// count as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.
