@@ -1,5 +1,6 @@
 //! Tasks: what an assistant does later or repeatedly, without a person who asks.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, RunId, TaskId};
@@ -55,13 +56,52 @@ pub enum TaskTrigger {
         /// The glob.
         glob: String,
     },
+    /// When mail arrives that this filter matches.
+    Mail {
+        /// The filter.
+        filter: MailFilter,
+    },
+}
+
+/// Which mail makes a task due. What is left out matches every mail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MailFilter {
+    /// Id or address of the account. Default: all accounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Part of the sender's name or address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Part of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+impl MailFilter {
+    /// Whether a mail of an account with these names matches, ignoring case.
+    #[must_use]
+    pub fn matches(&self, account: [&str; 2], from: &str, subject: &str) -> bool {
+        let contains = |part: &Option<String>, text: &str| match part {
+            Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
+            None => true,
+        };
+        let is_account =
+            |wanted: &String| account.iter().any(|one| one.eq_ignore_ascii_case(wanted));
+        self.account.as_ref().is_none_or(is_account)
+            && contains(&self.from, from)
+            && contains(&self.subject, subject)
+    }
 }
 
 impl TaskTrigger {
     /// Whether no time makes it due, so that it never completes by itself.
     #[must_use]
     pub fn is_event(&self) -> bool {
-        matches!(self, Self::Heartbeat | Self::Hook { .. } | Self::Change { .. })
+        matches!(
+            self,
+            Self::Heartbeat | Self::Hook { .. } | Self::Change { .. } | Self::Mail { .. }
+        )
     }
 }
 

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    ConversationId, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
-    TaskStatus, TaskTrigger,
+    ConversationId, MailFilter, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind,
+    TaskLease, TaskStatus, TaskTrigger,
 };
 
 use crate::outside_text::fenced;
@@ -73,8 +73,24 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
             Schedule::Event(format!("When the hook {hook} is called"))
         }
         TaskTrigger::Change { glob } => Schedule::Event(format!("When {glob} changes")),
+        TaskTrigger::Mail { filter } => Schedule::Event(mail_words(filter)),
     };
     Ok((schedule, zone))
+}
+
+/// `When mail arrives at X from Y with "Z" in its subject`.
+fn mail_words(filter: &MailFilter) -> String {
+    let mut words = "When mail arrives".to_owned();
+    if let Some(account) = &filter.account {
+        words += &format!(" at {account}");
+    }
+    if let Some(from) = &filter.from {
+        words += &format!(" from {from}");
+    }
+    if let Some(subject) = &filter.subject {
+        words += &format!(" with \"{subject}\" in its subject");
+    }
+    words
 }
 
 /// The task as claimed at `now`: due, or under a claim that has ended. `None` if it is neither.

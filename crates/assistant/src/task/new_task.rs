@@ -3,7 +3,7 @@
 use globset::Glob;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, TaskKind, TaskTrigger};
+use toolcrib_core::{Author, MailFilter, TaskKind, TaskTrigger};
 
 use super::error::TaskError;
 use crate::time::{
@@ -20,8 +20,9 @@ const PAST_MS: i64 = 60_000;
 /// Characters of the name of a hook and of a glob.
 const MAX_NAME_CHARS: usize = 100;
 
-/// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`,
-/// or a recurrence with `execute_at` as its first time. An empty text and `false` count as absent.
+/// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change`
+/// and `on_mail`, or a recurrence with `execute_at` as its first time. An empty text and `false`
+/// count as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.
@@ -36,6 +37,8 @@ pub struct When {
     pub hook: Option<String>,
     /// When a file of the workspace changes that this glob matches.
     pub on_change: Option<String>,
+    /// When mail arrives that this filter matches.
+    pub on_mail: Option<MailFilter>,
 }
 
 /// A task to make.
@@ -114,7 +117,7 @@ impl When {
                 Ok((trigger, due))
             }
             _ => Err(TimeError::When(
-                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time, or with on_heartbeat or on_change."
+                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time, or with on_heartbeat, on_change or on_mail."
                     .to_owned(),
             )),
         }
@@ -126,13 +129,14 @@ impl When {
         let has_time = [&self.execute_at, &self.cron, &self.recurrence]
             .into_iter()
             .any(|text| given(text.as_deref()).is_some());
-        match (self.on_heartbeat, hook, glob) {
-            (false, None, None) => Ok(None),
-            (true, None, None) if !has_time => Ok(Some(TaskTrigger::Heartbeat)),
-            (false, Some(hook), None) if !has_time => hook_trigger(hook).map(Some),
-            (false, None, Some(glob)) if !has_time => change_trigger(glob).map(Some),
+        match (self.on_heartbeat, hook, glob, &self.on_mail) {
+            (false, None, None, None) => Ok(None),
+            (true, None, None, None) if !has_time => Ok(Some(TaskTrigger::Heartbeat)),
+            (false, Some(hook), None, None) if !has_time => hook_trigger(hook).map(Some),
+            (false, None, Some(glob), None) if !has_time => change_trigger(glob).map(Some),
+            (false, None, None, Some(filter)) if !has_time => mail_trigger(filter).map(Some),
             _ => Err(TimeError::When(
-                "Say when with exactly one of a time, on_heartbeat, a hook and on_change."
+                "Say when with exactly one of a time, on_heartbeat, a hook, on_change and on_mail."
                     .to_owned(),
             )),
         }
@@ -159,6 +163,26 @@ fn change_trigger(glob: &str) -> Result<TaskTrigger, TimeError> {
         )));
     }
     Ok(TaskTrigger::Change { glob: glob.to_owned() })
+}
+
+fn mail_trigger(filter: &MailFilter) -> Result<TaskTrigger, TimeError> {
+    let kept = |text: &Option<String>| given(text.as_deref()).map(str::to_owned);
+    let filter = MailFilter {
+        account: kept(&filter.account),
+        from: kept(&filter.from),
+        subject: kept(&filter.subject),
+    };
+    let parts = [&filter.account, &filter.from, &filter.subject];
+    let is_bad = |text: &&String| {
+        text.chars().count() > MAX_NAME_CHARS || text.chars().any(char::is_control)
+    };
+    if parts.into_iter().flatten().any(|text| is_bad(&text)) {
+        return Err(TimeError::When(
+            "account, from and subject of on_mail are one line of at most 100 characters each."
+                .to_owned(),
+        ));
+    }
+    Ok(TaskTrigger::Mail { filter })
 }
 
 fn refuse_past(time: Timestamp, zone: &TimeZone, now: Timestamp) -> Result<(), TimeError> {

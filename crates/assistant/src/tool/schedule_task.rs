@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Assessment, CallCtx, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
+    Assessment, CallCtx, MailFilter, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
 };
 
 use super::assistant_tools::{AssistantTools, author, zone_of};
@@ -38,13 +38,15 @@ pub(super) struct Args {
     on_heartbeat: Option<bool>,
     /// A glob such as src/**/*.rs: do it when a matching file of the workspace changes.
     on_change: Option<String>,
+    /// {} for all mail, or account, from and subject as filters: do it when mail arrives.
+    on_mail: Option<MailFilter>,
 }
 
 pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "schedule_task",
         "Schedule a task",
-        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron, on_heartbeat and on_change; execute_at can have a recurrence.",
+        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron, on_heartbeat, on_change and on_mail; execute_at can have a recurrence.",
         SCHEDULING,
     );
     spec.examples = examples([
@@ -84,6 +86,7 @@ impl Tool for ScheduleTask {
                 on_heartbeat: args.on_heartbeat.unwrap_or(false),
                 hook: None,
                 on_change: args.on_change,
+                on_mail: args.on_mail,
             },
             kind: TaskKind::Run,
             zone: zone_of(ctx),

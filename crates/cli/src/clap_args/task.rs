@@ -99,6 +99,18 @@ pub(crate) struct AddTask {
     /// When a file of the daemon's workspace that matches this glob changes.
     #[arg(long, value_name = "GLOB")]
     pub(crate) on_change: Option<String>,
+    /// When mail arrives; --mail-account, --mail-from and --mail-subject narrow it down.
+    #[arg(long)]
+    pub(crate) on_mail: bool,
+    /// With --on-mail: id or address of the account. Default: all accounts.
+    #[arg(long, value_name = "ACCOUNT", requires = "on_mail")]
+    pub(crate) mail_account: Option<String>,
+    /// With --on-mail: part of the sender's name or address.
+    #[arg(long, value_name = "TEXT", requires = "on_mail")]
+    pub(crate) mail_from: Option<String>,
+    /// With --on-mail: part of the subject.
+    #[arg(long, value_name = "TEXT", requires = "on_mail")]
+    pub(crate) mail_subject: Option<String>,
     /// Time zone such as Europe/Berlin. Default: that of this machine.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,

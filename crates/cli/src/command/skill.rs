@@ -18,8 +18,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         output::print_json(&json!(reply.skills), true)?;
         return Ok(0);
     }
-    let mut rows =
-        vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(
         reply
             .skills

@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_assistant::task::When;
 use toolcrib_assistant::time;
-use toolcrib_core::{Clock as _, SystemClock, TaskId};
+use toolcrib_core::{Clock as _, MailFilter, SystemClock, TaskId};
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskExecutionReply, TaskReply,
@@ -49,6 +49,11 @@ fn request(new: AddTask) -> AddTaskRequest {
             on_heartbeat: new.on_heartbeat,
             hook: new.hook,
             on_change: new.on_change,
+            on_mail: new.on_mail.then_some(MailFilter {
+                account: new.mail_account,
+                from: new.mail_from,
+                subject: new.mail_subject,
+            }),
         },
         zone: new.zone,
         agent: new.agent,

@@ -37,6 +37,7 @@ mod docs_blocks;
 mod docs_examples;
 mod doctor;
 mod document_tools;
+mod draft_commands;
 mod exec;
 mod executed_files;
 mod file_tools;
@@ -49,6 +50,8 @@ mod hooks;
 mod idempotency;
 mod kits;
 mod mail_commands;
+#[cfg(unix)]
+mod mail_daemon;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;

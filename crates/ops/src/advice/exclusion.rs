@@ -40,12 +40,17 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
         {
             "docs/web.md describes the settings.".to_owned()
         }
+        Exclusion::NotReady { status: Status::Available { missing } }
+            if missing.iter().any(|key| key == toolcrib_mail::ACCOUNT_KEY) && is_mail(tool) =>
+        {
+            "`toolcrib mail add ADDRESS` sets up a mail account.".to_owned()
+        }
         Exclusion::NotReady { status: Status::Available { missing } } => format!(
             "Set {} in [tools.{tool}.config] of the configuration, or a secret with `toolcrib secret set`.",
             missing.join(", ")
         ),
         Exclusion::NotReady { .. } => {
-            format!("`toolcrib tool show {tool}` shows it; mend what its source says.")
+            format!("`toolcrib tool show {tool}` shows the error of its source.")
         }
         Exclusion::Provider => {
             "The provider of a model runs it: it is offered to models that have it.".to_owned()
@@ -54,6 +59,11 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
             "Add {tool} to `on_device_tools` in [discovery] of the configuration, or choose a model that does not run on this device."
         ),
     }
+}
+
+/// Whether a tool needs a mail account.
+fn is_mail(tool: &str) -> bool {
+    toolcrib_mail::specs().iter().any(|spec| spec.name.as_str() == tool)
 }
 
 #[cfg(test)]

@@ -136,6 +136,8 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/soul/history", Refused("the text is in the prompt of every run")),
     (Method::POST, "/soul/undo", Refused("the text is in the prompt of every run")),
     (Method::GET, "/drafts", Refused("a draft leaves in the name of a person")),
+    (Method::POST, "/drafts", Refused("a draft leaves in the name of a person")),
+    (Method::GET, "/drafts/{draft}/history", Refused("a draft leaves in the name of a person")),
     (Method::GET, "/drafts/{draft}", Refused("a draft leaves in the name of a person")),
     (Method::PUT, "/drafts/{draft}", Refused("a draft leaves in the name of a person")),
     (Method::POST, "/drafts/{draft}/send", Refused("a draft leaves in the name of a person")),

@@ -6,7 +6,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::task::When;
-use toolcrib_core::TaskId;
+use toolcrib_core::{MailFilter, TaskId};
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskReply,
@@ -26,8 +26,8 @@ struct TaskQuery {
     open: bool,
 }
 
-/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`, or
-/// `recurrence` with `execute_at` as its first time.
+/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
+/// `on_mail`, or `recurrence` with `execute_at` as its first time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
@@ -56,6 +56,9 @@ struct NewTask {
     /// When a file of the workspace changes that this glob matches.
     #[serde(default)]
     on_change: Option<String>,
+    /// When mail arrives that this filter matches; `{}` matches all mail.
+    #[serde(default)]
+    on_mail: Option<MailFilter>,
     /// IANA name of a time zone; default that of the daemon's machine.
     #[serde(default)]
     zone: Option<String>,
@@ -121,6 +124,7 @@ async fn add_task(
             on_heartbeat: new.on_heartbeat,
             hook: new.hook,
             on_change: new.on_change,
+            on_mail: new.on_mail,
         },
         zone: new.zone,
         agent: new.agent,

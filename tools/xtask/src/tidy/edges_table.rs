@@ -48,6 +48,7 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
             "audit",
             "builtins",
             "core",
+            "mail",
             "net",
             "ops",
             "page",
