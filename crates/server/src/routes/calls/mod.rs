@@ -3,6 +3,7 @@
 mod cancel;
 pub(crate) mod document;
 mod explain;
+mod html_card;
 mod list;
 mod page;
 mod show;
@@ -57,6 +58,7 @@ pub(super) fn routes(api: &mut Api) {
         explain::explain,
     );
     page::routes(api);
+    html_card::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or takes it back while it waits for a person.")
         .description("What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.")
         .returns::<CallDocument>(202, "It is told to stop; ask for it by its id.")
