@@ -1,12 +1,13 @@
 //! The system prompt, built from pure parts.
 //!
-//! Parts that change rarely come first and the time comes last, so that providers can cache the
-//! beginning. The same parts give the same bytes.
+//! Parts that change rarely come first and the time comes near the end, so that providers can cache
+//! the beginning. The same parts give the same bytes.
 //!
 //! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p
 //! toolcrib-agent` writes them again.
 
 mod assemble;
+mod automation;
 mod sections;
 
 pub use assemble::{PromptSection, join_sections, prompt_sections};
@@ -61,6 +62,10 @@ pub struct Parts<'a> {
     pub instructions: Option<&'a Instructions>,
     /// Memories, and how to use the tools for them.
     pub memory: Option<&'a str>,
+    /// Addresses of the person's mail accounts.
+    pub mail_accounts: &'a [String],
+    /// Tasks that wait for their time, a line each, soonest first.
+    pub tasks: &'a [String],
     /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],
     /// The environment.

@@ -174,6 +174,36 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     let listed = support::json(&env.run(&["document", "list", "--json"]).code(0).stdout);
     assert_eq!(listed.as_array().unwrap().len(), 2, "nothing of it is kept: {listed}");
     env.run(&["document", "show", "none"]).code(4);
+    // Text without pages has no ninth one; its beginning was shown.
+    env.run(&["document", "show", "lease.txt", "--page", "9"])
+        .code(2)
+        .says(&["\"lease.txt\" has no pages", "there is nothing at page 9"]);
+    env.run(&["document", "show", "lease.txt", "--offset", "99999"])
+        .code(2)
+        .says(&["there is nothing at offset 99999"]);
+    // `read` reads the same text, for whom has the tool for documents.
+    let part = json!({"source": "document:lease.txt", "offset": 4, "max_chars": 20});
+    let (reply, code) = env.call("read", &part, &[]);
+    assert_eq!(
+        (code, &reply["structured"]["text"]),
+        (0, &json!("rent is 900.\n\nThe no")),
+        "{reply}"
+    );
+    let next = &reply["structured"]["next"];
+    assert_eq!(next["offset"], json!(24), "{reply}");
+    for (source, page, words) in [
+        ("document:lese.txt", json!(null), "Did you mean lease.txt?"),
+        ("document:lease.txt", json!(3), "has no pages"),
+        ("lease.txt", json!(2), "page is for document:NAME"),
+    ] {
+        let (reply, code) = env.call("read", &json!({"source": source, "page": page}), &[]);
+        assert_ne!(code, 0, "{reply}");
+        assert!(reply["result"].to_string().contains(words), "{words}: {reply}");
+    }
+    env.run(&["tool", "disable", "--feature", "documents"]).code(0);
+    let (reply, code) = env.call("read", &json!({"source": "document:lease.txt"}), &[]);
+    assert_ne!(code, 0, "{reply}");
+    assert!(reply["result"].to_string().contains("switched off"), "{reply}");
 }
 
 #[cfg(target_os = "linux")]
@@ -184,6 +214,9 @@ fn a_pdf_is_found_with_its_page() {
     let file = env.root().join("a.pdf").display().to_string();
     env.run(&["document", "add", &file]).code(0).says(&["a.pdf is ready, 1 page"]);
     env.run(&["document", "search", "when is payment due"]).code(0).prints(&["a.pdf, page 1"]);
+    env.run(&["document", "show", "a.pdf", "--page", "9"])
+        .code(2)
+        .says(&["\"a.pdf\" has 1 page: there is nothing at page 9"]);
 }
 
 #[test]

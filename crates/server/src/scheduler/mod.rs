@@ -11,6 +11,7 @@ mod alarm;
 mod change_watcher;
 mod execution;
 mod heartbeat;
+mod notification;
 mod scheduler_loop;
 
 pub(crate) use change_watcher::run_change_watcher;
