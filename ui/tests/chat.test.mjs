@@ -31,9 +31,9 @@ turns:
       }, [type, name, text]);
     await give("drop", "notes.txt", "Buy oats");
     await page.getByRole("list", { name: "Attached files" }).getByText("notes.txt").waitFor();
-    // What is no text is refused in words.
+    // What is not text is refused in words.
     await give("paste", "photo.png", "\u0089PNG\0\0");
-    await page.getByText("photo.png is no text.").waitFor();
+    await page.getByText("photo.png is not text.").waitFor();
     await page.locator("[data-composer]").evaluate((box) => {
       const data = new DataTransfer();
       data.setData("text/plain", "long ".repeat(3_000));

@@ -120,7 +120,7 @@ turns:
     await card.getByRole("button", { name: "Edit" }).click();
     await card.getByRole("button", { name: "JSON" }).click();
     await card.locator("textarea").fill('{"path": ');
-    await card.getByText("This is no JSON").waitFor();
+    await card.getByText("This is not JSON").waitFor();
     assert.ok(await card.getByRole("button", { name: "Allow once" }).isDisabled());
     await card.locator("textarea").fill('{"path": "b.txt"}');
     await card.getByRole("button", { name: "Allow as edited" }).click();

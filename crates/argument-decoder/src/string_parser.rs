@@ -119,7 +119,7 @@ impl<'t> Parser<'t, '_> {
                 ));
             }
             self.report(ChangeKind::InvalidEscape, || {
-                format!("\\{escaped} is no JSON escape; its backslash was kept as a backslash")
+                format!("\\{escaped} is not a JSON escape; its backslash was kept as a backslash")
             });
         }
         if quote == b'\'' {

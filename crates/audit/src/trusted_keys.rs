@@ -14,7 +14,7 @@ use super::signing_key::PUBLIC_KEY_FILE;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
     /// The line holds something else.
-    #[error("line {line} is no public key: 64 hexadecimal digits in lower case are expected")]
+    #[error("line {line} is not a public key: 64 hexadecimal digits in lower case are expected")]
     Line {
         /// Its number, from 1.
         line: usize,

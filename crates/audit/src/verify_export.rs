@@ -66,7 +66,7 @@ pub enum ExportError {
     #[error("cannot read the export: {0}")]
     Io(#[from] io::Error),
     /// A line is none of an export.
-    #[error("line {line} is no line of an audit export: {why}")]
+    #[error("line {line} is not a line of an audit export: {why}")]
     Line {
         /// Its number, from 1.
         line: u64,

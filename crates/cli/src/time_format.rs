@@ -14,7 +14,7 @@ use jiff::{Timestamp, Zoned};
 pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
     parse_at(text.trim(), &Zoned::now()).map(Timestamp::as_millisecond).ok_or_else(|| {
         format!(
-            "`{text}` is no time; write an age such as 2h or 3d, a date such as 2026-11-21, or 2026-11-21T15:04:05Z"
+            "`{text}` is not a time; write an age such as 2h or 3d, a date such as 2026-11-21, or 2026-11-21T15:04:05Z"
         )
     })
 }
@@ -109,7 +109,7 @@ mod tests {
             check(wrong, None);
         }
         let error = parse_time("soon").unwrap_err();
-        assert!(error.starts_with("`soon` is no time; write an age such as 2h"), "{error}");
+        assert!(error.starts_with("`soon` is not a time; write an age such as 2h"), "{error}");
     }
 
     #[test]

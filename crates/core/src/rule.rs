@@ -47,7 +47,7 @@ impl std::str::FromStr for Verdict {
         Self::ALL
             .into_iter()
             .find(|verdict| verdict.as_str() == text)
-            .ok_or_else(|| format!("\"{text}\" is no verdict; use allow, ask or deny"))
+            .ok_or_else(|| format!("\"{text}\" is not a verdict; use allow, ask or deny"))
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) async fn send(login: &Login, to: &[String], message: &[u8]) -> Delive
 /// some of them.
 async fn prepare(login: &Login, to: &[String]) -> Result<AsyncSmtpConnection, MailError> {
     let address = |text: &str| -> Result<Address, MailError> {
-        text.parse().map_err(|_| MailError::Argument(format!("\"{text}\" is no mail address.")))
+        text.parse().map_err(|_| MailError::Argument(format!("\"{text}\" is not a mail address.")))
     };
     let from = address(&login.account.address)?;
     let mut connection = open(login).await?;

@@ -129,11 +129,11 @@ fn unrecognized_error(format: Format, doc: &ResponseBody, text: &str) -> ParseEr
 
 fn hint(format: Format) -> &'static str {
     match format {
-        Format::OpenAiChat => "it has no `choices` and is no assistant message",
+        Format::OpenAiChat => "it has no `choices` and is not an assistant message",
         Format::OpenAiResponses => "it has no `output` items",
         Format::Anthropic => "it has no `content` blocks",
-        Format::Gemini => "it has no `candidates` and is no model content",
-        Format::Text => "it is no text",
+        Format::Gemini => "it has no `candidates` and is not model content",
+        Format::Text => "it is not text",
     }
 }
 
@@ -264,7 +264,7 @@ fn add_event(stream: &mut ParsedStream, data: &[u8], ended: bool) {
     } else if let Ok(value @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(text) {
         stream.chunks.push(RawValue { value, text: text.to_owned() });
     } else if !text.is_empty() && ended {
-        let what = format!("an event of the stream is no JSON: {:?}", truncate(text, 60));
+        let what = format!("an event of the stream is not valid JSON: {:?}", truncate(text, 60));
         stream.broken.get_or_insert(what);
     } else if !text.is_empty() {
         stream.broken.get_or_insert_with(|| "the stream ends inside an event".to_owned());
@@ -308,7 +308,8 @@ fn read_lines(text: &str) -> Option<ParsedStream> {
             }
             _ if stream.chunks.is_empty() => return None,
             _ => {
-                stream.broken = Some("a line of the stream is no JSON, or cut off".to_owned());
+                stream.broken =
+                    Some("a line of the stream is not valid JSON, or truncated".to_owned());
                 break;
             }
         }

@@ -25,7 +25,7 @@ pub(crate) fn get(policy: &Policy, path: &Path, most: usize) -> Result<Vec<u8>, 
         let (root, rest) = within(policy, roots, path)?;
         let file = File::from(open(&root, &rest, false)?);
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is not a file"));
         }
         let mut bytes = Vec::new();
         file.take(most as u64 + 1).read_to_end(&mut bytes)?;

@@ -67,7 +67,7 @@ export function webAddress(value: unknown): string {
   }
 }
 
-/** The text of a `ui/message`; empty where it is no text of a person or too long. Blocks are an array, in
+/** The text of a `ui/message`; empty where it is not text of a person or too long. Blocks are an array, in
  *  drafts of the standard a single one. */
 export function suggestion({ role, content }: Params): string {
   if (role !== "user") return "";

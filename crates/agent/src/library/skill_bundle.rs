@@ -74,7 +74,7 @@ fn bytes(folder: &Path, path: &str, most: u64) -> Result<Vec<u8>, String> {
 fn from_files(files: Vec<(String, Vec<u8>)>) -> Result<SkillBundle, String> {
     let head = files.iter().find(|(path, _)| path == FILE);
     let (_, head) = head.ok_or_else(|| format!("has no {FILE} of its own"))?;
-    let text = std::str::from_utf8(head).map_err(|_| format!("has a {FILE} that is no text"))?;
+    let text = std::str::from_utf8(head).map_err(|_| format!("has a {FILE} that is not text"))?;
     let (yaml, _) = front_matter::split(text.trim_start_matches('\u{feff}'))?;
     Ok(SkillBundle { front_matter: front_matter::yaml(yaml)?, files })
 }

@@ -15,7 +15,7 @@ use super::{CommandHook, HookContext, hook_input, run_program};
 const EXIT_DENY: i32 = 2;
 
 /// The message for an author whose guard printed something else.
-const INVALID_ANSWER: &str = "its answer is no object with `decision`, `reason` and `rewrite`; a guard may print nothing, or one JSON object; write remarks to standard error";
+const INVALID_ANSWER: &str = "its answer is not an object with `decision`, `reason` and `rewrite`; a guard may print nothing, or one JSON object; write remarks to standard error";
 
 pub(super) struct CommandGuard {
     hook: CommandHook,

@@ -85,9 +85,9 @@ async fn everything_else_denies_and_names_the_hook_and_its_words() {
         ("echo '{\"decision\": \"deny\", \"reason\": \"no way\"}'", "no way"),
         ("echo broken >&2; exit 1", "it failed with exit code 1: broken"),
         ("kill -9 $$", "it was ended by signal 9"),
-        ("echo '{\"decision\": \"maybe\"}'", "its answer is no object"),
-        ("echo '{\"verdict\": \"deny\"}'", "its answer is no object"),
-        ("echo '{\"rewrite\": 5}'", "its answer is no object"),
+        ("echo '{\"decision\": \"maybe\"}'", "its answer is not an object"),
+        ("echo '{\"verdict\": \"deny\"}'", "its answer is not an object"),
+        ("echo '{\"rewrite\": 5}'", "its answer is not an object"),
     ];
     for (text, reason) in cases {
         let (words, error) = guarded(text).await;
@@ -117,7 +117,7 @@ async fn output_of_a_guard_that_is_no_object_denies() {
     let marked = "printf '\\357\\273\\277{\"decision\": \"deny\", \"reason\": \"no way\"}'";
     let (words, error) = guarded(marked).await;
     assert_eq!(error, Some(ErrorType::PolicyDenied));
-    assert!(words.contains("no way"), "a byte order mark is no text: {words}");
+    assert!(words.contains("no way"), "a byte order mark is not text: {words}");
 }
 
 #[tokio::test]

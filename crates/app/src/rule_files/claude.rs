@@ -32,7 +32,7 @@ pub(super) fn parse_claude(text: &str) -> Result<ClaudeRules, (usize, String)> {
         Some(_) => {
             return Err((
                 line_of_key(text, "permissions", 0),
-                "`permissions` is no object".to_owned(),
+                "`permissions` is not an object".to_owned(),
             ));
         }
     };
@@ -83,7 +83,7 @@ fn rules(
     list: &Value,
 ) -> Result<Vec<(usize, RuleText)>, (usize, String)> {
     let start = text.find(&format!("\"{effect}\"")).unwrap_or_default();
-    let wrong = || (line_of(text, start), format!("`{effect}` is no list of strings"));
+    let wrong = || (line_of(text, start), format!("`{effect}` is not a list of strings"));
     let mut from = start + effect.as_str().len() + 2;
     // Line numbers are counted incrementally, so that long lists stay linear.
     let (mut counted, mut line) = (start, line_of(text, start));

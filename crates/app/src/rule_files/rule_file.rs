@@ -57,7 +57,7 @@ fn is_absent(error: &io::Error) -> bool {
 pub(super) fn read_text(path: &Path) -> io::Result<String> {
     // Checked before opening: opening a FIFO would block.
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let mut text = String::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;

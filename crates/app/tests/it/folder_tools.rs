@@ -372,7 +372,7 @@ async fn a_changed_folder_is_attached_again_and_calls_in_flight_finish_on_the_ol
     let before = source.fingerprint();
     let change = async {
         until("it runs", || folder.at("changing/started").exists()).await;
-        assert_eq!(source.fingerprint(), before, "what a tool writes is no change");
+        assert_eq!(source.fingerprint(), before, "what a tool writes is not a change");
         fs::remove_dir_all(folder.at("going")).unwrap();
         // As editors save: the running shell keeps the file that it reads.
         let new = SAFE.replace("A tool for tests.", "Another tool.");

@@ -114,8 +114,8 @@ async fn calls_around_a_time_with_their_results_cut() {
 async fn what_is_wrong_is_said() {
     let world = open(&Stores::memory()).await;
     for (args, says) in [
-        (json!({"date_time": "yesterday"}), "is no date and time"),
-        (json!({"date_time": "2026-11-21"}), "is no date and time"),
+        (json!({"date_time": "yesterday"}), "is not a date and time"),
+        (json!({"date_time": "2026-11-21"}), "is not a date and time"),
         (json!({}), "date_time"),
         (json!({"date_time": now(), "tool": "lonk"}), "Did you mean long?"),
         (json!({"date_time": now(), "limit": 0}), "limit"),

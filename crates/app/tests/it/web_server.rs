@@ -68,7 +68,7 @@ async fn serve(mut stream: TcpStream, seen: Arc<Mutex<Vec<String>>>) {
         "/loop" => redirect("302 Found", "/loop"),
         "/inward" => redirect("302 Found", "http://169.254.169.254/latest/meta-data/"),
         "/inward-name" => redirect("302 Found", "http://inward.example.com/"),
-        "/garbage" => "this is no HTTP\r\n\r\n".to_owned(),
+        "/garbage" => "this is not HTTP\r\n\r\n".to_owned(),
         "/hang" => return std::future::pending().await,
         "/endless" => return endless(stream).await,
         other => match other.strip_prefix("/status/") {

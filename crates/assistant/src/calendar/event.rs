@@ -242,7 +242,7 @@ fn attendees(all: &[String]) -> Result<Vec<String>, CalendarError> {
             return Ok(address.to_owned());
         }
         let shown: String = address.chars().filter(|c| !c.is_control()).take(60).collect();
-        invalid(format!("\"{shown}\" is no mail address such as ann@example.com."))
+        invalid(format!("\"{shown}\" is not a mail address such as ann@example.com."))
     };
     all.iter().map(check).collect()
 }
@@ -267,7 +267,7 @@ fn rule(text: &str) -> Result<String, CalendarError> {
     }
     let shown: String = text.chars().filter(|c| !c.is_control()).take(100).collect();
     invalid(format!(
-        "\"{shown}\" is no recurrence. Use daily, weekly, monthly, yearly, weekdays, or an RRULE such as FREQ=WEEKLY;BYDAY=TU;COUNT=10 (at least daily; COUNT at most {MAX_COUNT})."
+        "\"{shown}\" is not a recurrence. Use daily, weekly, monthly, yearly, weekdays, or an RRULE such as FREQ=WEEKLY;BYDAY=TU;COUNT=10 (at least daily; COUNT at most {MAX_COUNT})."
     ))
 }
 

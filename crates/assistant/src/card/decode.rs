@@ -168,7 +168,7 @@ impl Decoder {
                     Some(near) => format!("; did you mean {near}?"),
                     None => format!("; it is one of {}", names().collect::<Vec<_>>().join(", ")),
                 };
-                Err(CardError::at(path, format!("\"{shown}\" is no type of block{hint}")))
+                Err(CardError::at(path, format!("\"{shown}\" is not a type of block{hint}")))
             }
         }
     }
@@ -224,7 +224,7 @@ fn object(block: Value, path: &str) -> Result<Map<String, Value>, CardError> {
                 Ok(Map::from_iter([("type".to_owned(), json!("text")), ("text".to_owned(), text)]))
             }
         },
-        _ => Err(CardError::at(path, "it is no object")),
+        _ => Err(CardError::at(path, "it is not an object")),
     }
 }
 
@@ -286,7 +286,7 @@ fn check_limits(value: &Value, kind: &str, path: &str) -> Result<(), CardError> 
     };
     if let Some(button) = items("buttons").iter().find(opens_other) {
         return fail(format!(
-            "{} is no web address; open_url opens https:// only",
+            "{} is not a web address; open_url opens https:// only",
             button["value"]
         ));
     }

@@ -16,7 +16,7 @@ pub enum DraftError {
     #[error("A draft has 1 to {MAX_RECIPIENTS} recipients.")]
     Recipients,
     /// A recipient that cannot be used.
-    #[error("\"{0}\" is no recipient. Pass one address for each, without line breaks.")]
+    #[error("\"{0}\" is not a recipient. Pass one address for each, without line breaks.")]
     Recipient(String),
     /// A subject that cannot be used.
     #[error("A subject is one line of at most {MAX_SUBJECT_CHARS} characters.")]

@@ -16,7 +16,7 @@ pub struct SendRule {
 
 /// A text that is no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no rule such as mail:ann@example.org; a rule names one whole address")]
+#[error("`{0}` is not a rule such as mail:ann@example.org; a rule names one whole address")]
 pub struct SendRuleError(String);
 
 impl SendRule {

@@ -29,7 +29,7 @@ impl FromStr for QuietHours {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let refuse = || format!("`{text}` is no daily time such as `22:00-07:00`");
+        let refuse = || format!("`{text}` is not a daily time such as `22:00-07:00`");
         let (start, end) = text.split_once('-').ok_or_else(refuse)?;
         let time = |text: &str| Time::strptime("%H:%M", text.trim()).map_err(|_| refuse());
         let (start, end) = (time(start)?, time(end)?);

@@ -191,7 +191,7 @@ fn change_trigger(glob: &str) -> Result<TaskTrigger, TimeError> {
     if !is_inside || glob.chars().count() > MAX_NAME_CHARS || Glob::new(glob).is_err() {
         let shown: String = glob.chars().filter(|c| !c.is_control()).take(60).collect();
         return Err(TimeError::When(format!(
-            "\"{shown}\" is no glob below the workspace, such as src/**/*.rs."
+            "\"{shown}\" is not a glob below the workspace, such as src/**/*.rs."
         )));
     }
     Ok(TaskTrigger::Change { glob: glob.to_owned() })

@@ -286,9 +286,9 @@ async fn events_that_cannot_be_watched_are_said() {
     for (when, part) in [
         (hook("a/b"), "name of a hook"),
         (hook(&"x".repeat(101)), "name of a hook"),
-        (change("/etc/*"), "no glob below the workspace"),
-        (change("../x"), "no glob below the workspace"),
-        (change("a[b"), "no glob below the workspace"),
+        (change("/etc/*"), "not a glob below the workspace"),
+        (change("../x"), "not a glob below the workspace"),
+        (change("a[b"), "not a glob below the workspace"),
         (When { on_heartbeat: true, ..cron("0 9 * * *") }, "exactly one"),
         (When { on_heartbeat: true, ..hook("x") }, "exactly one"),
     ] {

@@ -58,7 +58,7 @@ impl Cron {
             if !field.split(',').all(|part| is_part(part, words)) {
                 let field = shown(field);
                 return Err(refuse(format!(
-                    "the {name} \"{field}\" is no list of numbers, ranges and steps"
+                    "the {name} \"{field}\" is not a list of numbers, ranges and steps"
                 )));
             }
         }

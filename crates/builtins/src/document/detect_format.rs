@@ -35,7 +35,7 @@ pub(super) fn detect(path: &str, bytes: &[u8]) -> Result<Format, ToolError> {
             Err(unsupported(path, ending, bytes))
         }
         _ => Err(ToolError::execution(format!(
-            "{path} is no PDF, Word, Excel, CSV or HTML file. Read text with read_file."
+            "{path} is not a PDF, Word, Excel, CSV or HTML file. Read text with read_file."
         ))),
     }
 }
@@ -51,7 +51,7 @@ fn unsupported(path: &str, ending: &str, bytes: &[u8]) -> ToolError {
         Ok(text) if !text.contains('\0') => "it holds plain text; read it with read_file",
         _ => "it does not begin with the mark of one; it may be damaged or not fully downloaded",
     };
-    ToolError::execution(format!("{path} is no {ending} file: {what}."))
+    ToolError::execution(format!("{path} is not a {ending} file: {what}."))
         .with_detail(format!("the mark {mark:?} is missing"))
 }
 
@@ -77,7 +77,7 @@ mod tests {
             let message = detect(path, bytes).unwrap_err().message;
             assert!(message.contains(expected), "{path}: {message}");
         };
-        check("a.pdf", b"", "a.pdf is no pdf file: it is empty.");
+        check("a.pdf", b"", "a.pdf is not a pdf file: it is empty.");
         check("a.pdf", b"<!DOCTYPE html><h1>404", "a web page");
         check("a.docx", b"hello", "plain text; read it with read_file");
         check("a.pdf", b"\x89PNG\r\n\x1a\n\0", "does not begin with the mark");

@@ -20,7 +20,7 @@ pub struct UndoReport {
 pub struct UndoneEntry {
     /// The change.
     pub entry: Entry,
-    /// The steps taken, one line each; empty if there was nothing to do.
+    /// The steps taken, one line each; empty if nothing to do.
     pub did: Vec<String>,
 }
 

@@ -254,7 +254,7 @@ fn unnamed_object(revision: &str) -> ToolError {
     ToolError::new(
         ErrorType::PolicyDenied,
         format!(
-            "{revision} is no commit, and rules deny the contents of some files. Give a commit, or show one file as COMMIT:PATH."
+            "{revision} is not a commit, and rules deny the contents of some files. Give a commit, or show one file as COMMIT:PATH."
         ),
     )
 }

@@ -11,7 +11,7 @@ const MAX_BODY: usize = 32 << 20;
 /// The input is not a valid frame; everything after it is unusable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum FrameError {
-    #[error("it sent something that is no message of the protocol")]
+    #[error("it sent a line that is not a message of the protocol")]
     Garbage,
     #[error("it announced a message longer than {} MB", MAX_BODY >> 20)]
     TooLong,

@@ -419,7 +419,7 @@ fn unsupported_change(line: &str) -> Option<&'static str> {
 fn unexpected(line: &str) -> String {
     let shown: String = line.chars().take(80).collect();
     format!(
-        "\"{shown}\" is no part of a unified diff; lines of a hunk begin with a blank (stays), - (goes) or + (comes)"
+        "\"{shown}\" is not part of a unified diff; lines of a hunk begin with a blank (stays), - (goes) or + (comes)"
     )
 }
 

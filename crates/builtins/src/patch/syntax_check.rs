@@ -24,7 +24,7 @@ pub(crate) fn warning(path: &str, old: Option<&str>, new: &str) -> Option<String
         return None;
     }
     let fault: String = fault.lines().next().unwrap_or_default().chars().take(SHOWN).collect();
-    Some(format!("{path} is no valid {} now: {fault}", language.name()))
+    Some(format!("{path} is not valid {} now: {fault}", language.name()))
 }
 
 #[derive(Clone, Copy)]

@@ -212,7 +212,7 @@ fn of_several_places_the_near_one_is_meant() {
 fn what_is_no_diff_is_refused_with_its_line() {
     for (diff, why) in [
         ("", "line 1 of the diff: it holds no hunk"),
-        ("hello", "line 1 of the diff: \"hello\" is no part"),
+        ("hello", "line 1 of the diff: \"hello\" is not part"),
         ("--- a/f\n+++ b/f\n", "no hunk follows"),
         ("--- a/f\n+++ b/f\n--- a/g\n+++ b/g\n@@ -1 +1 @@\n-a\n+b\n", "no hunk follows"),
         ("@@ -1 +1 @@\n a\n", "adds and removes nothing"),

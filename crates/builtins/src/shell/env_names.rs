@@ -104,7 +104,7 @@ pub(crate) fn check_env(env: &BTreeMap<String, String>) -> Result<(), ToolError>
             && !name.is_empty();
         if !is_name {
             return Err(ToolError::validation(format!(
-                "`env` names {name:?}, which is no name of a variable: it has letters, digits and _, and does not begin with a digit."
+                "`env` names {name:?}, which is not the name of a variable: it has letters, digits and _, and does not begin with a digit."
             )));
         }
         if changes_what_runs(name) {

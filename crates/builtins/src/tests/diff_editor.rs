@@ -149,7 +149,7 @@ async fn diffs_stay_inside_and_touch_no_state() {
             ErrorType::ExecutionError,
         )
         .await;
-    assert!(message.contains("no UTF-8 text"), "{message}");
+    assert!(message.contains("not UTF-8 text"), "{message}");
 }
 
 #[tokio::test]
@@ -167,7 +167,7 @@ async fn a_file_that_its_name_no_longer_fits_is_warned_about() {
         shop.write_file(path, old);
         let block = format!("<<<<<<< ORIGINAL\n{old}=======\n{new}>>>>>>> REPLACEMENT\n");
         let text = shop.call_ok("diff_editor", json!({"path": path, "diff": block})).await;
-        assert_eq!(text.contains(&format!("Warning: {path} is no valid ")), warns, "{text}");
+        assert_eq!(text.contains(&format!("Warning: {path} is not valid ")), warns, "{text}");
         assert_eq!(shop.read_file(path).as_deref(), Some(new));
     }
 }
@@ -179,9 +179,9 @@ async fn the_other_tools_that_write_warn_too() {
     assert!(!shop.call_ok("write_file", write("{}")).await.contains("Warning"));
     let edit = json!({"path": "a.json", "old_text": "}", "new_text": ""});
     let text = shop.call_ok("edit_file", edit).await;
-    assert!(text.contains("\nWarning: a.json is no valid JSON now: EOF"), "{text}");
+    assert!(text.contains("\nWarning: a.json is not valid JSON now: EOF"), "{text}");
     let text = shop.call_ok("write_file", write("[")).await;
-    assert!(text.contains("\nWarning: a.json is no valid JSON now"), "{text}");
+    assert!(text.contains("\nWarning: a.json is not valid JSON now"), "{text}");
 }
 
 #[tokio::test]

@@ -320,7 +320,7 @@ fn one_file(path: &str, patch: &FilePatch, old: Option<&[u8]>) -> Result<Patched
 fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ToolError> {
     let text = std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).ok_or_else(|| {
         ToolError::execution(format!(
-            "{path} is no UTF-8 text, so no diff can be applied to it. Nothing was changed. To replace the whole file use write_file."
+            "{path} is not UTF-8 text, so no diff can be applied to it. Nothing was changed. To replace the whole file use write_file."
         ))
     })?;
     if text.bytes().filter(|byte| *byte == b'\n').count() > MAX_LINES {

@@ -123,7 +123,7 @@ fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError
     }
     let content = String::from_utf8(old).ok().filter(|text| !text.contains('\0')).ok_or_else(|| {
         ToolError::execution(format!(
-            "{path} is no UTF-8 text, so it cannot be edited. To replace the whole file use write_file."
+            "{path} is not UTF-8 text, so it cannot be edited. To replace the whole file use write_file."
         ))
     })?;
     let lines = lines_of(&content, old_text);

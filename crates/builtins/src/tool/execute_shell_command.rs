@@ -206,7 +206,7 @@ impl ExecuteShellCommand {
             let rule = host.parse::<HostRule>().ok().filter(HostRule::is_single_host);
             rule.ok_or_else(|| {
                 ToolError::validation(format!(
-                    "{host:?} in `hosts` is no host. Write a name such as \"example.com\" or \"example.com:8443\", without a scheme, a path or a star."
+                    "{host:?} in `hosts` is not a host. Write a name such as \"example.com\" or \"example.com:8443\", without a scheme, a path or a star."
                 ))
             })
         };
@@ -264,7 +264,7 @@ fn check(args: &Args) -> Result<(), ToolError> {
     }
     if args.working_dir.as_ref().is_some_and(|folder| folder.is_empty() || folder.contains('\0')) {
         return Err(ToolError::validation(
-            "`working_dir` is no folder. Name one, or leave it out.",
+            "`working_dir` is not a folder. Name one, or leave it out.",
         ));
     }
     env_names::check_env(args.env.as_ref().unwrap_or(&BTreeMap::new()))

@@ -56,7 +56,7 @@ impl Tool for GetLocationFromIp {
             None => self.locator.here(ctx).await?,
             Some(ip) => {
                 let ip: IpAddr = ip.parse().map_err(|_| {
-                    ToolError::validation(format!("{ip} is no IP address such as 192.0.2.1."))
+                    ToolError::validation(format!("{ip} is not an IP address such as 192.0.2.1."))
                 })?;
                 let locator = Arc::clone(&self.locator);
                 blocking(move || locator.of_address(ip)).await?

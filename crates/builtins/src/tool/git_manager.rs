@@ -289,7 +289,7 @@ fn paths(args: &Args) -> Result<Vec<String>, ToolError> {
 fn revision(text: &str) -> Result<String, ToolError> {
     if text.is_empty() || text.starts_with('-') || text.contains(['\0', '\n']) {
         return Err(ToolError::validation(format!(
-            "\"{text}\" is no revision. Give a commit, branch, tag or range, such as HEAD~1 or main..work."
+            "\"{text}\" is not a revision. Give a commit, branch, tag or range, such as HEAD~1 or main..work."
         )));
     }
     Ok(text.to_owned())

@@ -25,7 +25,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "make_dir",
         "Make folder",
-        "Make a folder in the workspace, with its parents. It is no error when the folder exists.",
+        "Make a folder in the workspace, with its parents. It is not an error when the folder exists.",
         true,
     );
     spec.effect = Effect::Idempotent;

@@ -189,7 +189,7 @@ fn place(text: &str) -> Result<Place, ToolError> {
     if text.chars().any(char::is_control) {
         return refuse("it has control characters");
     }
-    let Ok(url) = Url::parse(text) else { return refuse("it is no complete address") };
+    let Ok(url) = Url::parse(text) else { return refuse("it is not a complete address") };
     match url.scheme() {
         "http" | "https" if !url.username().is_empty() || url.password().is_some() => {
             refuse("it has a user name or a password")

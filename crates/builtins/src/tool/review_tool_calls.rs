@@ -195,7 +195,7 @@ fn instant(text: &str, zone: &TimeZone) -> Result<i64, ToolError> {
     let text = text.trim();
     let wrong = || {
         ToolError::validation(format!(
-            "date_time \"{}\" is no date and time. Write one such as 2026-11-21T15:04:05Z; get_current_time tells the time now.",
+            "date_time \"{}\" is not a date and time. Write one such as 2026-11-21T15:04:05Z; get_current_time tells the time now.",
             truncate_chars(text, SHOWN_CHARS).0
         ))
     };

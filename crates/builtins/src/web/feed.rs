@@ -132,7 +132,7 @@ pub(crate) fn too_large() -> ToolError {
 pub(crate) fn parse(bytes: &[u8], base: &str) -> Result<Channel, ToolError> {
     let feed = feed_rs::parser::Builder::new().base_uri(Some(base)).build().parse(bytes);
     let feed: Feed = feed.map_err(|error| {
-        ToolError::execution("The document is no feed in RSS, Atom or JSON.")
+        ToolError::execution("The document is not a feed in RSS, Atom or JSON.")
             .with_instruction("To read a page use fetch_url; many sites link their feed there.")
             .with_detail(error.to_string())
     })?;

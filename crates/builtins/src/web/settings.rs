@@ -151,7 +151,7 @@ impl FromStr for SearchBackendKind {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name).ok_or_else(|| {
             let names = Self::ALL.map(Self::as_str).join(", ");
-            format!("`{name}` is no search back end, known are {names}")
+            format!("`{name}` is not a search back end, known are {names}")
         })
     }
 }

@@ -136,7 +136,7 @@ async fn what_cannot_be_done_is_said() {
         (
             json!({"action": "show", "revision": "--output=x"}),
             ErrorType::ValidationError,
-            "is no revision",
+            "is not a revision",
         ),
         (
             json!({"action": "branch", "name": "--orphan"}),
@@ -338,7 +338,7 @@ async fn a_hostile_repository_runs_nothing() {
     }
     let by_itself = sprung();
     for name in ["fsmonitor", "clean", "smudge", "command", "sub_fsmonitor", "hooks/"] {
-        assert!(by_itself.contains(name), "{name} is no trap: {by_itself}");
+        assert!(by_itself.contains(name), "{name} is not a trap: {by_itself}");
     }
     plain(
         &repository,

@@ -110,7 +110,7 @@ async fn arguments_that_cannot_be_are_refused() {
     check(json!({"command": "a\u{0}b"}), "zero byte").await;
     check(json!({"command": "x".repeat(61 * 1024)}), "write_file").await;
     check(json!({"command": "ls", "env": {"LD_PRELOAD": "x"}}), "LD_PRELOAD").await;
-    check(json!({"command": "ls", "env": {"A B": "x"}}), "no name of a variable").await;
+    check(json!({"command": "ls", "env": {"A B": "x"}}), "not the name of a variable").await;
     check(json!({"command": "ls", "working_dir": ""}), "`working_dir`").await;
     let call = call_of("");
     let called =

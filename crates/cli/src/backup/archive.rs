@@ -162,7 +162,7 @@ pub(super) fn read(path: &Path, into: Option<&Path>) -> io::Result<Manifest> {
 }
 
 fn no_backup(error: io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("it is no backup, or damaged ({error})"))
+    io::Error::new(error.kind(), format!("it is not a backup, or damaged ({error})"))
 }
 
 fn manifest_of(text: &[u8]) -> io::Result<Manifest> {
@@ -210,7 +210,7 @@ fn extract_file(
         }
     };
     let sha256 = canonical_json::hex(&from.hash.finalize());
-    let path = place.to_str().ok_or_else(|| io::Error::other("a name in it is no UTF-8"))?;
+    let path = place.to_str().ok_or_else(|| io::Error::other("a name in it is not UTF-8"))?;
     Ok(Entry { path: path.to_owned(), bytes, sha256 })
 }
 

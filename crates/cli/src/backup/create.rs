@@ -196,7 +196,7 @@ fn configuration(
 pub(super) fn without_keys(text: &str, left_out: &mut Vec<String>) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else {
         // What cannot be read may hold anything.
-        left_out.push("everything: the file is no TOML".to_owned());
+        left_out.push("everything: the file is not TOML".to_owned());
         return String::new();
     };
     strip(document.as_table_mut(), &KeyPath::default(), left_out);

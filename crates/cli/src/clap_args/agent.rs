@@ -9,31 +9,33 @@ use super::shared::LibraryArgs;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Agent {
-    /// List every agent; what is wrong with broken files is said on standard error.
+    /// List all agents; errors in their files go to standard error.
     List(LibraryArgs),
-    /// Show one agent and what its list of tools comes to.
-    #[command(after_help = "Exit codes: 3 its file is broken, 4 there is no such agent.")]
+    /// Show an agent and the tools that its list resolves to.
+    #[command(
+        after_help = "Exit codes: 3 the agent's file is invalid, 4 the agent does not exist."
+    )]
     Show {
-        /// The agent.
+        /// The agent's name.
         name: String,
         #[command(flatten)]
         library_args: LibraryArgs,
     },
-    /// Make an agent's file, to be changed into what you need.
+    /// Create the file of an agent, for you to edit.
     New(AgentNew),
-    /// Show which tools an agent has, or change its file.
+    /// Show an agent's tools, or change them in its file.
     #[command(after_help = AGENT_TOOLS_HELP)]
     Tools(AgentTools),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentNew {
-    /// Its name: lower-case letters, digits and hyphens.
+    /// Name: lower-case letters, digits and hyphens.
     pub(crate) name: String,
-    /// Agent to begin with.
+    /// Agent to copy from.
     #[arg(long, value_name = "NAME")]
     pub(crate) from: Option<String>,
-    /// Put it into `.toolcrib/agents` of the workspace instead of the configuration folder.
+    /// Write to `.toolcrib/agents` of the workspace instead of the configuration folder.
     #[arg(long)]
     pub(crate) project: bool,
     #[command(flatten)]
@@ -42,16 +44,16 @@ pub(crate) struct AgentNew {
 
 #[derive(Debug, Args)]
 pub(crate) struct AgentTools {
-    /// The agent.
+    /// The agent's name.
     pub(crate) name: String,
-    /// Give it these and no others: names, group:G, server:S or globs with `*`, separated by
-    /// commas. Nothing = no tools at all.
+    /// Set the whole list: names, group:G, server:S or globs with `*`, separated by commas. An
+    /// empty value means no tools.
     #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with_all = ["add", "remove"])]
     pub(crate) set: Option<Vec<String>>,
-    /// Give it these too.
+    /// Add these tools.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) add: Vec<String>,
-    /// Take these from it.
+    /// Remove these tools.
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub(crate) remove: Vec<String>,
     #[command(flatten)]
@@ -60,13 +62,13 @@ pub(crate) struct AgentTools {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Skill {
-    /// List every skill; what is wrong with broken ones is said on standard error.
+    /// List all skills; errors in their files go to standard error.
     List(LibraryArgs),
-    /// Copy a skill's folder to your own skills, after it was checked.
+    /// Check a skill, and copy its folder to your own skills.
     Add {
-        /// The folder, with its SKILL.md.
+        /// The skill's folder, which holds a SKILL.md.
         folder: PathBuf,
-        /// Copy it into `.toolcrib/skills` of the workspace instead of the configuration folder.
+        /// Copy to `.toolcrib/skills` of the workspace instead of the configuration folder.
         #[arg(long)]
         project: bool,
         #[command(flatten)]
@@ -74,10 +76,10 @@ pub(crate) enum Skill {
     },
     /// Check a skill more strictly than loading does.
     #[command(
-        after_help = "Exit codes: 0 nothing is wrong, 3 something is, 4 there is no such folder."
+        after_help = "Exit codes: 0 no problem found, 3 problems found, 4 the folder does not exist."
     )]
     Validate {
-        /// Its folder, or its SKILL.md.
+        /// The skill's folder or its SKILL.md.
         path: PathBuf,
         #[command(flatten)]
         library_args: LibraryArgs,
@@ -86,11 +88,11 @@ pub(crate) enum Skill {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Kit {
-    /// List every kit; what is wrong with broken ones is said on standard error.
+    /// List all kits; errors in their files go to standard error.
     List(LibraryArgs),
-    /// Show the steps of one kit.
+    /// Show the steps of a kit.
     Show {
-        /// The kit.
+        /// The kit's name.
         name: String,
         #[command(flatten)]
         library_args: LibraryArgs,

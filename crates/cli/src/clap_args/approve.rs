@@ -4,14 +4,14 @@ use clap::{Args, Subcommand, ValueEnum};
 use toolcrib_core::GrantScope;
 
 const LIST_HELP: &str = "\
-Questions whose time is over stay in the list, marked as expired, until a decision about them is tried.";
+Expired questions stay in the list, marked as expired, until someone tries to decide them.";
 
 const DECIDE_HELP: &str = "\
-A call outside a run whose process is gone is carried out here, in the surroundings it was asked in, and its result is printed. A call of a \
-run that is put aside runs when the run goes on: `toolcrib resume RUN`, or --resume.
+If a call outside a run has lost its process, this command runs it in its original context and prints the result. A call of a suspended run \
+runs when the run resumes: `toolcrib resume RUN`, or --resume.
 
-Exit codes: 0 decided, or the outcome of the call that ran here; 2 the question is of another kind, or the id fits several; 4 there is no \
-such question; 5 it was decided before; 6 its time is over.";
+Exit codes: 0 decided, or that of the call that ran here; 2 the question is of another kind, or the id is ambiguous; 4 the question does not \
+exist; 5 it is already decided; 6 it has expired.";
 
 const ALWAYS_HELP: &str = "\
 Examples:
@@ -19,32 +19,32 @@ Examples:
   toolcrib approve always appr_0193 --only 'path=build/*'
   toolcrib approve always appr_0193 --scope run
 
-What it will match is printed before it is given, with the past calls that it would have matched. `toolcrib grant list` shows what was given, \
-`toolcrib grant revoke` takes it back.";
+The command first prints what the approval will match, with the past calls that it would have matched. `toolcrib grant list` shows remembered \
+approvals, `toolcrib grant revoke` revokes one.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Approve {
-    /// List the questions that wait for a person, over all runs, the oldest first.
+    /// List pending questions across all runs, oldest first.
     #[command(after_help = LIST_HELP)]
     List(ApproveListArgs),
-    /// Show one question with everything that the decision is about.
+    /// Show a question with everything that is needed to decide it.
     Show {
-        /// The question; a beginning of its id that no other has is enough.
+        /// Id of the question; a unique prefix is enough.
         id: String,
     },
-    /// Let the call run, this once.
+    /// Approve the call once.
     #[command(after_help = DECIDE_HELP)]
     Yes(ApprovalArgs),
-    /// Do not let the call run.
+    /// Deny the call.
     #[command(after_help = DECIDE_HELP)]
     No(DenyArgs),
-    /// Let the call run, and calls like it from now on without asking.
+    /// Approve the call, and similar calls from now on without a question.
     #[command(after_help = ALWAYS_HELP)]
     Always(ApproveAlwaysArgs),
-    /// Let the call run with other arguments.
+    /// Approve the call with changed arguments.
     #[command(after_help = DECIDE_HELP)]
     Edit(ApproveEditArgs),
-    /// Do not let the call run, and let the run go on; a question of the model stays unanswered.
+    /// Skip the call and continue the run; a model's question remains unanswered.
     #[command(after_help = DECIDE_HELP)]
     Skip(ApprovalArgs),
     /// Answer a question of the model.
@@ -54,17 +54,17 @@ pub(crate) enum Approve {
 
 #[derive(Debug, Args)]
 pub(crate) struct ApproveListArgs {
-    /// Those that are decided too, the newest first.
+    /// Include decided questions, newest first.
     #[arg(long)]
     pub(crate) all: bool,
 }
 
-/// Which question, and what happens after.
+/// The question to decide, and whether the run resumes.
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalArgs {
-    /// The question; a beginning of its id that no other has is enough.
+    /// Id of the question; a unique prefix is enough.
     pub(crate) id: String,
-    /// Go on at once with the run, if it is put aside.
+    /// Resume the run at once if it is suspended.
     #[arg(long)]
     pub(crate) resume: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) struct ApprovalArgs {
 pub(crate) struct DenyArgs {
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
-    /// Words for the model.
+    /// Note for the model.
     #[arg(long, value_name = "TEXT")]
     pub(crate) note: Option<String>,
 }
@@ -82,17 +82,17 @@ pub(crate) struct DenyArgs {
 pub(crate) struct ApproveAlwaysArgs {
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
-    /// How long it holds.
+    /// How long the approval is remembered.
     #[arg(long, value_enum, default_value_t = GrantScopeArg::Always)]
     pub(crate) scope: GrantScopeArg,
-    /// Only for calls whose argument looks like this, `*` being any text; may be repeated.
+    /// Match only calls whose argument fits this glob, in which `*` is any text; may be repeated.
     #[arg(long, value_name = "ARG=GLOB", value_parser = parse_argument_glob)]
     pub(crate) only: Vec<(String, String)>,
-    /// Also when the run has read text from outside, which no other remembered approval answers
-    /// for.
+    /// Match also after the run has read untrusted text, which remembered approvals exclude
+    /// otherwise.
     #[arg(long)]
     pub(crate) taint: bool,
-    /// Only say what it would match.
+    /// Only show what it would match.
     #[arg(long)]
     pub(crate) dry_run: bool,
 }
@@ -101,8 +101,7 @@ pub(crate) struct ApproveAlwaysArgs {
 pub(crate) struct ApproveEditArgs {
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
-    /// The new arguments as JSON; `-` reads them from standard input. Without it they are opened in
-    /// $VISUAL or $EDITOR.
+    /// New arguments as JSON; `-` reads standard input. Default: opens them in $VISUAL or $EDITOR.
     #[arg(long, value_name = "JSON")]
     pub(crate) args: Option<String>,
 }
@@ -111,19 +110,19 @@ pub(crate) struct ApproveEditArgs {
 pub(crate) struct ApproveAnswerArgs {
     #[command(flatten)]
     pub(crate) approval: ApprovalArgs,
-    /// The answer in your own words.
+    /// Answer in your own words.
     #[arg(required_unless_present = "option")]
     pub(crate) text: Option<String>,
-    /// The answer of this number, as `approve show` has it.
+    /// Number of the chosen answer, as `approve show` lists them.
     #[arg(long, value_name = "N", conflicts_with = "text")]
     pub(crate) option: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GrantScopeArg {
-    /// For the rest of the run.
+    /// Until the run ends.
     Run,
-    /// For the rest of the conversation.
+    /// Until the conversation ends.
     Conversation,
     /// Until it is revoked.
     Always,

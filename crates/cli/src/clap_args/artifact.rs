@@ -4,26 +4,26 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Artifact {
-    /// List stored results, the newest first.
+    /// List artifacts, newest first.
     List {
-        /// Most that are listed.
+        /// Maximum number to list.
         #[arg(long, value_name = "N", default_value_t = 50)]
         limit: usize,
     },
-    /// Show what is known of a stored result.
+    /// Show the metadata of an artifact.
     #[command(
         after_help = "Examples:\n  toolcrib artifact show art_0193…\n  toolcrib artifact show art_0193… --content > page.html"
     )]
     Show {
-        /// The stored result; a beginning of its name that no other has is enough.
+        /// Id of the artifact; a unique prefix is enough.
         id: String,
-        /// Print the stored bytes instead, exactly as they are.
+        /// Print the stored bytes unchanged instead.
         #[arg(long)]
         content: bool,
     },
-    /// Remove a stored result. References to it can no longer be read.
+    /// Remove an artifact. References to it can no longer be read.
     Rm {
-        /// The stored result; a beginning of its name that no other has is enough.
+        /// Id of the artifact; a unique prefix is enough.
         id: String,
     },
 }

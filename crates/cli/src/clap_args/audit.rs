@@ -11,7 +11,7 @@ Examples:
   toolcrib audit show call_019d2f3c
   toolcrib audit show 1204 --json | jq .record
 
-Exit codes: 0 shown, 2 several calls begin like this, 4 there is no such call or record.";
+Exit codes: 0 shown, 2 the id is ambiguous, 4 the call or record does not exist.";
 
 const EXPORT_HELP: &str = "\
 Examples:
@@ -19,8 +19,8 @@ Examples:
   toolcrib audit export --since 2026-11-01 | jq -c 'select(.type == \"record\") | .text | fromjson'
   toolcrib audit export --bundle audit.tar
 
-An export holds the checkpoints too: `toolcrib audit verify --file audit.jsonl` proves it without the database. A bundle \
-also holds public keys, anchors, the rules and tool definitions in force, and verify.py, which proves it without Toolcrib.";
+An export contains the checkpoints too: `toolcrib audit verify --file audit.jsonl` verifies it without the database. A bundle also contains the \
+public keys, anchors, the rules and tool definitions in force, and verify.py, which verifies it without Toolcrib.";
 
 const VERIFY_HELP: &str = "\
 Examples:
@@ -30,94 +30,94 @@ Examples:
   toolcrib audit verify --file audit.jsonl --key audit-key.pub
   toolcrib audit verify --bundle audit.tar --key audit-key.pub
 
-What each finding means, and what a verification can and cannot prove: docs/audit.md.
+docs/audit.md explains each finding, and what a verification can and cannot prove.
 
-Exit codes: 0 sound, 1 something was found (each with its number), 3 it cannot be read.";
+Exit codes: 0 the audit log is intact, 1 there are findings (each has a number), 3 the audit log cannot be read.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Audit {
     /// Print the newest records.
     Tail(AuditTailArgs),
-    /// Show everything that is recorded of a call, or one record.
+    /// Show all records of a call, or one record.
     #[command(after_help = SHOW_HELP)]
     Show {
-        /// The call, whose id may be cut, or the number of a record (with several chains
-        /// CHAIN:NUMBER).
+        /// Id of the call, of which a unique prefix is enough, or the number of a record
+        /// (CHAIN:NUMBER if there are several chains).
         #[arg(value_name = "CALL|NUMBER")]
         what: String,
     },
-    /// Print the records with their hashes and checkpoints, as JSON lines.
+    /// Print the records with their hashes and checkpoints as JSON lines.
     #[command(after_help = EXPORT_HELP)]
     Export(AuditExportArgs),
-    /// Prove that no records were edited, removed, added, moved or cut off.
+    /// Verify that no record was edited, removed, added, moved or cut off.
     #[command(after_help = VERIFY_HELP)]
     Verify(AuditVerifyArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditTailArgs {
-    /// How many.
+    /// Number of records.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) lines: u16,
-    /// Go on with those that are written from now on, until Ctrl-C.
+    /// Follow: print new records until Ctrl-C.
     #[arg(short = 'f', long)]
     pub(crate) follow: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditExportArgs {
-    /// Only records from this number, or from the first one at or after this time, on.
+    /// Start at this record number, or at the first record at or after this time.
     #[arg(long, value_name = "NUMBER|TIME", value_parser = parse_export_start)]
     pub(crate) since: Option<ExportStart>,
-    /// Form of the export.
+    /// Format of the export.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t = AuditExportFormat::Jsonl)]
     pub(crate) format: AuditExportFormat,
-    /// Write it into this file instead.
+    /// Write to this file instead of standard output.
     #[arg(short = 'o', long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Write a bundle that an auditor verifies without Toolcrib: a tar archive of the whole audit,
-    /// keys, rules and tool definitions.
+    /// Write a bundle that an auditor can verify without Toolcrib: a tar archive of the whole audit
+    /// log, keys, rules and tool definitions.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["since", "output", "format"])]
     pub(crate) bundle: Option<PathBuf>,
-    /// File with further public keys for the bundle, one per line: those of other daemons that
-    /// write this store.
+    /// File with more public keys for the bundle, one per line: those of other daemons that write
+    /// to this store.
     #[arg(long, value_name = "FILE", requires = "bundle")]
     pub(crate) key: Option<PathBuf>,
-    /// Workspace whose rules and tools are in the bundle. Default: the current folder.
+    /// Workspace whose rules and tools go into the bundle. Default: the current folder.
     #[arg(long, value_name = "DIR", requires = "bundle")]
     pub(crate) workspace: Option<PathBuf>,
 }
 
-/// Forms of an export.
+/// Formats of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AuditExportFormat {
     /// JSON lines.
     Jsonl,
 }
 
-/// Where an export begins.
+/// Where an export starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExportStart {
-    /// At this number.
+    /// At this record number.
     Number(u64),
-    /// At the first record of this time or later, in milliseconds since 1970.
+    /// At the first record at or after this time, in milliseconds since 1970.
     Time(i64),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditVerifyArgs {
-    /// Hold every call, its outcome, and every decision against its record too.
+    /// Also compare every call, outcome and decision with its record.
     #[arg(long, conflicts_with_all = ["file", "bundle"])]
     pub(crate) calls: bool,
-    /// File with the public keys that are trusted, one per line. Default: audit/audit-key.pub of
-    /// the state folder; with --bundle the keys in the bundle.
+    /// File with the trusted public keys, one per line. Default: audit/audit-key.pub in the state
+    /// folder; with --bundle, the keys in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) key: Option<PathBuf>,
-    /// Anchor file, or a copy that is kept elsewhere. Default: audit/anchors.jsonl of the state
-    /// folder; with --file none, with --bundle those in the bundle.
+    /// Anchor file, or a copy kept elsewhere. Default: audit/anchors.jsonl in the state folder;
+    /// none with --file; with --bundle, the anchors in the bundle.
     #[arg(long, value_name = "FILE")]
     pub(crate) anchors: Option<PathBuf>,
-    /// Verify an export instead of the database; `-` reads it from standard input.
+    /// Verify an export instead of the database; `-` reads standard input.
     #[arg(long, value_name = "EXPORT")]
     pub(crate) file: Option<PathBuf>,
     /// Verify a bundle instead of the database.

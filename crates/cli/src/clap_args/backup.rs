@@ -9,36 +9,36 @@ Examples:
   toolcrib backup ~/backups/toolcrib-$(date +%F).tar.gz
   toolcrib backup before-the-move.tar.gz --with-keys
 
-In it: the database as it is at one moment, stored results, undo journals, configuration, rules, agents, skills and tools of your own, secrets \
-(sealed), the audit with its anchors and its public key. A daemon may work meanwhile. Keys are left out unless they are asked for: without \
-them a backup opens nothing, and with them it has to be kept like a key.";
+A backup contains a consistent snapshot of the database, artifacts, undo journals, configuration, rules, your own agents, skills and tools, \
+secrets (encrypted), and the audit log with its anchors and public key. The daemon may keep running. Keys are only included with --with-keys: \
+without them the secrets cannot be decrypted; with them, protect the backup like a key.";
 
 pub(crate) const RESTORE_HELP: &str = "\
 Examples:
   toolcrib restore ~/backups/toolcrib-2026-05-01.tar.gz
   toolcrib restore before-the-move.tar.gz --force
 
-The whole backup is checked before anything is touched. What is there already is moved aside and named, never deleted.
+The whole backup is checked before any file changes. Existing data is moved aside, never deleted; the command prints where.
 
-Exit codes: 0 it is back, 1 a daemon works there or it could not be written, 2 something is there already, 3 it is no sound backup.";
+Exit codes: 0 restored, 1 a daemon is running there or a file could not be written, 2 data exists already, 3 the backup is damaged.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Backup {
-    /// The file, a .tar.gz.
+    /// Path of the backup, a .tar.gz file.
     pub(crate) file: PathBuf,
-    /// Put the keys in: of the vault, of the audit, of this machine's token, of providers.
+    /// Include the keys of the vault, the audit log, this machine's token and the providers.
     #[arg(long)]
     pub(crate) with_keys: bool,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Restore {
-    /// The backup.
+    /// Path of the backup.
     pub(crate) file: PathBuf,
-    /// Move what is there aside.
+    /// Move existing data aside.
     #[arg(long)]
     pub(crate) force: bool,
 }

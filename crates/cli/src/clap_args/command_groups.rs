@@ -1,19 +1,20 @@
-//! The help of the whole program: what a new person needs first, then every command in a group.
+//! The help of the whole program: first the commands that a new user needs, then all commands by
+//! group.
 
 use clap::{Command, CommandFactory as _};
 
 use super::Cli;
 
-/// The commands that a new person needs, in the order in which they are needed.
+/// The commands that a new user needs, in the order of use.
 const FIRST: [(&str, &str); 5] = [
-    ("toolcrib init", "choose a model, try it, write the configuration"),
-    ("toolcrib run \"What is in this folder?\"", "give a model a task and its tools"),
-    ("toolcrib chat", "talk with it, turn by turn"),
-    ("toolcrib approve list", "what waits for your decision"),
-    ("toolcrib doctor", "what is wrong here, and what to do"),
+    ("toolcrib init", "choose a model, test it, write the configuration"),
+    ("toolcrib run \"What is in this folder?\"", "run a task with tools"),
+    ("toolcrib chat", "chat with a model that has tools"),
+    ("toolcrib approve list", "list calls that wait for your decision"),
+    ("toolcrib doctor", "find problems, and how to fix them"),
 ];
 
-/// Every command that is not hidden, by what one wants to do.
+/// Every command that is not hidden, by purpose.
 const GROUPS: [(&str, &[&str]); 6] = [
     (
         "Run",
@@ -87,7 +88,7 @@ fn sections(command: &Command) -> String {
             text += &format!("  {name:<NAME_WIDTH$}{}\n", first_clause(&about));
         }
     }
-    text + "\n  `toolcrib COMMAND --help` says more of one.\n"
+    text + "\n  `toolcrib COMMAND --help` explains a command.\n"
 }
 
 /// The description up to a colon or semicolon: `COMMAND --help` has the rest.

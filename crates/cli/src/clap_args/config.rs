@@ -14,7 +14,7 @@ Examples:
   toolcrib config set providers.acme.key - < key.txt
   toolcrib config check
 
-Flags go before variables, these before the file of a trusted workspace, that before your own file, that before the defaults; what \
+Precedence, highest first: options, environment variables, the file of a trusted workspace, your own file, defaults. Values that \
 /etc/toolcrib/config.toml pins cannot be loosened (docs/config.md).";
 
 pub(crate) const TRUST_HELP: &str = "\
@@ -23,33 +23,33 @@ Examples:
   toolcrib trust ~/projects/mine --yes
   toolcrib trust --list
 
-What the workspace brings along is shown first. Exit codes: 0 it is trusted, 2 no terminal to ask on and --yes is not given, 3 its files \
-are broken, 5 the answer was no.";
+The command first shows the tools, rules, hooks and configuration of the workspace. Exit codes: 0 trusted, 2 neither a terminal nor --yes, \
+3 the workspace's files are invalid, 5 the answer was no.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConfigCommand {
-    /// List what is set, all layers together.
+    /// List all values that are set, across all layers.
     List(ConfigList),
-    /// Print one value, or all of a section.
+    /// Print one value, or all values of a section.
     Get {
-        /// The key, such as limits.rounds.
+        /// Key, such as limits.rounds.
         key: String,
         #[command(flatten)]
         workspace_args: WorkspaceArgs,
     },
-    /// Set a value in your own file.
+    /// Set a value in your configuration file.
     Set(ConfigSet),
-    /// Take a value out of your own file.
+    /// Remove a value from your configuration file.
     Unset(ConfigUnset),
-    /// Show the files that are read, and whether they are there.
+    /// Show the paths of the configuration files, and which exist.
     Path {
         /// Workspace. Default: the current folder.
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
     },
-    /// Check all files, or one.
+    /// Check all configuration files, or one.
     Check {
-        /// The file.
+        /// Path of the file.
         file: Option<PathBuf>,
         /// Workspace. Default: the current folder.
         #[arg(long, value_name = "DIR")]
@@ -59,10 +59,10 @@ pub(crate) enum ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigList {
-    /// Show where each value is written.
+    /// Show the file and line of each value.
     #[arg(long)]
     pub(crate) show_origin: bool,
-    /// List defaults too.
+    /// Include default values.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -71,13 +71,13 @@ pub(crate) struct ConfigList {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigSet {
-    /// The key, such as limits.rounds.
+    /// Key, such as limits.rounds.
     pub(crate) key: String,
-    /// The value, as in the file; text needs no quotes. `-` reads it from standard input, which
-    /// keys of providers have to be.
+    /// Value as in the file; text needs no quotes. `-` reads standard input, which is required for
+    /// keys of providers.
     #[arg(allow_hyphen_values = true)]
     pub(crate) value: String,
-    /// In the file of the workspace (`.toolcrib/config.toml`).
+    /// Write to the workspace's file (`.toolcrib/config.toml`).
     #[arg(long)]
     pub(crate) project: bool,
     /// Workspace. Default: the current folder.
@@ -87,9 +87,9 @@ pub(crate) struct ConfigSet {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigUnset {
-    /// The key, such as limits.rounds.
+    /// Key, such as limits.rounds.
     pub(crate) key: String,
-    /// In the file of the workspace (`.toolcrib/config.toml`).
+    /// Change the workspace's file (`.toolcrib/config.toml`).
     #[arg(long)]
     pub(crate) project: bool,
     /// Workspace. Default: the current folder.
@@ -99,16 +99,16 @@ pub(crate) struct ConfigUnset {
 
 #[derive(Debug, Args)]
 pub(crate) struct Trust {
-    /// The workspace. Default: the current folder.
+    /// Workspace. Default: the current folder.
     #[arg(conflicts_with = "list")]
     pub(crate) dir: Option<PathBuf>,
-    /// Only list the workspaces that are trusted.
+    /// Only list trusted workspaces.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Trust this workspace no longer.
+    /// Revoke the trust of this workspace.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["dir", "list"])]
     pub(crate) rm: Option<PathBuf>,
-    /// Do not ask.
+    /// Do not ask for confirmation.
     #[arg(long)]
     pub(crate) yes: bool,
 }

@@ -8,24 +8,24 @@ use super::service::{SERVICE_HELP, ServiceCommand};
 use crate::config::duration_and_money;
 
 pub(crate) const STATUS_HELP: &str = "\
-TOOLCRIB_DAEMON=https://HOST and TOOLCRIB_TOKEN ask one elsewhere.
+TOOLCRIB_DAEMON=https://HOST and TOOLCRIB_TOKEN select a daemon on another machine.
 
-Exit codes: 0 it runs, 8 it does not, or cannot be talked with.";
+Exit codes: 0 the daemon is running, 8 it is not running or unreachable.";
 
 pub(crate) const STOP_DAEMON_HELP: &str = "\
-It takes nothing new, calls get the time of `drain` in the section [server] to end, runs are left at a step where they are taken up again. To \
-stop the tools instead of the daemon: `toolcrib stop-tools`.
+The daemon accepts no new calls, lets running calls finish for the time of `drain` in the section [server], and suspends runs at a step from \
+which they resume. To stop tools instead of the daemon, use `toolcrib stop-tools`.
 
-Exit codes: 0 it has ended, 1 it works still, 8 there is none.";
+Exit codes: 0 the daemon has stopped, 1 it is still running, 8 no daemon is running.";
 
 pub(crate) const OPEN_HELP: &str = "\
-The address has a code that signs the browser in once, within a minute. The page then has the roles of who made it: the owner on this machine, \
-with TOOLCRIB_DAEMON those of TOOLCRIB_TOKEN.
+The address contains a code that signs a browser in once, within a minute. The page has the roles of the caller: owner on this machine; \
+with TOOLCRIB_DAEMON, the roles of TOOLCRIB_TOKEN.
 
-Exit codes: 0 done, 8 there is no daemon, or it listens on its socket only.";
+Exit codes: 0 done, 8 no daemon is running, or it listens on its socket only.";
 
 const HEALTH_HELP: &str = "\
-For containers and load balancers. Exit codes: 0 it takes calls, 8 it does not.";
+For containers and load balancers. Exit codes: 0 the daemon accepts calls, 8 it does not.";
 
 pub(crate) const TOKEN_HELP: &str = "\
 Examples:
@@ -35,17 +35,17 @@ Examples:
   toolcrib token list
   toolcrib token revoke ci
 
-A token is shown once, when it is made: only its hash is kept. Roles: viewer (looks), caller (runs what policy allows), approver (decides), \
-operator (tools, agents, rules, the kill switch), owner (everything). Every role looks too.";
+A token is shown once, when it is created: only its hash is stored. Roles: viewer (reads), caller (calls tools that policy allows), approver \
+(decides approvals), operator (manages tools, agents, rules and the kill switch), owner (everything). Every role can read.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DaemonCommand {
-    /// Make the daemon read its configuration again.
+    /// Reload the daemon's configuration.
     Reload,
-    /// Say whether the daemon takes calls.
+    /// Check whether the daemon accepts calls.
     #[command(after_help = HEALTH_HELP)]
     Healthcheck,
-    /// Let the system start the daemon.
+    /// Install the daemon as a service of the operating system.
     #[command(subcommand, after_help = SERVICE_HELP)]
     Service(ServiceCommand),
 }
@@ -59,37 +59,37 @@ pub(crate) struct Open {
 
 #[derive(Debug, Args)]
 pub(crate) struct StopDaemon {
-    /// How long to wait for its end.
+    /// Maximum time to wait until the daemon has stopped.
     #[arg(long, value_name = "TIME", value_parser = duration_and_money::parse_duration, default_value = "60s")]
     pub(crate) timeout: Duration,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Token {
-    /// Make a token for a program, and print it.
+    /// Create a token for a program, and print it.
     Add(TokenAdd),
-    /// List tokens, without what they are.
+    /// List tokens without their values.
     List,
-    /// Take a token back: it holds nowhere any more.
+    /// Revoke a token.
     Revoke {
-        /// Its id, or its name when only one has it.
+        /// Id of the token, or its name if it is unique.
         token: String,
     },
-    /// Print the token of this machine, which is its owner's.
+    /// Print the owner's token of this machine.
     Show,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct TokenAdd {
-    /// What it is called in records.
+    /// Name of the token in records.
     pub(crate) name: String,
-    /// What it may do: viewer (default), caller, approver, operator, owner; may be repeated.
+    /// Role: viewer (default), caller, approver, operator, owner; may be repeated.
     #[arg(long = "role", value_name = "ROLE", value_delimiter = ',')]
     pub(crate) roles: Vec<toolcrib_server::Role>,
-    /// Tools that it may call, by name or pattern; may be repeated. Default: all.
+    /// Tool that the token may call, by name or pattern; may be repeated. Default: all.
     #[arg(long = "tool", value_name = "TOOL", value_delimiter = ',')]
     pub(crate) tools: Vec<String>,
-    /// When it ends, from now on, such as 90d. Default: never.
+    /// Lifetime, such as 90d. Default: unlimited.
     #[arg(long, value_name = "TIME", value_parser = duration_and_money::parse_days)]
     pub(crate) expires: Option<Duration>,
 }

@@ -5,20 +5,20 @@ use std::path::PathBuf;
 use clap::Args;
 
 pub(crate) const DOCTOR_HELP: &str = "\
-Looks at configuration, rules, keys, files and their modes, the database, the daemon, the sandbox, the clock and the disk; a line for each, and \
-what to do where something is wrong. --fix repairs what is safe: modes of your files, missing folders, what a dead daemon left.
+Checks the configuration, rules, keys, files and their modes, the database, the daemon, the sandbox, the clock and the disk. Prints a line per \
+check, and the remedy of each problem. --fix repairs modes of your files, missing folders, and leftovers of a daemon that crashed.
 
-Exit codes: 0 nothing fails (there may be warnings), 1 something does not work, 3 the configuration or the rules cannot be used.";
+Exit codes: 0 no check failed (there may be warnings), 1 a check failed, 3 the configuration or the rules are invalid.";
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Repair what is safe to repair, and say what was.
+    /// Repair what can be repaired safely, and report each repair.
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Ask the providers that are set up whether they answer; no key is sent.
+    /// Check that the configured providers answer; no key is sent.
     #[arg(long)]
     pub(crate) online: bool,
-    /// Workspace whose files count too. Default: the current folder.
+    /// Workspace whose files are checked too. Default: the current folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
 }

@@ -10,49 +10,49 @@ Examples:
   toolcrib document search \"notice period\"
   toolcrib document show contract.pdf --page 3
 
-Models search the same documents with the tool document. `toolcrib tool disable --feature documents` switches that off.";
+Models search the same documents with the tool `document`. `toolcrib tool disable --feature documents` switches it off.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Document {
-    /// Put files in: PDF, Word, Excel, CSV, HTML or text.
+    /// Add files: PDF, Word, Excel, CSV, HTML or text.
     Add {
-        /// The files.
+        /// Paths of the files.
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// List the documents, the newest first.
+    /// List documents, newest first.
     List {
-        /// Those that were deleted and can be restored.
+        /// List deleted documents that can be restored.
         #[arg(long)]
         deleted: bool,
     },
     /// Find passages by words and meaning.
     Search {
-        /// What is looked for, in words.
+        /// Words to search for.
         query: String,
-        /// How many passages at most.
+        /// Maximum number of passages.
         #[arg(long, default_value_t = 5)]
         limit: usize,
     },
-    /// Show text of a document.
+    /// Show the text of a document.
     Show {
-        /// Its id or name.
+        /// Id or name of the document.
         document: String,
-        /// The first page or sheet.
+        /// First page or sheet.
         #[arg(long, default_value_t = 1)]
         page: u32,
-        /// The first character in the page.
+        /// First character in the page.
         #[arg(long, default_value_t = 0)]
         offset: u32,
     },
     /// Delete a document; it can be restored for 30 days.
     Delete {
-        /// Its id or name.
+        /// Id or name of the document.
         document: String,
     },
-    /// Bring a deleted document back.
+    /// Restore a deleted document.
     Restore {
-        /// Its id or name.
+        /// Id or name of the document.
         document: String,
     },
 }

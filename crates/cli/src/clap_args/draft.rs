@@ -8,57 +8,57 @@ Examples:
   toolcrib draft show draft_019aabc00000000000000000000000a1
   toolcrib draft send draft_019aabc00000000000000000000000a1
 
-Models write drafts; nothing leaves until you send it. `drafts.send_without_asking` in config.toml names recipients that need no question.";
+Models only write drafts; you send them. `drafts.send_without_asking` in config.toml lists recipients whose drafts are sent without a confirmation.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Draft {
-    /// List the drafts, the newest first.
+    /// List drafts, newest first.
     List {
-        /// Only those that wait for you: not sent and not discarded.
+        /// Only drafts that are neither sent nor discarded.
         #[arg(long)]
         open: bool,
     },
-    /// Show one draft.
+    /// Show a draft.
     Show {
-        /// Its id.
+        /// Id of the draft.
         draft: String,
     },
-    /// Change a draft that has not left.
+    /// Edit a draft that was not sent.
     Edit(EditDraft),
-    /// Show a draft and send it.
+    /// Show a draft, and send it after a confirmation.
     Send(SendDraft),
-    /// Discard a draft: it cannot leave any more.
+    /// Discard a draft; it can no longer be sent.
     Discard {
-        /// Its id.
+        /// Id of the draft.
         draft: String,
     },
 }
 
-/// What is changed of a draft.
+/// Changes to a draft.
 #[derive(Debug, Args)]
 pub(crate) struct EditDraft {
-    /// Its id.
+    /// Id of the draft.
     pub(crate) draft: String,
-    /// A recipient; may be repeated.
+    /// Recipient; may be repeated.
     #[arg(long)]
     pub(crate) to: Vec<String>,
-    /// Its subject.
+    /// Subject.
     #[arg(long)]
     pub(crate) subject: Option<String>,
-    /// Its text.
+    /// Text.
     #[arg(long)]
     pub(crate) body: Option<String>,
 }
 
-/// A draft to send.
+/// The draft to send.
 #[derive(Debug, Args)]
 pub(crate) struct SendDraft {
-    /// Its id.
+    /// Id of the draft.
     pub(crate) draft: String,
-    /// Send the version that `show` showed, without a question.
+    /// Send the version that `show` printed, without a confirmation.
     #[arg(long)]
     pub(crate) shown: Option<i64>,
-    /// Send one that is `unknown` once more, although it may have left.
+    /// Send an `unknown` draft again, although it may have been sent already.
     #[arg(long)]
     pub(crate) again: bool,
 }

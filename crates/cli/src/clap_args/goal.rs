@@ -8,44 +8,44 @@ Examples:
   toolcrib goal list
   toolcrib goal show goal_019aabc00000000000000000000000a1
 
-A daemon (`toolcrib serve`) pursues goals, each by a run in the background with a budget of its own. Models start them with goal_pursuit; \
-`toolcrib tool disable --feature goals` switches that off.";
+The daemon (`toolcrib serve`) pursues each goal with a background run that has its own budget. Models start goals with goal_pursuit; \
+`toolcrib tool disable --feature goals` switches it off.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Goal {
     /// Start a goal.
     Add(AddGoal),
-    /// List the goals, the newest first.
+    /// List goals, newest first.
     List,
-    /// Show one goal with its result.
+    /// Show a goal with its result.
     Show {
-        /// Its id.
+        /// Id of the goal.
         goal: String,
     },
     /// Cancel a goal; the daemon stops its run.
     Cancel {
-        /// Its id.
+        /// Id of the goal.
         goal: String,
     },
-    /// Let a waiting goal begin, also one that a model started from text from outside.
+    /// Start a waiting goal, such as one that a model created from untrusted text.
     Resume {
-        /// Its id.
+        /// Id of the goal.
         goal: String,
     },
 }
 
-/// A goal to start.
+/// The goal to start.
 #[derive(Debug, Args)]
 pub(crate) struct AddGoal {
-    /// What is to be reached, so that it can be understood on its own.
+    /// What to achieve, understandable without further context.
     pub(crate) text: String,
-    /// The agent of its run. Default: the configured one.
+    /// Agent of the run. Default: the configured one.
     #[arg(long)]
     pub(crate) agent: Option<String>,
-    /// Rounds of its run. Default: 40.
+    /// Maximum rounds of the run. Default: 40.
     #[arg(long)]
     pub(crate) rounds: Option<u32>,
-    /// Tokens of its run. Default: 500000.
+    /// Maximum tokens of the run. Default: 500000.
     #[arg(long)]
     pub(crate) tokens: Option<u64>,
 }

@@ -4,16 +4,16 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Grant {
-    /// List the remembered approvals, the oldest first.
+    /// List remembered approvals, oldest first.
     List,
-    /// Show one remembered approval, with the past calls that it would have matched.
+    /// Show a remembered approval, and the past calls that it would have matched.
     Show {
-        /// The remembered approval; a beginning of its id that no other has is enough.
+        /// Id of the remembered approval; a unique prefix is enough.
         id: String,
     },
-    /// Take one back: calls like those are asked about again.
+    /// Revoke a remembered approval: such calls require a decision again.
     Revoke {
-        /// The remembered approval; a beginning of its id that no other has is enough.
+        /// Id of the remembered approval; a unique prefix is enough.
         id: String,
     },
 }

@@ -9,14 +9,14 @@ Examples:
   toolcrib config set heartbeat.interval 60
   toolcrib task add Backup \"Check that the backup of tonight is there.\" --on-heartbeat
 
-A daemon (`toolcrib serve`) runs it, in the channel background.";
+The daemon (`toolcrib serve`) runs the heartbeat in the channel background.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Heartbeat {
-    /// Show when it runs, and its last five runs.
+    /// Show the heartbeat's schedule and its last five runs.
     Show,
-    /// Let the daemon run it now, outside of its hours too.
+    /// Run the heartbeat now, also outside its hours.
     Run,
-    /// Print what it would ask now.
+    /// Print the prompt that the heartbeat would use now.
     Prompt,
 }

@@ -4,14 +4,14 @@ pub(super) const EXEC_HELP: &str = "\
 Example:
   toolcrib exec --format anthropic --root ./workspace < response.json > follow-up.json
 
-Exit codes: 0 every call has its result in the messages (failed calls too), 1 the answer was cut off and no call of it was run, 2 the answer \
-cannot be read, 3 the set-up is wrong, 6 with --on-ask fail some call waits for a person: `toolcrib approve list`.";
+Exit codes: 0 the messages contain a result for every call (failed calls too), 1 the response was truncated and none of its calls ran, \
+2 the response cannot be parsed, 3 the configuration is invalid, 6 with --on-ask fail: a call waits for a person (`toolcrib approve list`).";
 
 pub(super) const ARGS_HELP: &str = "\
 Example:
   echo '{\"limit\": \"5\",}' | toolcrib args --schema schema.json
 
-Exit codes: 0 usable, as sent or repaired; 1 not usable; 2 the schema cannot be read.";
+Exit codes: 0 the arguments are valid, as sent or after a repair; 1 they are invalid; 2 the schema cannot be read.";
 
 pub(super) const RUN_HELP: &str = "\
 Examples:
@@ -19,11 +19,12 @@ Examples:
   toolcrib run --provider ollama --model qwen3 --tools ./my-tools \"What is the weather in Graz?\"
   toolcrib run --json --model scripted:tour.yaml \"hello\" | jq .type
 
-The answer goes to standard output, what happens on the way to standard error; with --json every event is a line of JSON on standard \
+The answer goes to standard output, progress to standard error; with --json, every event is a line of JSON on standard \
 output (docs/events.md).
 
-Exit codes: 0 answered, 1 no model answered or it refused, 2 usage, 3 set-up wrong (no provider, wrong key, unknown model), 5 answered, but \
-calls were denied because there was no approver, 6 waits for a person or was not decided in time, 7 budget exceeded, 130 stopped.";
+Exit codes: 0 answered, 1 no model answered or the model refused, 2 usage, 3 configuration invalid (no provider, wrong key, unknown model), \
+5 answered, but calls were denied because there was no approver, 6 the run waits for a person or a decision came too late, 7 budget exceeded, \
+130 interrupted.";
 
 pub(super) const CHAT_HELP: &str = "\
 Examples:
@@ -32,12 +33,12 @@ Examples:
   toolcrib chat --continue
   printf 'list the files\\nwhich is the newest?\\n' | toolcrib chat --model scripted:tour.yaml
 
-Commands of the chat: /help shows them. A line that ends in a backslash goes on in the next one. What is typed while the model works is \
-given to it at the next boundary. Ctrl-C stops the turn, once more leaves; Ctrl-D leaves.
+/help lists the commands of the chat. A backslash at the end of a line continues the message on the next line. The model gets messages that \
+are typed while it works after its current step. Ctrl-C stops the turn, a second Ctrl-C or Ctrl-D ends the chat.
 
-With input that is no terminal every line is a message and the output is plain; with --json every event is a line of JSON.
+If standard input is not a terminal, every line is a message and the output is plain; with --json, every event is a line of JSON.
 
-Exit codes: those of `toolcrib run` for the last turn; 0 when the person left, 130 when Ctrl-C did.";
+Exit codes: those of `toolcrib run` for the last turn; 0 if you ended the chat, 130 after Ctrl-C.";
 
 pub(super) const RESUME_HELP: &str = "\
 Examples:
@@ -45,16 +46,16 @@ Examples:
   toolcrib resume run_0123… --answer \"the second one\"
   toolcrib resume run_0123… --approve
 
-Without a decision it asks at the terminal. Exit codes are those of `toolcrib run`; 4 = there is no such run.";
+Without a decision, the command asks at the terminal. Exit codes: those of `toolcrib run`; 4 the run does not exist.";
 
 pub(super) const CALL_HELP: &str = "\
 Examples:
   toolcrib tool call read_file path=notes.md
   toolcrib tool call search_files query=milk paths:='[\"notes\"]'
-  toolcrib tool call read_file --args '{\"path\": \"notes.md\"}'
+  toolcrib tool call read_file '{\"path\": \"notes.md\"}'
   toolcrib tool call write_file --args - < arguments.json
 
-The exit code is that of the outcome; `toolcrib util errors` lists them.";
+The exit code depends on the outcome; `toolcrib util errors` lists all.";
 
 pub(super) const AGENT_TOOLS_HELP: &str = "\
 Examples:
@@ -62,5 +63,5 @@ Examples:
   toolcrib agent tools reviewer --set read_file,find_files,group:files
   toolcrib agent tools reviewer --add fetch_url --remove delete_file
 
-The rest of the file stays as it is. The built-in agent has every tool and cannot be changed; begin with `toolcrib agent new NAME --from \
-general-assistant`.";
+Only the list of tools in the file changes. The built-in agent has every tool and cannot be changed; copy it with `toolcrib agent new NAME \
+--from general-assistant`.";

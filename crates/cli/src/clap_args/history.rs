@@ -12,33 +12,33 @@ Examples:
   toolcrib history --tool fetch_url --status failed --since 3d
   toolcrib history -n 100 --before call_0123… --json
 
-Times are ages (90m, 2h, 3d), dates (2026-11-21) or ISO times; without an offset they are local.
+Times are ages (90m, 2h, 3d), dates (2026-11-21) or ISO 8601 times; times without an offset are local.
 
-Exit codes: 0 also when nothing fits, 2 usage, 4 there is no such tool, agent, conversation or call.";
+Exit codes: 0 also without a match, 2 usage, 4 the tool, agent, conversation or call does not exist.";
 
 pub(super) const EXPLAIN_HELP: &str = "\
 Examples:
   toolcrib explain call_019d2f3c
-  toolcrib explain run_019d2f3c          # its calls, and how it goes on
+  toolcrib explain run_019d2f3c          # its calls and its state
   toolcrib explain call_019d2f3c --json | jq .outcome.result
 
-The id may be cut as long as no other call begins like it.
+A unique prefix of the id is enough.
 
-Exit codes: 0 explained, 2 several calls begin like this, 4 there is no such call.";
+Exit codes: 0 explained, 2 the id is ambiguous, 4 the call does not exist.";
 
 pub(super) const METRICS_HELP: &str = "\
 Example:
   toolcrib metrics --since 1d
 
-The success rate counts the calls that ran: what was denied, expired or stopped says nothing of a tool. p50 and p95 are times of the tool, \
-without waiting.";
+The success rate counts only calls that ran, not those that were denied, cancelled or expired. p50 and p95 are durations of the tool, \
+without waiting times.";
 
 pub(super) const USAGE_HELP: &str = "\
 Examples:
   toolcrib usage
   toolcrib usage --by agent --since 7d --json
 
-What no provider reported is `-`, in JSON null: unknown is not zero. Costs are estimates by the table of prices.";
+Values that no provider reported are `-` (null in JSON): unknown, not zero. Costs are estimated from the table of prices.";
 
 #[derive(Debug, Args)]
 pub(crate) struct History {
@@ -48,14 +48,14 @@ pub(crate) struct History {
     /// Only calls of this agent.
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
-    /// Only calls of this conversation; the id may be cut.
+    /// Only calls of this conversation; a unique prefix of the id is enough.
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,
-    /// Only calls of this run; the id may be cut.
+    /// Only calls of this run; a unique prefix of the id is enough.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
-    /// Only calls that stand here: open (started, without an outcome), succeeded, failed,
-    /// timed_out, cancelled, denied, expired or unknown.
+    /// Only calls with this status: open (started, no outcome yet), succeeded, failed, timed_out,
+    /// cancelled, denied, expired or unknown.
     #[arg(long, value_name = "STATUS", value_parser = parse_status)]
     pub(crate) status: Option<CallStatus>,
     /// Only calls received at or after this time.
@@ -64,7 +64,7 @@ pub(crate) struct History {
     /// Only calls received before this time.
     #[arg(long, value_name = "TIME", value_parser = time_format::parse_time)]
     pub(crate) until: Option<i64>,
-    /// At most this many, the newest first.
+    /// Maximum number to list, newest first.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub(crate) limit: u16,
     /// Only calls older than this one: the next page.
@@ -74,7 +74,8 @@ pub(crate) struct History {
 
 #[derive(Debug, Args)]
 pub(crate) struct Explain {
-    /// The call (`call_…`) or the run (`run_…`); `toolcrib history` shows them. Its id may be cut.
+    /// Id of the call (`call_…`) or run (`run_…`), as `toolcrib history` lists it; a unique prefix
+    /// is enough.
     pub(crate) call: String,
 }
 
@@ -90,22 +91,22 @@ pub(crate) struct Metrics {
 
 #[derive(Debug, Args)]
 pub(crate) struct Usage {
-    /// What is added up.
+    /// What to group by.
     #[arg(long, value_name = "WHAT", value_enum, default_value_t = UsageGrouping::Model)]
     pub(crate) by: UsageGrouping,
-    /// Only what was used at or after this time.
+    /// Only usage at or after this time.
     #[arg(long, value_name = "TIME", value_parser = time_format::parse_time)]
     pub(crate) since: Option<i64>,
 }
 
-/// What usage is added up by.
+/// What usage is grouped by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UsageGrouping {
-    /// Calls and time of each tool.
+    /// Calls and durations of each tool.
     Tool,
-    /// Tokens and money of each agent, and the calls of its tools.
+    /// Tokens and costs of each agent, and the calls of its tools.
     Agent,
-    /// Tokens and money of each model.
+    /// Tokens and costs of each model.
     Model,
 }
 
@@ -119,7 +120,7 @@ impl From<UsageGrouping> for UsageBy {
     }
 }
 
-/// The states of a call, by their wire names.
+/// The statuses of a call, by their wire names.
 const STATUS_NAMES: [(&str, CallStatus); 8] = [
     ("open", CallStatus::Open),
     ("succeeded", CallStatus::Ended(OutcomeKind::Succeeded)),

@@ -7,16 +7,16 @@ Examples:
   toolcrib stop-tools --reason \"it deletes the wrong files\"
   toolcrib start-tools
 
-No call begins from now on, in any process; what is at work is stopped too where a daemon runs. It is written in the store and as the file \
-STOP in the state folder: either of them is enough, and making that file by hand does the same. `toolcrib tool disable --all` does so too. \
-It stays until `toolcrib start-tools`.";
+No process starts a call any more, and a running daemon stops its running calls. The switch is stored in the database and as the file STOP in \
+the state folder; either is sufficient, so creating that file by hand has the same effect. `toolcrib tool disable --all` is the same command. \
+The switch stays engaged until `toolcrib start-tools`.";
 
 #[derive(Debug, Args)]
 pub(crate) struct StopTools {
-    /// Reason, shown to everyone whose call is refused.
+    /// Reason, shown with every refused call.
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
-    /// Let calls that are at work run to their end.
+    /// Let running calls finish.
     #[arg(long)]
     pub(crate) finish_running: bool,
 }

@@ -8,25 +8,25 @@ Examples:
   toolcrib list check Groceries milk
   toolcrib list show
 
-Models keep the same lists with the tool list. `toolcrib tool disable --feature lists` switches that off. To see the tools, use `toolcrib tool list`.";
+Models use the same lists with the tool `list`. `toolcrib tool disable --feature lists` switches it off. To list tools, use `toolcrib tool list`.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum List {
-    /// Show all lists, the one that was changed last first.
+    /// Show all lists, last changed first.
     All,
-    /// Show one list.
+    /// Show a list.
     Show {
-        /// Its name; case does not matter. Default: the list that was changed last.
+        /// Name of the list, in any case. Default: the list that was changed last.
         name: Option<String>,
     },
-    /// Make a list.
+    /// Create a list.
     Create {
-        /// Its name.
+        /// Name of the list.
         name: String,
-        /// Its first items.
+        /// First items.
         items: Vec<String>,
     },
-    /// Add items; the list is made if there is none.
+    /// Add items; creates the list if necessary.
     Add(ListItems),
     /// Remove items.
     Remove(ListItems),
@@ -36,32 +36,32 @@ pub(crate) enum List {
     Uncheck(ListItems),
     /// Remove all items.
     Clear {
-        /// Its name.
+        /// Name of the list.
         name: String,
     },
-    /// Delete a list; `toolcrib list undo` brings it back.
+    /// Delete a list; `toolcrib list undo` restores it.
     Delete {
-        /// Its name.
+        /// Name of the list.
         name: String,
     },
-    /// Give a list another name.
+    /// Rename a list.
     Rename {
-        /// Its name.
+        /// Name of the list.
         name: String,
-        /// The new name.
+        /// New name.
         new_name: String,
     },
-    /// Show the last changes of a list, the newest first; they are kept for 30 days.
+    /// Show the last changes of a list, newest first; changes are kept for 30 days.
     History {
-        /// Its name. Default: the list that was changed last.
+        /// Name of the list. Default: the list that was changed last.
         name: Option<String>,
-        /// The first day or time, such as 2026-11-20.
+        /// First day or time, such as 2026-11-20.
         #[arg(long, value_name = "TIME")]
         since: Option<String>,
     },
-    /// Take back the last change of a list, whether a model or a person made it.
+    /// Undo the last change of a list, by a model or a person.
     Undo {
-        /// The list. Default: the one that was changed last.
+        /// Name of the list. Default: the list that was changed last.
         name: Option<String>,
     },
 }
@@ -69,9 +69,9 @@ pub(crate) enum List {
 /// Items of a list.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ListItems {
-    /// Name of the list; case does not matter.
+    /// Name of the list, in any case.
     pub(crate) name: String,
-    /// The items, each an argument of its own.
+    /// The items, one argument each.
     #[arg(required = true)]
     pub(crate) items: Vec<String>,
 }

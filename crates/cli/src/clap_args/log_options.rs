@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// How lines of a log look.
+/// Format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum LogFormat {
-    /// For people.
+    /// Plain text.
     #[default]
     Text,
     /// One JSON object per line.
@@ -17,15 +17,15 @@ pub(crate) enum LogFormat {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Log")]
 pub(crate) struct LogArgs {
-    /// What is logged: error, warn, info, debug, trace, off, or parts with their own, such as
+    /// Log level: error, warn, info, debug, trace, off, or levels per component, such as
     /// `info,toolcrib::access=off`.
     #[arg(long, value_name = "LEVEL", env = "RUST_LOG", default_value = "info")]
     pub(crate) log_level: String,
-    /// How lines look.
+    /// Format of log lines.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     pub(crate) log_format: LogFormat,
-    /// Write into this file too; it is replaced when it has 10 MB, and the last five are kept.
-    /// Without a value: logs/toolcrib.log in the state folder.
+    /// Also log to this file, which is rotated at 10 MB; the last five files are kept. Without a
+    /// value: logs/toolcrib.log in the state folder.
     #[arg(long, value_name = "FILE", num_args = 0..=1)]
     pub(crate) log_file: Option<Option<PathBuf>>,
 }

@@ -8,50 +8,50 @@ Examples:
   toolcrib mail add ann@nas.lan --imap-host nas.lan --smtp-host nas.lan --own-network
   toolcrib mail test
 
-The password is typed at the terminal, unseen, or read from standard input; an app password where the provider has them. It is kept in the vault.";
+Type the password at the terminal, without echo, or pass it on standard input; use an app password where the provider offers them. The vault stores it.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mail {
-    /// Add an account: logs in at both servers, then saves it.
+    /// Add an account: log in to both servers, then save it.
     Add(AddMail),
-    /// List the accounts.
+    /// List accounts.
     List,
-    /// Log in at both servers of an account.
+    /// Test an account: log in to both servers.
     Test {
-        /// Its id or address. Default: the only one.
+        /// Id or address of the account. Default: the only account.
         account: Option<String>,
     },
     /// Remove an account and its password.
     Rm {
-        /// Its id or address.
+        /// Id or address of the account.
         account: String,
     },
 }
 
-/// An account to add.
+/// The account to add.
 #[derive(Debug, Args)]
 pub(crate) struct AddMail {
-    /// The mail address.
+    /// Mail address.
     pub(crate) address: String,
-    /// A short name for it.
+    /// Short name of the account.
     #[arg(long)]
     pub(crate) id: Option<String>,
-    /// The sender's name in mails.
+    /// Sender's name in mails.
     #[arg(long)]
     pub(crate) name: Option<String>,
-    /// The user name at the servers. Default: the address.
+    /// User name at the servers. Default: the mail address.
     #[arg(long)]
     pub(crate) user: Option<String>,
-    /// IMAP server. Default: the usual one of the domain.
+    /// IMAP server. Default: the usual server of the domain.
     #[arg(long)]
     pub(crate) imap_host: Option<String>,
-    /// Its port; 143 uses STARTTLS, all others TLS.
+    /// IMAP port; 143 uses STARTTLS, all others TLS.
     #[arg(long, default_value_t = 993)]
     pub(crate) imap_port: u16,
-    /// SMTP server. Default: the usual one of the domain.
+    /// SMTP server. Default: the usual server of the domain.
     #[arg(long)]
     pub(crate) smtp_host: Option<String>,
-    /// Its port; 25 and 587 use STARTTLS, all others TLS.
+    /// SMTP port; 25 and 587 use STARTTLS, all others TLS.
     #[arg(long, default_value_t = 587)]
     pub(crate) smtp_port: u16,
     /// The servers are in a private network.

@@ -12,65 +12,66 @@ Examples:
   toolcrib memory undo
 
 Models store memories with memory_store and memory_learn, and find them with memory_recall. `toolcrib tool disable --feature memory` switches \
-all of that off.";
+memory off.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Memory {
-    /// List the memories, or those that fit a need best.
+    /// List memories, or those that match a search best.
     List {
-        /// What is looked for, in words.
+        /// Words to search for.
         query: Option<String>,
     },
-    /// Show one memory: its text, and who or what wrote it.
+    /// Show a memory with its text and author.
     Show {
-        /// Its key.
+        /// Key of the memory.
         key: String,
     },
-    /// Write a memory; the text is yours from then on.
+    /// Add or edit a memory; you become its author.
+    #[command(visible_alias = "add")]
     Edit {
-        /// Its key; a new one adds a memory.
+        /// Key of the memory; a new key adds a memory.
         key: String,
         /// The text. Default: standard input.
         text: Option<String>,
-        /// Its group. Default: that of the present memory, or general.
+        /// Category. Default: that of the existing memory, or general.
         #[arg(long)]
         category: Option<CategoryArg>,
     },
-    /// Forget a memory; `toolcrib memory undo` takes it back.
+    /// Forget a memory; `toolcrib memory undo` restores it.
     Forget {
-        /// Its key.
+        /// Key of the memory.
         key: String,
     },
-    /// Take back the last change of a memory, whether a model or a person made it.
+    /// Undo the last change of a memory, by a model or a person.
     Undo {
-        /// The memory. Default: the one that was changed last.
+        /// Key of the memory. Default: the memory that was changed last.
         key: Option<String>,
     },
-    /// Write all memories as JSON.
+    /// Export all memories as JSON.
     Export {
-        /// The file. Default: standard output.
+        /// File to write. Default: standard output.
         file: Option<PathBuf>,
     },
-    /// Add the memories of a file; those with the same keys are replaced.
+    /// Import the memories of a file; memories with the same key are replaced.
     Import {
-        /// The file. Default: standard input.
+        /// File to read. Default: standard input.
         file: Option<PathBuf>,
-        /// Also forget the memories that the file does not have.
+        /// Also forget the memories that the file does not contain.
         #[arg(long)]
         replace: bool,
     },
 }
 
-/// The group of a memory.
+/// Category of a memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum CategoryArg {
     /// A fact.
     General,
-    /// What you prefer.
+    /// A preference of yours.
     Preference,
-    /// What worked.
+    /// A method that worked.
     Learning,
-    /// What failed, and how it was solved.
+    /// An error, and its solution.
     Error,
 }
 

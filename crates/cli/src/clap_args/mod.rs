@@ -114,15 +114,15 @@ pub(crate) use userland::{
 };
 pub(crate) use util::Util;
 
-/// Gives AI agents their tools: finds, checks, runs, bounds and records every call.
+/// Runs the tool calls of AI agents: finds, checks, runs, bounds and records every call.
 #[derive(Debug, Parser)]
 #[command(name = "toolcrib", version, propagate_version = true, arg_required_else_help = true)]
 #[command(
     after_help = "Exit codes: 0 ok, 1 a tool or run failed, 2 usage, 3 configuration invalid, 4 not found, 5 denied, \
-6 approval needed or expired, 7 budget exceeded, 8 no daemon runs or it cannot be reached, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
+6 approval needed or expired, 7 budget exceeded, 8 no daemon is running or it is unreachable, 74 outcome not recorded, 124 timed out, 125 outcome unknown, 130 interrupted."
 )]
 pub(crate) struct Cli {
-    /// Print for machines: one JSON document, or JSON lines, instead of text.
+    /// Print machine-readable output: one JSON document or JSON lines.
     #[arg(long, global = true)]
     pub(crate) json: bool,
 
@@ -131,7 +131,7 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// What the command line says.
+    /// Reads the arguments of the process; deprecated names are replaced, with a warning.
     pub(crate) fn from_process_args() -> Self {
         let mut args: Vec<OsString> = std::env::args_os().collect();
         let warnings = deprecated::replace_old_names(&mut args);
@@ -167,177 +167,173 @@ impl Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Choose the model that answers, try it, and write that into the configuration.
+    /// Choose a model, test it, and write it to the configuration.
     #[command(after_help = init::INIT_HELP)]
     Init(Init),
-    /// Give a model a task and its tools, and run until the answer is there.
+    /// Run a task: the model calls tools until it has an answer.
     #[command(after_help = RUN_HELP)]
     Run(Run),
-    /// Talk with a model that has its tools, turn by turn.
+    /// Chat with a model that can call tools.
     #[command(after_help = CHAT_HELP)]
     Chat(Chat),
-    /// Answer over HTTP and a socket: the daemon.
+    /// Start the daemon: REST, MCP and the web page over HTTP, and a local socket.
     #[command(after_help = serve::SERVE_HELP)]
     Serve(Serve),
-    /// Say whether a daemon runs, where, and what it does.
+    /// Show whether a daemon is running, where, and what it is doing.
     #[command(after_help = daemon::STATUS_HELP)]
     Status,
-    /// Open the page of the daemon in a browser, signed in.
+    /// Open the daemon's web page in a browser, signed in.
     #[command(after_help = daemon::OPEN_HELP)]
     Open(Open),
-    /// Let the daemon end.
+    /// Stop the daemon.
     #[command(after_help = daemon::STOP_DAEMON_HELP)]
     Stop(StopDaemon),
-    /// Make the daemon read its configuration again, ask whether it takes calls, let the system
-    /// start it.
+    /// Reload the daemon's configuration, check its health, and install it as a service.
     #[command(subcommand)]
     Daemon(DaemonCommand),
-    /// Make tokens for programs that ask the daemon, and take them back.
+    /// Create, list and revoke access tokens of the daemon.
     #[command(subcommand, after_help = daemon::TOKEN_HELP)]
     Token(Token),
-    /// Go on with a run that waits for a person.
+    /// Resume a run that is waiting for a person.
     #[command(after_help = RESUME_HELP)]
     Resume(Resume),
-    /// Decide about calls that wait for a person, and answer the questions of models: the inbox
-    /// over all runs.
+    /// List and decide pending approvals, and answer questions of models, across all runs.
     #[command(subcommand)]
     Approve(Approve),
-    /// Look at remembered approvals, and take them back.
+    /// List, show and revoke remembered approvals.
     #[command(subcommand)]
     Grant(Grant),
-    /// Say who may call what: look at rules, change them, ask them, take over those of other
-    /// programs.
+    /// List, change, test and explain rules, and import the rules of other programs.
     #[command(subcommand)]
     Rules(Rules),
-    /// Look at the configuration of all layers, change it, check it.
+    /// Show, change and check the configuration of all layers.
     #[command(subcommand, after_help = config::CONFIG_HELP)]
     Config(ConfigCommand),
-    /// Trust a workspace: its tools, rules, hooks and configuration are taken at their word.
+    /// Trust a workspace: allow its tools, rules, hooks and configuration.
     #[command(after_help = config::TRUST_HELP)]
     Trust(Trust),
-    /// Keep secrets, encrypted, and see who uses them.
+    /// Manage secrets in the encrypted vault, and show which components use them.
     #[command(subcommand, after_help = secret::SECRET_HELP)]
     Secret(Secret),
-    /// Run the tool calls of a model's answer, read from standard input, and print the messages to
-    /// append to its conversation.
+    /// Run the tool calls of a model's response read from standard input, and print the messages to
+    /// append to the conversation.
     #[command(after_help = EXEC_HELP)]
     Exec(Exec),
-    /// Look at tools, run one by hand through the same pipeline, or make one of your own.
+    /// List, show, find and call tools, and create your own.
     #[command(subcommand)]
     Tool(Tool),
-    /// Use the tools of MCP servers, and be one.
+    /// Connect to MCP servers, and serve tools over MCP.
     #[command(subcommand, after_help = mcp::MCP_HELP)]
     Mcp(Mcp),
-    /// Stop every tool at once, in every process: the kill switch.
+    /// Stop all tools in every process: the kill switch.
     #[command(after_help = kill_switch::STOP_TOOLS_HELP)]
     StopTools(StopTools),
-    /// Let tools run again after `stop-tools`.
+    /// Allow tools to run again after `stop-tools`.
     StartTools,
-    /// Look at agents, make one, choose its tools.
+    /// List, show and create agents, and choose their tools.
     #[command(subcommand)]
     Agent(Agent),
-    /// Look at skills, copy one, check one.
+    /// List, copy and check skills.
     #[command(subcommand)]
     Skill(Skill),
-    /// Look at kits: known good ways to use several tools for one goal.
+    /// List and show kits: proven sequences of tools for one purpose.
     #[command(subcommand)]
     Kit(Kit),
-    /// Keep scripts that call tools as tools of their own.
+    /// Save scripts that call tools as tools of their own.
     #[command(subcommand, after_help = saved_chains::CHAIN_HELP)]
     Chain(Chain),
-    /// Repair and validate arguments, read from standard input, as the pipeline does.
+    /// Repair and validate arguments read from standard input, as the pipeline does.
     #[command(after_help = ARGS_HELP)]
     Args(ArgsCommand),
     /// Show what a model would see of a tool's output, read from standard input.
     #[command(after_help = "Example:\n  toolcrib sanitize --type text/html --report < page.html")]
     Sanitize(Sanitize),
-    /// Ask the network policy.
+    /// Check a URL against the network policy.
     #[command(subcommand)]
     Net(Net),
-    /// Install and show what code execution needs.
+    /// Install, show and remove the Python environment of code execution.
     #[command(subcommand, after_help = python::PYTHON_HELP)]
     Python(Python),
-    /// Run a program in a sandbox, see what this host enforces, and install a Linux userland for
-    /// programs.
+    /// Run a program in a sandbox, show what this host can enforce, and install a Linux userland.
     #[command(subcommand)]
     Sandbox(Sandbox),
-    /// Undo what tools changed in the workspace, newest first.
+    /// Undo changes that tools made in the workspace, newest first.
     #[command(after_help = undo::UNDO_HELP)]
     Undo(Undo),
-    /// Make undone changes again, the last undone first.
+    /// Redo changes that were undone, last undone first.
     #[command(after_help = undo::REDO_HELP)]
     Redo(Redo),
-    /// Look at memories, change them, take changes back.
+    /// List, edit, forget and restore memories.
     #[command(subcommand, after_help = memory::MEMORY_HELP)]
     Memory(Memory),
-    /// Show what models get as system prompt, and write your own part of it.
+    /// Show the system prompt that models get, and edit your own part of it.
     #[command(subcommand, after_help = prompt::PROMPT_HELP)]
     Prompt(Prompt),
-    /// Start goals that runs in the background pursue, look at them, cancel them.
+    /// Start, list and cancel goals, which runs in the background pursue.
     #[command(subcommand, after_help = goal::GOAL_HELP)]
     Goal(Goal),
-    /// Look at what models wrote in your name; send it, change it, discard it.
+    /// List drafts that models wrote in your name; edit, send or discard them.
     #[command(subcommand, after_help = draft::DRAFT_HELP)]
     Draft(Draft),
-    /// Set up mail accounts.
+    /// Add, list, test and remove mail accounts.
     #[command(subcommand, after_help = mail::MAIL_HELP)]
     Mail(Mail),
-    /// Put files in, search them, read them.
+    /// Add, search and read documents.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),
-    /// Keep shopping and to-do lists.
+    /// Manage shopping and to-do lists.
     #[command(subcommand, after_help = list::LIST_HELP)]
     List(List),
-    /// Make tasks that run later, look at them, change them.
+    /// Create, list and change scheduled tasks.
     #[command(subcommand, after_help = task::TASK_HELP)]
     Task(Task),
-    /// Look at the heartbeat, a regular check of what needs attention.
+    /// Show or run the heartbeat, a regular check of what needs attention.
     #[command(subcommand, after_help = heartbeat::HEARTBEAT_HELP)]
     Heartbeat(Heartbeat),
-    /// Look at notifications, send and dismiss them.
+    /// List, send and dismiss notifications.
     #[command(subcommand, after_help = notification::NOTIFICATION_HELP)]
     Notification(Notification),
-    /// Look at conversations, and delete them.
+    /// List, show and delete conversations.
     #[command(subcommand)]
     Conversation(Conversation),
-    /// Look back at calls, the newest first.
+    /// List recorded calls, newest first.
     #[command(after_help = history::HISTORY_HELP)]
     History(History),
-    /// Explain one call or one run: who asked, who decided, what every stage said, how it ended,
-    /// and what to do now.
+    /// Explain a call or a run: who asked, who decided, the verdict of every stage, how it ended,
+    /// and what to do next.
     #[command(after_help = history::EXPLAIN_HELP)]
     Explain(Explain),
-    /// Show how the calls of each tool went: success, times, the last error.
+    /// Show metrics per tool: success rate, durations, last error.
     #[command(after_help = history::METRICS_HELP)]
     Metrics(Metrics),
-    /// Show what was used: tokens and estimated costs by model or agent, calls by tool.
+    /// Show usage: tokens and estimated costs by model or agent, calls by tool.
     #[command(after_help = history::USAGE_HELP)]
     Usage(Usage),
-    /// Look at stored results: what was too long to be shown.
+    /// List, show and remove artifacts: stored results that were too long to show.
     #[command(subcommand)]
     Artifact(Artifact),
-    /// Show the audit, export it, prove that it was not edited.
+    /// Show, export and verify the audit log.
     #[command(subcommand)]
     Audit(Audit),
-    /// Say what is wrong here, and what to do about it.
+    /// Diagnose problems of this installation, and say how to fix them.
     #[command(after_help = doctor::DOCTOR_HELP)]
     Doctor(DoctorArgs),
-    /// Prove on this machine that calls are allowed, denied, approved and undone, that the sandbox
-    /// holds, and that an edited audit log is found out.
+    /// Demonstrate on this machine that calls are allowed, denied, approved and undone, that the
+    /// sandbox holds, and that an edited audit log is detected.
     #[command(
-        after_help = "Each line is tried just now with commands of this program, which are printed, in a folder of their own that is removed at the end; nothing of yours is read or changed.\n\nExit codes: 0 everything holds; 1 something does not, or cannot be tried here."
+        after_help = "Every claim is tested now with the printed commands, in a temporary folder; your own data is neither read nor changed.\n\nExit codes: 0 every claim holds; 1 a claim does not hold or cannot be tested here."
     )]
     Prove,
-    /// Look after the database.
+    /// Maintain the database.
     #[command(subcommand)]
     Db(Db),
-    /// Write everything that is kept of you into one file, while a daemon works.
+    /// Write all of your data to one file; the daemon may keep running.
     #[command(after_help = backup::BACKUP_HELP)]
     Backup(Backup),
-    /// Put a backup back.
+    /// Restore a backup.
     #[command(after_help = backup::RESTORE_HELP)]
     Restore(Restore),
-    /// Print completion scripts, manual pages, the table of errors, the OpenAPI document.
+    /// Print shell completions, manual pages, the table of errors and the OpenAPI document.
     #[command(subcommand)]
     Util(Util),
 }

@@ -8,17 +8,17 @@ Examples:
   toolcrib notification list
   toolcrib notification dismiss --all
 
-`[notifications]` of the configuration says where notifications go: the desktop, an ntfy topic, a webhook. All are on the page too.";
+The section [notifications] of the configuration selects the channels: the desktop, an ntfy topic, a webhook. The page shows all notifications.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notification {
-    /// List the notifications that were not dismissed, the newest first.
+    /// List notifications that were not dismissed, newest first.
     List {
-        /// Also those that were dismissed.
+        /// Include dismissed notifications.
         #[arg(long)]
         all: bool,
     },
-    /// Send yourself a notification, such as to test the channels.
+    /// Send yourself a notification, for example to test the channels.
     Send {
         /// The message.
         message: String,
@@ -28,10 +28,10 @@ pub(crate) enum Notification {
     },
     /// Dismiss a notification.
     Dismiss {
-        /// The notification; a beginning of its id that no other has is enough.
+        /// Id of the notification; a unique prefix is enough.
         #[arg(required_unless_present = "all")]
         id: Option<String>,
-        /// Dismiss all of them.
+        /// Dismiss all notifications.
         #[arg(long, conflicts_with = "id")]
         all: bool,
     },

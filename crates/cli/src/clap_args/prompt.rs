@@ -10,28 +10,28 @@ Examples:
   toolcrib prompt set \"Answer briefly. I am a baker in Oslo.\"
   toolcrib prompt undo
 
-The text that you set is in the system prompt of every run.";
+Your own part is in the system prompt of every run.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Prompt {
-    /// Show what exactly a model would get with its first request, with tokens per part.
+    /// Show exactly what a model would get with its first request, with tokens per part.
     Show(Box<PromptShow>),
     /// Show your own part of the system prompt.
     Soul,
-    /// Write your own part of the system prompt.
+    /// Set your own part of the system prompt.
     Set {
         /// The text. Default: standard input.
         text: Option<String>,
     },
     /// Remove your own part of the system prompt.
     Clear,
-    /// Show the last changes of your part, the newest first; they are kept for 30 days.
+    /// Show the last changes of your part, newest first; changes are kept for 30 days.
     History,
-    /// Take back the last change of your part.
+    /// Undo the last change of your part.
     Undo,
 }
 
-/// Whose prompt is shown.
+/// The agent and model whose prompt to show.
 #[derive(Debug, Args)]
 pub(crate) struct PromptShow {
     #[command(flatten)]

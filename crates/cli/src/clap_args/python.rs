@@ -8,18 +8,18 @@ Examples:
   toolcrib python install
   toolcrib tool enable code_exec
 
-`code_exec` works without any of it: a part of Python is built in, and the Python of this machine is used where there is one. What is \
-installed is numpy, pandas and matplotlib, for this purpose alone, in the state folder; nothing else of this machine changes.
+`code_exec` works without an installation: it uses the Python of this machine, or the built-in interpreter of a part of Python. The installation \
+adds numpy, pandas and matplotlib for `code_exec` alone, in the state folder; nothing else on this machine changes.
 
-Exit codes: 0 done; for status: it works; 1 it failed; for status: there is no Python that works.";
+Exit codes: 0 done (status: Python works); 1 failed (status: no working Python).";
 
 #[derive(Debug, Clone, Copy, Subcommand)]
 pub(crate) enum Python {
-    /// Install numpy, pandas and matplotlib in fixed versions, whose hashes are checked. Takes the
-    /// network, and about 300 MB.
+    /// Install numpy, pandas and matplotlib at fixed versions with verified hashes. Downloads about
+    /// 300 MB.
     Install,
-    /// Show which Python runs code, and with which packages.
+    /// Show which Python runs code, and its packages.
     Status,
-    /// Remove what was installed.
+    /// Remove the installed environment.
     Remove,
 }

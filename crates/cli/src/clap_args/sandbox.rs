@@ -18,37 +18,37 @@ Examples:
   toolcrib sandbox exec --read ./data --memory 512 --timeout 30 -- python3 -c 'print(1)'
   toolcrib sandbox exec --write . --net proxy --allow-host '*.example.com' -- curl -sS https://files.example.com/list
 
-The program sees the folders of the system (/usr, /etc, /opt), a /tmp of its own, what --read and --write name, and nothing else; its \
-variables are PATH, HOME and TMPDIR. When it ends, everything that it started ends.
+The program can access the system folders (/usr, /etc, /opt), a private /tmp, and the paths of --read and --write; nothing else. Its environment \
+consists of PATH, HOME and TMPDIR. When the program ends, all processes that it started are killed.
 
-Exit codes: that of the program, 128 and the number for a signal (137 also where it went over a limit); 124 its time was over; 126 it \
-cannot be run; 127 there is no such program; 2 a path or word is wrong; 5 this host cannot give the level that --level asks for, or \
-cannot keep what was asked for at the level that it gives; 1 the sandbox could not be made.";
+Exit codes: that of the program; 128 plus the number of a signal (137 also after exceeding a limit); 124 timed out; 126 the program cannot be \
+executed; 127 the program does not exist; 2 a path or option is wrong; 5 this host cannot enforce the level of --level, or a limit at its own \
+level; 1 the sandbox could not be created.";
 
 const SHELL_HELP: &str = "\
-It has the workspace, the network and the limits of the programs that models run, and nothing else. Each command is written into the \
-audit (`toolcrib audit tail`) under your name.
+The shell has the workspace, network access and limits of the programs that models run. The audit log (`toolcrib audit tail`) records each \
+command under your name.
 
-Exit codes: that of the shell; 2 this is no terminal; 5 all tools are off; 1 the sandbox could not be made.";
+Exit codes: that of the shell; 2 standard input is not a terminal; 5 the kill switch is engaged; 1 the sandbox could not be created.";
 
 const STATUS_HELP: &str = "\
-A sandbox of each level is made, and a process in it tries what it should not be able to do: what is printed was tried just now. The last \
-part is the Linux userland.
+The command creates a sandbox of each level and tries to break out of it: every printed line was tested just now. The last part is the Linux \
+userland.
 
-Exit codes: 0 there is a sandbox, 1 there is none.";
+Exit codes: 0 a sandbox works, 1 none works.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Sandbox {
-    /// Show what this host enforces, case by case.
+    /// Show what this host can enforce.
     #[command(after_help = STATUS_HELP)]
     Status,
     /// Run a program in a sandbox.
     #[command(after_help = EXEC_HELP)]
     Exec(Box<SandboxExec>),
-    /// Open a shell in the sandbox that programs of tools run in.
+    /// Open a shell in the sandbox of tools' programs.
     #[command(after_help = SHELL_HELP)]
     Shell(WorkspaceArgs),
-    /// Install the Linux userland, or repair it: Alpine Linux in a folder, for programs of tools.
+    /// Install or repair the Linux userland: Alpine Linux in a folder, for programs of tools.
     #[command(after_help = userland::INSTALL_HELP)]
     Install(UserlandInstall),
     /// Remove the Linux userland.
@@ -61,50 +61,51 @@ pub(crate) enum Sandbox {
 
 #[derive(Debug, Args)]
 pub(crate) struct SandboxExec {
-    /// Run it in the Linux userland in place of this system: it is root there, and its home is that
-    /// of programs.
+    /// Run the program in the Linux userland, as root there, with the home folder of tools'
+    /// programs.
     #[arg(long)]
     pub(crate) userland: bool,
-    /// File or folder that it may read; may be repeated.
+    /// File or folder that the program may read; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) read: Vec<PathBuf>,
-    /// File or folder that it may read and change; may be repeated.
+    /// File or folder that the program may read and change; may be repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) write: Vec<PathBuf>,
-    /// File or folder that it may neither read nor change, within what it may; may be repeated.
+    /// File or folder that the program may neither read nor change, inside the allowed ones; may be
+    /// repeated.
     #[arg(long, value_name = "PATH")]
     pub(crate) deny: Vec<PathBuf>,
-    /// Folder that it starts in. Default: the first folder of --write, else of --read, else `/`.
+    /// Working folder. Default: the first folder of --write, otherwise of --read, otherwise `/`.
     #[arg(long, value_name = "PATH")]
     pub(crate) cwd: Option<PathBuf>,
-    /// What it reaches over the network: nothing, the hosts of --allow-host through a proxy, or
-    /// everything.
+    /// Network access: none, the hosts of --allow-host through a proxy, or everything.
     #[arg(long, value_name = "NET", default_value = "none")]
     pub(crate) net: SandboxNet,
-    /// Host that it may reach with --net proxy: NAME, *.NAME, each with :PORT (default: 80 and
-    /// 443); may be repeated. Its addresses have to be public.
+    /// Host to allow with --net proxy: NAME or *.NAME, each with :PORT (default: 80 and 443); may
+    /// be repeated. Its addresses must be public.
     #[arg(long, value_name = "HOST", value_delimiter = ',')]
     pub(crate) allow_host: Vec<HostRule>,
     /// Target that the proxy may reach although it is not public: HOST:PORT, ADDRESS:PORT or
-    /// NETWORK/BITS; may be repeated. Its host has to be allowed too.
+    /// NETWORK/BITS; may be repeated. Its host must be allowed too.
     #[arg(long, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
-    /// Memory of all its processes and temporary files together, in MiB (default 4096).
+    /// Memory limit of all processes and temporary files together, in MiB (default 4096).
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) memory: Option<u64>,
-    /// Processes and threads at one time (default 1024).
+    /// Maximum number of processes and threads (default 1024).
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) processes: Option<u32>,
-    /// What it may fill of the disk, temporary files included, in MiB (default 4096).
+    /// Maximum disk space that the program may use, temporary files included, in MiB (default
+    /// 4096).
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1 << 40))]
     pub(crate) disk: Option<u64>,
-    /// Time from start to end, in seconds or as 90s, 15m, 1h (default: none).
+    /// Maximum duration, in seconds or as 90s, 15m, 1h (default: none).
     #[arg(long, value_name = "S", value_parser = duration_and_money::parse_duration)]
     pub(crate) timeout: Option<Duration>,
-    /// The weakest level that will do: none, reduced or namespace.
+    /// Weakest acceptable isolation level: none, reduced or namespace.
     #[arg(long, value_name = "MINIMUM", default_value = "reduced")]
     pub(crate) level: Level,
-    /// The program and its arguments.
+    /// Program and its arguments.
     #[arg(
         required = true,
         trailing_var_arg = true,
@@ -133,11 +134,11 @@ impl SandboxExec {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SandboxNet {
-    /// Nothing.
+    /// No network.
     None,
     /// The hosts of --allow-host.
     Proxy,
-    /// Everything that this machine reaches.
+    /// Everything that this machine can reach.
     Full,
 }
 

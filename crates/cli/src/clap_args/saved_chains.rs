@@ -14,38 +14,38 @@ Examples:
   toolcrib tool call count_lines --args '{\"paths\": [\"notes.md\"]}'
   toolcrib chain rm count_lines
 
-A script that is kept is a tool; its arguments are the value `args`. A daemon takes changes up within a second. docs/code-mode.md says what its first \
-lines may say.
+A saved script is a tool; its arguments are the value `args`. The daemon loads changes within a second. docs/code-mode.md describes the metadata \
+in its first lines.
 
-Exit codes: 0 done; 2 it cannot be kept like this; 4 there is no such script.";
+Exit codes: 0 done; 2 the script is invalid; 4 the script does not exist.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Chain {
-    /// Keep a script as a tool.
+    /// Save a script as a tool.
     Save(ChainSave),
-    /// List the scripts that are kept.
+    /// List saved scripts.
     List(LibraryArgs),
-    /// Show the text of one.
+    /// Show the text of a script.
     Show {
-        /// The script.
+        /// Name of the script.
         name: String,
         #[command(flatten)]
         library_args: LibraryArgs,
     },
-    /// Remove one.
+    /// Remove a script.
     Rm(ChainRemove),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ChainSave {
-    /// Name of the tool: small letters, digits and `_`.
+    /// Name of the tool: lower-case letters, digits and `_`.
     pub(crate) name: String,
-    /// The script; `-` reads standard input.
+    /// File of the script; `-` reads standard input.
     pub(crate) file: PathBuf,
-    /// What it does, for the model, where the script does not say so itself.
+    /// Description for the model, if the script has none.
     #[arg(long, value_name = "TEXT")]
     pub(crate) description: Option<String>,
-    /// Keep it for all workspaces, in the configuration folder.
+    /// Save for all workspaces, in the configuration folder.
     #[arg(long)]
     pub(crate) global: bool,
     #[command(flatten)]
@@ -54,9 +54,9 @@ pub(crate) struct ChainSave {
 
 #[derive(Debug, Args)]
 pub(crate) struct ChainRemove {
-    /// The script.
+    /// Name of the script.
     pub(crate) name: String,
-    /// The one that is kept for all workspaces.
+    /// Remove the script that is saved for all workspaces.
     #[arg(long)]
     pub(crate) global: bool,
     #[command(flatten)]

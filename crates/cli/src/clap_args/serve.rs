@@ -16,40 +16,40 @@ Examples:
   toolcrib serve --no-tcp
   curl -H \"Authorization: Bearer $(toolcrib token show)\" http://127.0.0.1:8717/api/v1/tools
 
-It stays in the foreground; `toolcrib daemon service install` lets the system start it. The first interrupt lets calls and runs come to a step where \
-they can be taken up again, the second one leaves at once. A changed configuration is used without a restart, also on SIGHUP and with \
-`toolcrib daemon reload` (docs/daemon.md).
+The daemon stays in the foreground; `toolcrib daemon service install` installs it as a service. The first interrupt lets calls finish and \
+suspends runs at a step from which they resume; the second exits at once. The daemon reloads a changed configuration without a restart, also on \
+SIGHUP and with `toolcrib daemon reload` (docs/daemon.md).
 
-Exit codes: 0 it was stopped, 1 it could not listen, 3 the set-up is wrong.";
+Exit codes: 0 stopped, 1 the address or socket is unavailable, 3 the configuration is invalid.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {
-    /// TCP address; port 0 = any free one. Default: 127.0.0.1:8717, or `listen` of the section
-    /// [server].
+    /// TCP address to listen on; port 0 chooses a free port. Default: 127.0.0.1:8717, or `listen`
+    /// of the section [server].
     #[arg(long, value_name = "ADDR", conflicts_with = "no_tcp")]
     pub(crate) listen: Option<SocketAddr>,
-    /// Listen on the socket alone.
+    /// Listen on the local socket only.
     #[arg(long)]
     pub(crate) no_tcp: bool,
-    /// Socket for programs of the same user. Default: in the state folder.
+    /// Path of the local socket. Default: in the state folder.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
-    /// Certificate chain, a PEM file: what other addresses than loopback need.
+    /// Certificate chain, a PEM file: required for addresses other than loopback.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Key of the certificate, a PEM file.
+    /// Private key of the certificate, a PEM file.
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// Host name by which it may be asked for, with its port if it has one; may be repeated. Its
-    /// own addresses on this machine always do.
+    /// Host name that requests may use, with its port if it has one; may be repeated. The daemon's
+    /// own addresses on this machine are always accepted.
     #[arg(long, value_name = "HOST")]
     pub(crate) host: Vec<String>,
-    /// Origin whose pages may ask, such as https://example.org; may be repeated. Default: only its
-    /// own.
+    /// Origin whose pages may send requests, such as https://example.org; may be repeated. Default:
+    /// only the daemon's own.
     #[arg(long, value_name = "ORIGIN")]
     pub(crate) origin: Vec<String>,
-    /// Proxy in front of it that speaks TLS, by address or network; may be repeated. What it says
-    /// of its clients is believed.
+    /// TLS-terminating proxy in front of the daemon, by address or network; may be repeated. Its
+    /// forwarding headers are believed.
     #[arg(long, value_name = "ADDR", value_parser = parse_proxy)]
     pub(crate) trusted_proxy: Vec<IpNet>,
     #[command(flatten)]
@@ -60,10 +60,10 @@ pub(crate) struct Serve {
     pub(crate) workspace_args: WorkspaceArgs,
 }
 
-/// An address is a network of one.
+/// A single address becomes a network of one address.
 fn parse_proxy(text: &str) -> Result<IpNet, String> {
     let address = text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
-    address
-        .or_else(|_| text.parse())
-        .map_err(|_| format!("`{text}` is no address or network; write 10.0.0.2 or 10.0.0.0/24"))
+    address.or_else(|_| text.parse()).map_err(|_| {
+        format!("`{text}` is not an address or network; write 10.0.0.2 or 10.0.0.0/24")
+    })
 }

@@ -10,27 +10,27 @@ Examples:
   toolcrib daemon service install --print
   toolcrib daemon service logs --follow
 
-The daemon is a service of your own user: systemd (`systemctl --user`) on Linux, launchd on macOS. For it to run while you are not logged in: \
-`loginctl enable-linger`.";
+The daemon becomes a service of your user: systemd (`systemctl --user`) on Linux, launchd on macOS. To keep it running while you are not logged \
+in: `loginctl enable-linger`.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ServiceCommand {
-    /// Write the service's file, and let the system start it now and with every session.
+    /// Install the service, and start it now and at every login.
     Install(ServiceInstall),
-    /// Stop it and take its file away. What is kept of you stays.
+    /// Stop the service and remove it. Your data remains.
     Uninstall,
-    /// Say what the system knows of it.
+    /// Show the state of the service.
     Status,
-    /// Start it.
+    /// Start the service.
     Start,
-    /// Stop it, until the next session.
+    /// Stop the service until the next login.
     Stop,
-    /// Show what it has said.
+    /// Show the log of the service.
     Logs {
-        /// So many lines.
+        /// Number of lines.
         #[arg(long, value_name = "N", default_value_t = 100)]
         lines: u32,
-        /// Go on with what it says from now on.
+        /// Follow the log.
         #[arg(long)]
         follow: bool,
     },
@@ -38,13 +38,13 @@ pub(crate) enum ServiceCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ServiceInstall {
-    /// Folder that its tools work in. Default: the current folder.
+    /// Workspace of the daemon. Default: the current folder.
     #[arg(long, value_name = "DIR")]
     pub(crate) workspace: Option<PathBuf>,
-    /// Only print the file.
+    /// Only print the file of the service.
     #[arg(long)]
     pub(crate) print: bool,
-    /// Write over a file that is there.
+    /// Overwrite an existing file.
     #[arg(long)]
     pub(crate) force: bool,
 }

@@ -6,7 +6,7 @@ use toolcrib_core::Tier;
 
 use super::shared::WorkspaceArgs;
 
-/// What is switched.
+/// What to switch.
 #[derive(Debug, Args)]
 pub(crate) struct SwitchArgs {
     #[command(flatten)]
@@ -18,9 +18,9 @@ pub(crate) struct SwitchArgs {
 #[derive(Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SwitchSelection {
-    /// The tool.
+    /// Name of the tool.
     pub(crate) name: Option<String>,
-    /// All tools of a group, as `tool list --json` names it; each keeps its own switch.
+    /// All tools of a group, as `tool list --json` names it; each tool keeps its own switch.
     #[arg(long, value_name = "NAME")]
     pub(crate) group: Option<String>,
     /// All tools of a source.
@@ -29,10 +29,10 @@ pub(crate) struct SwitchSelection {
     /// All tools of a tier: innate, first_party or interface.
     #[arg(long, value_parser = parse_tier)]
     pub(crate) tier: Option<Tier>,
-    /// The master switch of some tools, as `tool list` names it.
+    /// The feature switch of several tools, as `tool list` names it.
     #[arg(long, value_name = "NAME")]
     pub(crate) feature: Option<String>,
-    /// Every tool: the kill switch.
+    /// All tools: the kill switch.
     #[arg(long)]
     pub(crate) all: bool,
 }
@@ -43,7 +43,7 @@ fn parse_tier(text: &str) -> Result<Tier, String> {
 }
 
 impl SwitchSelection {
-    /// The switch that is meant. A tool's name is as it was typed.
+    /// The selected switch, with the name of a tool as typed.
     pub(crate) fn selected(&self) -> SwitchTarget {
         if let Some(name) = &self.name {
             SwitchTarget::Tool(name.clone())

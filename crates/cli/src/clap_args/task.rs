@@ -10,83 +10,83 @@ Examples:
   toolcrib task list
   echo '{\"id\": 1, \"cron\": \"0 9 * * *\", \"zone\": \"Europe/Berlin\"}' | toolcrib task next --lines
 
-A daemon (`toolcrib serve`) runs what is due, in the channel background: a call that needs a person is denied and left in the inbox. \
-`toolcrib tool disable --feature scheduling` switches all of that off.";
+The daemon (`toolcrib serve`) runs due tasks in the channel background: a call that needs a person is denied and put into the inbox. \
+`toolcrib tool disable --feature scheduling` switches scheduling off.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
-    /// Make a task.
+    /// Create a task.
     Add(AddTask),
-    /// List the tasks, the oldest first.
+    /// List tasks, oldest first.
     List {
-        /// Also those that are over.
+        /// Include finished tasks.
         #[arg(long)]
         all: bool,
     },
-    /// Show one task with its next times.
+    /// Show a task with its next times.
     Show {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
-    /// Let the daemon run a task now.
+    /// Run a task now, in the daemon.
     Run {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
     /// Pause a task until it is resumed.
     Pause {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
-    /// Let a paused task run again, also one that a model made from text from outside.
+    /// Resume a paused task, such as one that a model created from untrusted text.
     Resume {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
-    /// Stop the ringing of an alarm.
+    /// Dismiss a ringing alarm.
     Dismiss {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
     /// Cancel a task: it does not run again.
     Cancel {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
-    /// Show the last executions of a task, the newest first.
+    /// Show the last executions of a task, newest first.
     History {
-        /// The task; a beginning of its id that no other has is enough.
+        /// Id of the task; a unique prefix is enough.
         id: String,
     },
-    /// Compute when schedules are due next; nothing is stored.
+    /// Compute the next times of schedules without storing anything.
     #[command(
-        after_help = "Each line of standard input is {id, cron | execute_at | recurrence with execute_at as its first time, zone, after, count}; each line of standard output is {id, next: [times with offsets]} or {id, error}. Without zone, times are in the zone of this machine; without after, from now on; count is 3 unless given, at most 1000.\n\nExit codes: 0 every line was answered, errors of single lines too; 2 standard input cannot be read."
+        after_help = "Each line of standard input is {id, cron | execute_at | recurrence with execute_at as its first time, zone, after, count}; each line of standard output is {id, next: [times with offsets]} or {id, error}. Defaults: zone is that of this machine, after is now, count is 3 (at most 1000).\n\nExit codes: 0 every line has an answer, even if it is an error; 2 standard input cannot be read."
     )]
     Next {
-        /// Read schedules as lines of JSON from standard input.
+        /// Read schedules as JSON lines from standard input.
         #[arg(long, required = true)]
         lines: bool,
     },
 }
 
-/// A task to make.
+/// The task to create.
 #[derive(Debug, Args)]
 pub(crate) struct AddTask {
-    /// What it is for, in a few words.
+    /// Short description of the task.
     pub(crate) description: String,
-    /// What its runs are told, or what an alarm says.
+    /// Prompt of its runs, or the message of an alarm or a notification.
     pub(crate) prompt: String,
-    /// An alarm: it notifies you every minute until you dismiss it.
+    /// Create an alarm: it notifies you every minute until you dismiss it.
     #[arg(long)]
     pub(crate) alarm: bool,
-    /// A notification, once at each of its times, with the prompt as its text. No agent runs.
+    /// Create a notification: it notifies you once at each of its times, and no agent runs.
     #[arg(long, conflicts_with = "alarm")]
     pub(crate) notify: bool,
-    /// A time such as 2026-11-30T09:00, in the zone of the task unless it has an offset.
+    /// Time such as 2026-11-30T09:00, in the zone of the task unless it has an offset.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
-    /// Five fields: minute, hour, day of month, month, day of week. Day of month and day of week
-    /// must both match.
+    /// Cron expression of five fields: minute, hour, day of month, month, day of week. Day of month
+    /// and day of week must both match.
     #[arg(long, value_name = "FIELDS")]
     pub(crate) cron: Option<String>,
     /// daily, weekly, monthly, weekdays, hourly or interval:MINUTES, with --at as the first time.
@@ -99,16 +99,17 @@ pub(crate) struct AddTask {
     /// At every heartbeat, as part of its prompt.
     #[arg(long)]
     pub(crate) on_heartbeat: bool,
-    /// When the daemon's address /api/v1/hooks/NAME is called, signed with the secret hook-NAME.
+    /// When a client calls the daemon's webhook /api/v1/hooks/NAME, signed with the secret
+    /// hook-NAME.
     #[arg(long, value_name = "NAME")]
     pub(crate) hook: Option<String>,
-    /// When a file of the daemon's workspace changes that this glob matches.
+    /// When a file of the daemon's workspace that matches this glob changes.
     #[arg(long, value_name = "GLOB")]
     pub(crate) on_change: Option<String>,
     /// Time zone such as Europe/Berlin. Default: that of this machine.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
-    /// The agent of its runs. Default: the configured one.
+    /// Agent of its runs. Default: the configured one.
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
 }

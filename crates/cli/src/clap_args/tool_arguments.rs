@@ -1,22 +1,28 @@
-//! Arguments of a tool as words of the command line: `KEY=VALUE` and `KEY:=JSON`.
+//! Arguments of a tool on the command line: `KEY=VALUE`, `KEY:=JSON`, or a JSON object.
 
 use serde_json::{Map, Value};
 
 use crate::output::Failure;
 
-/// Reads one pair. A value after `=` is a text: the decoder of arguments reads a number or a choice
-/// in it where the tool's schema wants one.
+/// Arguments of one word of the command line.
+type Arguments = Map<String, Value>;
+
+/// Parses one word. A value after `=` is text: the argument decoder converts it to a number or a
+/// choice where the tool's schema has one.
 ///
 /// # Errors
-/// What is wrong with the pair, and how one is written.
-pub(super) fn parse_pair(text: &str) -> Result<(String, Value), String> {
+/// The problem, and the accepted forms.
+pub(super) fn parse_word(text: &str) -> Result<Arguments, String> {
+    if text.trim_start().starts_with('{') {
+        return serde_json::from_str(text).map_err(|error| format!("invalid JSON ({error})"));
+    }
     let Some((name, value)) = text.split_once('=') else {
-        return Err("write KEY=VALUE, KEY:=JSON, or --args with one JSON object".to_owned());
+        return Err("write KEY=VALUE, KEY:=JSON, or one JSON object".to_owned());
     };
     let (name, value) = match name.strip_suffix(':') {
         Some(name) => {
             let value = serde_json::from_str(value)
-                .map_err(|error| format!("what follows `:=` is no JSON ({error})"))?;
+                .map_err(|error| format!("the value after `:=` is invalid JSON ({error})"))?;
             (name, value)
         }
         None => (name, Value::String(value.to_owned())),
@@ -24,19 +30,19 @@ pub(super) fn parse_pair(text: &str) -> Result<(String, Value), String> {
     if name.trim().is_empty() {
         return Err("the name before `=` is empty".to_owned());
     }
-    Ok((name.to_owned(), value))
+    Ok(Map::from_iter([(name.to_owned(), value)]))
 }
 
-/// The pairs as one JSON object.
+/// All words as one JSON object.
 ///
 /// # Errors
-/// Exit code 2 for a name that is there twice.
-pub(crate) fn to_json(pairs: &[(String, Value)]) -> Result<String, Failure> {
+/// Exit code 2 for a name that occurs twice.
+pub(crate) fn to_json(words: &[Arguments]) -> Result<String, Failure> {
     let mut object = Map::new();
-    for (name, value) in pairs {
+    for (name, value) in words.iter().flatten() {
         if object.insert(name.clone(), value.clone()).is_some() {
             return Err(Failure::usage(format!(
-                "the argument {name} is there twice; write several values as {name}:='[…]'"
+                "the argument {name} occurs twice; write several values as {name}:='[…]'"
             )));
         }
     }
@@ -49,19 +55,20 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn pairs_are_texts_or_json() {
-        for (text, name, value) in [
-            ("path=a=b", "path", json!("a=b")),
-            ("limit=5", "limit", json!("5")),
-            ("lines:=[1,2]", "lines", json!([1, 2])),
-            ("empty=", "empty", json!("")),
+    fn words_are_texts_json_values_or_objects() {
+        for (text, arguments) in [
+            ("path=a=b", json!({"path": "a=b"})),
+            ("limit=5", json!({"limit": "5"})),
+            ("lines:=[1,2]", json!({"lines": [1, 2]})),
+            ("empty=", json!({"empty": ""})),
+            (r#"{"path": "a=b", "limit": 5}"#, json!({"path": "a=b", "limit": 5})),
         ] {
-            assert_eq!(parse_pair(text), Ok((name.to_owned(), value)), "{text}");
+            assert_eq!(parse_word(text).map(Value::Object), Ok(arguments), "{text}");
         }
-        for wrong in ["path", "=x", "lines:=[1", ":=1"] {
-            assert!(parse_pair(wrong).is_err(), "{wrong}");
+        for wrong in ["path", "=x", "lines:=[1", ":=1", "{", r#"{"a": 1} b"#] {
+            assert!(parse_word(wrong).is_err(), "{wrong}");
         }
-        let twice = [("a".to_owned(), json!("1")), ("a".to_owned(), json!("2"))];
+        let twice = ["a=1", r#"{"a": 2}"#].map(|word| parse_word(word).unwrap());
         assert_eq!(to_json(&twice).unwrap_err().code, 2);
     }
 }

@@ -13,25 +13,25 @@ Examples:
   toolcrib tool find --tools tools.jsonl \"read a file\"
   toolcrib tool find --tools tools.jsonl --queries queries.jsonl --limit 10 --lines
 
-It is what a model gets from `find_tools`, with the scores: 0 to about 1, comparable between needs. With --tools the tools are rows of a file, one \
-JSON object per line: {\"id\", \"server\", \"name\", \"description\", \"parameters\": [{\"name\", \"description\"}]}. With --queries every need is a row \
-{\"id\", \"query\"}, and so is every answer: {\"id\", \"results\": [{\"id\", \"score\"}]}, without a floor.
+The result is what a model gets from `find_tools`, with scores from 0 to about 1 that are comparable between needs. With --tools, the tools are \
+rows of a file, one JSON object per line: {\"id\", \"server\", \"name\", \"description\", \"parameters\": [{\"name\", \"description\"}]}. With --queries, every need is a row \
+{\"id\", \"query\"} and every answer a row {\"id\", \"results\": [{\"id\", \"score\"}]}, without a minimum score.
 
-Exit codes: 0 answered, also when nothing fits; 1 a file cannot be read; 2 usage, or a row that is none; 3 the configured model cannot be used.";
+Exit codes: 0 answered, also without a match; 1 a file cannot be read; 2 usage, or an invalid row; 3 the configured model cannot be loaded.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Find {
     /// A need in plain words, or the name of a tool.
     #[arg(required_unless_present = "queries", conflicts_with = "queries")]
     pub(crate) need: Option<String>,
-    /// Most tools of an answer.
+    /// Maximum number of tools.
     #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub(crate) limit: u16,
-    /// Look among the tools of this file, JSON lines, in place of Toolcrib's own; `-` is standard
+    /// Search the tools of this file (JSON lines) instead of Toolcrib's own; `-` reads standard
     /// input.
     #[arg(long = "tools", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
-    /// Answer every need of this file, JSON lines; `-` is standard input.
+    /// Answer every need of this file (JSON lines); `-` reads standard input.
     #[arg(long, value_name = "FILE", requires = "file")]
     pub(crate) queries: Option<PathBuf>,
     /// Print JSON lines, one per need, as with --queries.
@@ -41,19 +41,19 @@ pub(crate) struct Find {
     pub(crate) workspace_args: FindWorkspaceArgs,
 }
 
-/// Where the tools are; `--tools` is a file here.
+/// Where tools are loaded from; `--tools` is a file here.
 #[derive(Debug, Args)]
 pub(crate) struct FindWorkspaceArgs {
-    /// Folder that file tools may touch; may be repeated. Default: the current folder.
+    /// Folder that file tools may access; may be repeated. Default: the current folder.
     #[arg(long = "root", value_name = "DIR")]
     root: Vec<PathBuf>,
-    /// Workspace: a folder with its tools, agents and skills. Default: the first root.
+    /// Workspace: a folder with tools, agents and skills. Default: the first root.
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
 }
 
 impl FindWorkspaceArgs {
-    /// The same as other commands have it.
+    /// The same options as other commands have them.
     pub(crate) fn to_workspace_args(&self) -> WorkspaceArgs {
         WorkspaceArgs {
             root: self.root.clone(),

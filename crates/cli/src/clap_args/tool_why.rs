@@ -9,12 +9,12 @@ Examples:
   toolcrib tool why execute_shell_command
   toolcrib tool why http_request --agent reviewer --json
 
-It says whether the tool is offered to the caller, else what keeps it away and how to change that. What policy makes of one call says \
-`toolcrib tool call NAME --args … --dry-run`. Exit codes: 0 it is answered, 4 there is no such tool or agent.";
+Prints whether the tool is offered to the caller, and if not, the reason and the remedy. For the decision of policy about one call, use \
+`toolcrib tool call NAME --args … --dry-run`. Exit codes: 0 answered, 4 the tool or agent does not exist.";
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolList {
-    /// The tools that only agents have too, and what keeps each one away that is not offered.
+    /// Include tools that only agents have, and the reason for each one that is not offered.
     #[arg(long)]
     pub(crate) all: bool,
     #[command(flatten)]
@@ -23,12 +23,12 @@ pub(crate) struct ToolList {
 
 #[derive(Debug, Args)]
 pub(crate) struct ToolWhy {
-    /// The tool.
+    /// Name of the tool.
     pub(crate) name: String,
-    /// The agent that it is to be offered to. Default: no particular agent.
+    /// Agent to check. Default: a caller without an agent.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Option<String>,
-    /// For a model that runs on this device: it is offered the tools of `on_device_tools` only.
+    /// For an on-device model, which is offered only the tools of `on_device_tools`.
     #[arg(long)]
     pub(crate) on_device: bool,
     #[command(flatten)]

@@ -7,14 +7,14 @@ use clap::Args;
 pub(super) const UNDO_HELP: &str = "\
 Examples:
   toolcrib undo                     # the newest change
-  toolcrib undo 3                   # the newest three, after a question
+  toolcrib undo 3                   # the newest three, after a confirmation
   toolcrib undo --run run_019d2f3c  # what one run changed
   toolcrib undo --dry-run           # only show what would happen to each file
 
-More than one change is shown first, with a diff of each file, and undone after a yes. `toolcrib redo` makes undone changes again.
+Before undoing more than one change, the command shows a diff of each file and asks for a confirmation. `toolcrib redo` redoes undone changes.
 
-Exit codes: 0 undone, or nothing to undo; 1 something was changed again since and stands in the way; 2 several changes without a terminal and \
-without --yes; 5 the answer was no, or the list changed meanwhile.";
+Exit codes: 0 undone, or nothing to undo; 1 a later change conflicts; 2 several changes with neither a terminal nor --yes; 5 the answer was no, \
+or the list changed meanwhile.";
 
 pub(super) const REDO_HELP: &str = "\
 Examples:
@@ -22,18 +22,19 @@ Examples:
   toolcrib redo 3        # the last three
   toolcrib redo --list   # what can be redone
 
-Exit codes: 0 redone, or nothing to redo; 1 something was changed since and stands in the way; 2 several changes without a terminal and \
-without --yes; 5 the answer was no, or the list changed meanwhile.";
+Exit codes: 0 redone, or nothing to redo; 1 a later change conflicts; 2 several changes with neither a terminal nor --yes; 5 the answer was no, \
+or the list changed meanwhile.";
 
 #[derive(Debug, Args)]
 pub(crate) struct Undo {
     #[command(flatten)]
     pub(crate) take: TakeChanges,
-    /// Only changes of this run, all of them unless COUNT says how many; the id may be cut.
+    /// Only changes of this run, all of them unless COUNT is given; a unique prefix of the id is
+    /// enough.
     #[arg(long, value_name = "ID")]
     pub(crate) run: Option<String>,
-    /// Only changes of this conversation, all of them unless COUNT says how many; the id may be
-    /// cut.
+    /// Only changes of this conversation, all of them unless COUNT is given; a unique prefix of the
+    /// id is enough.
     #[arg(long, value_name = "ID")]
     pub(crate) conversation: Option<String>,
 }
@@ -44,22 +45,22 @@ pub(crate) struct Redo {
     pub(crate) take: TakeChanges,
 }
 
-/// What undo and redo have in common.
+/// Options that undo and redo share.
 #[derive(Debug, Args)]
 pub(crate) struct TakeChanges {
-    /// How many changes, the first of `--list` first. Default: 1.
+    /// Number of changes, in the order of `--list`. Default: 1.
     #[arg(value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) count: Option<u16>,
     /// Only list the changes.
     #[arg(long)]
     pub(crate) list: bool,
-    /// Only show what would happen to each file, with a diff.
+    /// Only show what would happen to each file, as a diff.
     #[arg(long, conflicts_with = "list")]
     pub(crate) dry_run: bool,
-    /// Overwrite what was changed again since.
+    /// Overwrite files that were changed since.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Do not ask before more than one change; needed where no terminal is.
+    /// Do not ask before undoing more than one change; required without a terminal.
     #[arg(long)]
     pub(crate) yes: bool,
     /// Folder of the workspace. Default: the current folder.

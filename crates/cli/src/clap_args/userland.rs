@@ -11,40 +11,40 @@ Examples:
   toolcrib sandbox install --basic --python
   toolcrib sandbox exec --userland -- cat /etc/os-release
 
-About 4 MB and the packages are fetched from the first mirror that has them, the archive is compared with the digest and the \
-signing key that this build knows, unpacked beside the place of the userland and moved there in one step. What broke off is gone on with by the \
-same command; what is broken is replaced. The home folder of programs stays as it is.
+The command downloads about 4 MB and the packages from the first mirror that has them, verifies the archive against the digest and signing key \
+in this build, unpacks it in a temporary folder, and moves it into place in one step. Repeat the command to resume an interrupted installation \
+or to repair a damaged one. The home folder of programs is kept.
 
-Exit codes: 0 it is ready; 1 it is not, and why; 2 a word is wrong; 3 there is no place for it.";
+Exit codes: 0 ready; 1 failed, with the reason; 2 usage; 3 there is no folder for the userland.";
 
 pub(super) const UNINSTALL_HELP: &str = "\
-Exit codes: 0 there is none any more; 1 something could not be removed.";
+Exit codes: 0 removed; 1 a file could not be removed.";
 
 pub(super) const PACKAGES_HELP: &str = "\
 Examples:
   toolcrib sandbox packages search json
   toolcrib sandbox packages install jq ripgrep
 
-Alpine's own package manager does it, in the userland. It checks what it installs with Alpine's keys, and reaches one mirror and nothing else.
+Alpine's package manager runs in the userland. It verifies packages with Alpine's keys, and can connect to one mirror only.
 
-Exit codes: 0 done; 1 it failed, and why; 2 a name is wrong; 5 this host cannot run programs in the userland.";
+Exit codes: 0 done; 1 failed, with the reason; 2 a name is invalid; 5 this host cannot run programs in the userland.";
 
 #[derive(Debug, Args)]
 pub(crate) struct UserlandInstall {
-    /// Install the usual tools too: bash, coreutils, curl, git, jq and others.
+    /// Also install the usual tools: bash, coreutils, curl, git, jq and others.
     #[arg(long)]
     pub(crate) basic: bool,
-    /// Install Python and pip too.
+    /// Also install Python and pip.
     #[arg(long)]
     pub(crate) python: bool,
-    /// Install a new one in place of one that is ready; its packages are gone then.
+    /// Replace an installed userland; its packages are lost.
     #[arg(long)]
     pub(crate) reinstall: bool,
-    /// Mirror to use in place of the usual ones, such as https://example.com/alpine; may be
+    /// Mirror to use instead of the usual ones, such as https://example.com/alpine; may be
     /// repeated.
     #[arg(long, value_name = "URL")]
     pub(crate) mirror: Vec<String>,
-    /// Another release than that of this build, described in a JSON file (docs/userland.md).
+    /// Another release than the built-in one, described in a JSON file (docs/userland.md).
     #[arg(long, value_name = "FILE")]
     pub(crate) release: Option<PathBuf>,
     #[command(flatten)]
@@ -53,7 +53,7 @@ pub(crate) struct UserlandInstall {
 
 #[derive(Debug, Args)]
 pub(crate) struct UserlandUninstall {
-    /// Remove the home folder of programs too, with what they left in it.
+    /// Also remove the home folder of programs with its files.
     #[arg(long)]
     pub(crate) home: bool,
 }
@@ -68,22 +68,22 @@ pub(crate) struct UserlandPackages {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum PackagesCommand {
-    /// List what is installed.
+    /// List installed packages.
     List,
-    /// Look for packages by a part of their names.
+    /// Search packages by a part of their names.
     Search {
-        /// The part.
+        /// Part of the name.
         word: String,
     },
-    /// Install packages, with what they need.
+    /// Install packages with their dependencies.
     Install {
-        /// Their names; `NAME=VERSION` for a certain version.
+        /// Names of the packages; `NAME=VERSION` selects a version.
         #[arg(required = true)]
         names: Vec<String>,
     },
-    /// Remove packages, with what was installed for them alone.
+    /// Remove packages, and dependencies that nothing else needs.
     Remove {
-        /// Their names.
+        /// Names of the packages.
         #[arg(required = true)]
         names: Vec<String>,
     },
@@ -91,8 +91,8 @@ pub(crate) enum PackagesCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct UserlandNetworkArgs {
-    /// Target that may be reached although it is not public, such as a mirror of your own:
-    /// HOST:PORT, ADDRESS:PORT or NETWORK/BITS; may be repeated.
+    /// Target that may be reached although it is not public, such as your own mirror: HOST:PORT,
+    /// ADDRESS:PORT or NETWORK/BITS; may be repeated.
     #[arg(long, global = true, value_name = "TARGET", value_delimiter = ',', value_parser = parse_net_target, env = "TOOLCRIB_ALLOW_NET")]
     pub(crate) allow_net: Vec<String>,
 }

@@ -6,7 +6,7 @@ use clap::Subcommand;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Util {
-    /// Print the OpenAPI document of the daemon's interface; none needs to run.
+    /// Print the OpenAPI document of the daemon's REST interface; no daemon needs to run.
     Openapi,
     /// Print the table of errors: outcome, HTTP status, exit code.
     Errors,
@@ -21,7 +21,7 @@ pub(crate) enum Util {
         /// Folder for the pages. Default: print the page of `toolcrib` itself.
         #[arg(value_name = "FOLDER", conflicts_with = "dir")]
         folder: Option<PathBuf>,
-        /// The same as FOLDER.
+        /// Deprecated form of FOLDER.
         #[arg(long, hide = true)]
         dir: Option<PathBuf>,
     },

@@ -44,7 +44,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     let mut rows =
-        vec![["AGENT", "FROM", "TOOLS", "MODEL", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
+        vec![["AGENT", "FROM", "TOOLS", "MODEL", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(reply.agents.into_iter().zip(reply.tool_counts).map(|(agent, count)| {
         let tools = count.map_or_else(|| ALL_TOOLS.to_owned(), |count| count.to_string());
         let model = agent.model.unwrap_or_else(|| "-".to_owned());

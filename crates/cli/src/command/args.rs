@@ -23,7 +23,7 @@ pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {
         return decode_jsonl();
     }
     let Some(path) = &command.schema else {
-        return Err(Failure::usage("say the schema with --schema FILE, or use --lines"));
+        return Err(Failure::usage("pass the schema with --schema FILE, or use --lines"));
     };
     let schema = read_schema(path)?;
     let decoded = decode(&output::read_stdin()?, &schema, &Limits::DEFAULT);
@@ -56,7 +56,7 @@ fn read_schema(path: &Path) -> Result<Schema, Failure> {
     let at = path.display();
     let text = std::fs::read(path).map_err(|error| Failure::usage(format!("{at}: {error}")))?;
     let value: Value = serde_json::from_slice(&text)
-        .map_err(|error| Failure::usage(format!("{at} is no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("{at} is not valid JSON: {error}")))?;
     Schema::check(&value).map_err(|error| Failure::usage(format!("{at}: {error}")))
 }
 

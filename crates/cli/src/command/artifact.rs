@@ -49,11 +49,13 @@ async fn list(stores: &Stores, limit: usize, json: bool) -> Result<u8, Failure> 
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line("toolcrib: no result is stored; what is too long to be shown is");
+        output::eprint_line(
+            "toolcrib: no artifacts; results that are too long to show are stored as artifacts",
+        );
         return Ok(0);
     }
     let names: Vec<&str> = all.iter().map(|meta| meta.artifact.0.as_str()).collect();
-    let mut text = row("ARTIFACT", "BYTES", "MADE", "TYPE AND SOURCE");
+    let mut text = row("ARTIFACT", "BYTES", "CREATED", "TYPE AND SOURCE");
     for meta in &all {
         let name = short_id::shorten(&meta.artifact.0.as_str(), &names);
         let source = meta.source.as_deref().unwrap_or_default();
@@ -131,5 +133,5 @@ async fn remove(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
 }
 
 fn missing_artifact(artifact: &ArtifactRef) -> Failure {
-    Failure::not_found(format!("{artifact} was removed just now by another process"))
+    Failure::not_found(format!("another process has just removed {artifact}"))
 }

@@ -24,11 +24,11 @@ pub(super) fn take(command: &Backup, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     output::eprint_line(&format!(
-        "toolcrib: {} files, {} in {}, read again and sound{}",
+        "toolcrib: {} files, {} in {}, verified{}",
         manifest.files.len(),
         size_text(size),
         command.file.display(),
-        if manifest.keys { "; it holds keys: keep it like one" } else { "" }
+        if manifest.keys { "; it contains keys: protect it like a key" } else { "" }
     ));
     Ok(0)
 }
@@ -47,9 +47,9 @@ pub(super) fn restore(command: &Restore, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     for path in aside {
-        output::eprint_line(&format!("toolcrib: what was there is in {}", path.display()));
+        output::eprint_line(&format!("toolcrib: moved existing data to {}", path.display()));
     }
-    output::eprint_line(&format!("toolcrib: {} files are back", manifest.files.len()));
+    output::eprint_line(&format!("toolcrib: restored {} files", manifest.files.len()));
     Ok(0)
 }
 

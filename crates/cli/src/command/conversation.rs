@@ -48,7 +48,7 @@ async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line("toolcrib: there is no conversation yet; `toolcrib chat` begins one");
+        output::eprint_line("toolcrib: no conversations yet; `toolcrib chat` starts one");
         return Ok(0);
     }
     let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
@@ -123,7 +123,7 @@ async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
     if json {
         output::print_json(&json!(RemovedConversation { deleted: id }), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: deleted {id}; its calls stay in the history"));
+        output::eprint_line(&format!("toolcrib: deleted {id}; its calls remain in the history"));
     }
     Ok(0)
 }

@@ -43,7 +43,7 @@ fn findings_text(found: &[Finding]) -> String {
     }
     let count = |state: FindingState| found.iter().filter(|one| one.state == state).count();
     text + &format!(
-        "{} looked at, {} warnings, {} failures, {} repaired\n",
+        "{} checks, {} warnings, {} failures, {} repaired\n",
         found.len(),
         count(FindingState::Warn),
         count(FindingState::Fail),

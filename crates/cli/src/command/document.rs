@@ -93,9 +93,7 @@ async fn list(ctx: &OpContext<'_>, deleted: bool, json: bool) -> Result<u8, Fail
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line(
-            "toolcrib: there is no document; `toolcrib document add FILE` puts one in",
-        );
+        output::eprint_line("toolcrib: no documents; `toolcrib document add FILE` adds one");
         return Ok(0);
     }
     let head =
@@ -127,7 +125,7 @@ async fn search(
         return Ok(0);
     }
     if found.is_empty() {
-        output::eprint_line("toolcrib: nothing in the documents fits");
+        output::eprint_line("toolcrib: no passage matches");
     }
     for passage in &found {
         let name = escape_to_line(&passage.name);
@@ -157,7 +155,7 @@ async fn show(
     output::print_line(&escape_controls(&view.text))?;
     if let (Some(page), Some(offset)) = (view.next_page, view.next_offset) {
         let page = if page == 0 { String::new() } else { format!("--page {page} ") };
-        output::eprint_line(&format!("toolcrib: go on with {page}--offset {offset}"));
+        output::eprint_line(&format!("toolcrib: continue with {page}--offset {offset}"));
     }
     Ok(0)
 }
@@ -177,9 +175,9 @@ async fn change(
     let id = &changed.document;
     output::eprint_line(&match change {
         DocumentChange::Delete => {
-            format!("toolcrib: {name} is deleted; `toolcrib document restore {id}` brings it back")
+            format!("toolcrib: deleted {name}; `toolcrib document restore {id}` restores it")
         }
-        DocumentChange::Restore => format!("toolcrib: {name} is found again"),
+        DocumentChange::Restore => format!("toolcrib: restored {name}"),
     });
     Ok(0)
 }

@@ -58,7 +58,7 @@ pub(crate) fn run(command: Draft, json: bool) -> Result<u8, Failure> {
 fn confirmed(draft: &DraftReply) -> Result<i64, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(format!(
-            "no person can answer here; look at the draft and pass `--shown {}`",
+            "there is no terminal to ask at; read the draft and pass `--shown {}`",
             draft.version
         )));
     }
@@ -68,7 +68,7 @@ fn confirmed(draft: &DraftReply) -> Result<i64, Failure> {
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     if !matches!(answer.trim(), "y" | "Y" | "yes") {
-        return Err(Failure::usage("it was not sent".to_owned()));
+        return Err(Failure::usage("the draft was not sent".to_owned()));
     }
     Ok(draft.version)
 }
@@ -79,7 +79,7 @@ fn print_list(all: &[DraftReply], json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line("toolcrib: there is no draft");
+        output::eprint_line("toolcrib: no drafts");
         return Ok(0);
     }
     let head = ["DRAFT", "STATUS", "WRITTEN", "TO", "SUBJECT"].map(str::to_owned).to_vec();
@@ -112,14 +112,14 @@ fn text_of(draft: &DraftReply) -> String {
     text += &format!("From: {}\n", escape_to_line(&draft.account));
     text += &format!("To: {}\n", escape_to_line(&draft.to.join(", ")));
     if let Some(letters) = &draft.unusual_letters {
-        text += &format!("Look twice: the recipients contain {}\n", escape_to_line(letters));
+        text += &format!("Warning: the recipients contain {}\n", escape_to_line(letters));
     }
     text += &format!("Subject: {}\n", escape_to_line(draft.subject.as_deref().unwrap_or_default()));
     for file in &draft.attachments {
         text += &format!("File: {} ({} bytes)\n", escape_to_line(&file.name), file.bytes);
     }
     if let Some(source) = &draft.untrusted {
-        text += &format!("Written after reading text from outside: {}\n", escape_to_line(source));
+        text += &format!("Written after the run read untrusted text: {}\n", escape_to_line(source));
     }
     text += &format!("\n{}\n", escape_controls(draft.body.as_deref().unwrap_or_default()));
     if let Some(note) = &draft.note {

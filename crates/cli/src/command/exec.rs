@@ -58,20 +58,20 @@ pub(super) fn print_messages(
 fn print_notes(reply: &ExecReply, explain: bool, json: bool) {
     let remark = |text: &str| output::warn(text, json);
     if explain && !json {
-        remark(&format!("the answer was read as {}", reply.format));
+        remark(&format!("read the response as {}", reply.format));
     }
     reply.notes.iter().for_each(|note| remark(note));
     for hosted in &reply.hosted {
         let name = hosted.name.as_ref().unwrap_or(&hosted.kind);
-        remark(&format!("{name} was run by the provider, not here"));
+        remark(&format!("the provider ran {name}"));
     }
     match (reply.complete, reply.calls.is_empty()) {
-        (true, true) => remark("the answer has no tool call; there is nothing to append"),
+        (true, true) => remark("the response has no tool call; there is nothing to append"),
         (true, false) => {}
         (false, true) => {
-            remark("the answer was cut off before it had a tool call; ask the model again");
+            remark("the response was truncated before its first tool call; ask the model again");
         }
-        (false, false) => remark("the answer was cut off, so none of its calls was run"),
+        (false, false) => remark("the response was truncated, so none of its calls ran"),
     }
     for call in &reply.calls {
         if let Answer::Suspended(request) = &call.answer {

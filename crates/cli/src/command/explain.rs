@@ -112,10 +112,10 @@ impl CallDetails {
             CallPhase::Ended(_) if self.has_open_question() => self.waiting_text(),
             CallPhase::Ended(kind) => return self.policy_advice(kind),
             CallPhase::Running(who) => {
-                format!("{who} runs it now. Its outcome is recorded when it ends; look again then.")
+                format!("{who} is running it. Its outcome is recorded when it ends.")
             }
             CallPhase::Abandoned { repeatable: true } => {
-                "The process that ran it is gone. It changes nothing, so resuming its run, or repeating its key, runs it again; else it ends as cancelled."
+                "Its process ended. The call has no side effects, so resuming its run, or repeating its key, runs it again; otherwise it ends as cancelled."
                     .to_owned()
             }
             CallPhase::Abandoned { repeatable: false } => {
@@ -143,23 +143,23 @@ impl CallDetails {
             return String::new();
         };
         let what = match record.is_expiry() {
-            true => "It was not decided in time",
-            false => "It was decided about and has not gone on yet",
+            true => "Its deadline passed without a decision",
+            false => "It is decided and has not continued yet",
         };
         match &self.resume_target {
-            Some(ResumeTarget::OtherProcess(who)) => format!("{what}; {who} goes on with it."),
+            Some(ResumeTarget::OtherProcess(who)) => format!("{what}; {who} continues it."),
             Some(ResumeTarget::PausedRun(run)) => {
-                format!("{what}: `toolcrib resume {}` goes on with its run.", run.id)
+                format!("{what}: `toolcrib resume {}` resumes its run.", run.id)
             }
             Some(ResumeTarget::NoProcess) if may_run(&record.decision) => format!(
-                "{what}, and the process that asked has ended: `toolcrib approve yes {}` carries it out.",
+                "{what}, and the process that asked has ended: `toolcrib approve yes {}` runs it.",
                 waiting.request.id
             ),
             Some(ResumeTarget::NoProcess) => {
-                "It was not run, and no process waits for it any more.".to_owned()
+                "It did not run, and no process waits for it.".to_owned()
             }
             Some(ResumeTarget::RunEnded) | None => {
-                "It was not run, and its run is over.".to_owned()
+                "It did not run, and its run has ended.".to_owned()
             }
         }
     }
@@ -180,16 +180,16 @@ impl CallDetails {
         let id = request.id;
         let then = match &self.resume_target {
             Some(ResumeTarget::RunEnded) => {
-                return "It waited for a person, and its run is over.".to_owned();
+                return "It waited for a person, and its run has ended.".to_owned();
             }
-            Some(ResumeTarget::OtherProcess(who)) => format!(", and {who} goes on with it"),
+            Some(ResumeTarget::OtherProcess(who)) => format!(", and {who} continues it"),
             Some(ResumeTarget::PausedRun(run)) => {
-                format!(", `toolcrib resume {}` goes on with its run", run.id)
+                format!(", `toolcrib resume {}` resumes its run", run.id)
             }
             Some(ResumeTarget::NoProcess) | None => String::new(),
         };
         if request.is_expired(SystemClock.now_ms()) {
-            return "It was not decided in time, so it does not run.".to_owned();
+            return "Its deadline passed without a decision, so it does not run.".to_owned();
         }
         match &request.question {
             Some(question) => format!(
@@ -252,7 +252,10 @@ impl CallDetails {
         self.end(&mut page);
         if let Some(at) = self.reply.undone_at {
             let at = time_format::format_local(at);
-            page.line("undone", &format!("{at}; `toolcrib redo --list` shows if it can be redone"));
+            page.line(
+                "undone",
+                &format!("{at}; `toolcrib redo --list` shows whether it can be redone"),
+            );
         }
         if !self.reply.audit.is_empty() {
             page.line("audit", &self.audit_text());
@@ -329,7 +332,7 @@ impl CallDetails {
         let Some(AskedQuestion { waiting, decision }) = &self.reply.question else {
             let noted = self.reply.stages.iter().any(|stage| stage.note == "a grant answers");
             if noted {
-                page.line("decision", "a remembered approval answered");
+                page.line("decision", "allowed by a remembered approval");
             }
             self.reply.grants.iter().filter(|_| noted).for_each(|grant| {
                 let scope = wire_name(&json!(grant.scope));
@@ -387,7 +390,7 @@ impl CallDetails {
         );
         match self.outcome() {
             Some(outcome) => self.result(outcome, page),
-            None => page.line("result", "it was not kept"),
+            None => page.line("result", "not stored"),
         }
     }
 
@@ -455,8 +458,8 @@ fn write_record(row: &CallRow, page: &mut TextPage) {
     }
     let args = match (&facts.args, &facts.args_hash) {
         (Some(args), _) => truncate(args, ARGS_CHARS),
-        (None, Some(_)) => "too long to be kept".to_owned(),
-        (None, None) => "they could not be read, or there are none".to_owned(),
+        (None, Some(_)) => "too long to store".to_owned(),
+        (None, None) => "unreadable, or none".to_owned(),
     };
     page.line("arguments", &args);
     if let Some(hash) = &facts.args_hash {

@@ -54,7 +54,7 @@ fn print_list(all: &[GoalReply], json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line("toolcrib: there is no goal; `toolcrib goal add TEXT` starts one");
+        output::eprint_line("toolcrib: no goals; `toolcrib goal add TEXT` starts one");
         return Ok(0);
     }
     let head = ["GOAL", "STATUS", "STARTED", "TEXT"].map(str::to_owned).to_vec();
@@ -92,9 +92,9 @@ fn print_goal(goal: &GoalReply, json: bool) -> Result<u8, Failure> {
     if goal.status == "pending" {
         let runs = DaemonPaths::current().and_then(|place| place.running_address());
         output::eprint_line(if matches!(runs, Ok(Some(_))) {
-            "toolcrib: the daemon that runs pursues it; `toolcrib goal show` says how far it is"
+            "toolcrib: the daemon pursues it; `toolcrib goal show` shows its progress"
         } else {
-            "toolcrib: a daemon pursues it; `toolcrib serve` starts one"
+            "toolcrib: no daemon is running; start one with `toolcrib serve` to pursue it"
         });
     }
     Ok(0)

@@ -47,7 +47,9 @@ async fn list(stores: &Stores, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if grants.is_empty() {
-        output::eprint_line("toolcrib: nothing is remembered; `toolcrib approve always` gives one");
+        output::eprint_line(
+            "toolcrib: no remembered approvals; `toolcrib approve always` creates one",
+        );
         return Ok(0);
     }
     let ids: Vec<GrantId> = grants.iter().map(|(grant, _)| grant.id).collect();
@@ -104,7 +106,7 @@ async fn revoke(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
         output::print_json(&json!({"revoked": reply.revoked, "by": reply.by}), true)?;
     } else {
         output::eprint_line(&format!(
-            "toolcrib: revoked: {} is asked about again",
+            "toolcrib: revoked: {} requires approval again",
             terminal::escape_to_line(&reply.operation)
         ));
     }

@@ -37,7 +37,7 @@ fn text(reply: &HeartbeatReply) -> String {
         text += &format!("model: {}\n", terminal::escape_to_line(model));
     }
     match &reply.next {
-        _ if reply.running => text += "it runs now\n",
+        _ if reply.running => text += "it is running now\n",
         Some(next) => text += &format!("next: {next}\n"),
         None => text += "no daemon has scheduled it yet\n",
     }

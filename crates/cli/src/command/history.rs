@@ -47,7 +47,7 @@ async fn parse(
     if let (Some(since), Some(until)) = (command.since, command.until)
         && since >= until
     {
-        return Err(Failure::usage("--since is not before --until, so no call can fit"));
+        return Err(Failure::usage("--since must be before --until"));
     }
     let mut request = HistoryRequest {
         status: command.status,
@@ -103,9 +103,9 @@ fn to_text(reply: &HistoryReply) -> String {
 
 fn print_notes(rows: &[CallRow], more: bool, json: bool) {
     match rows.last() {
-        None => output::warn("no call fits", json),
+        None => output::warn("no call matches", json),
         Some(last) if more => {
-            output::warn(&format!("there are older calls: --before {}", last.facts.call), json);
+            output::warn(&format!("more calls: --before {}", last.facts.call), json);
         }
         Some(_) => {}
     }

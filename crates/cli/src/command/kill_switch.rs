@@ -48,14 +48,14 @@ pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure>
     if let Some(error) = reply.file_error {
         let path = file.path.display();
         return Err(Failure::run(format!(
-            "{path} cannot be written ({error}): only processes that start from now on, or read switches again, know of it"
+            "{path} cannot be written ({error}): running processes notice the change only when they read the switches again"
         )));
     }
     // The daemon has read the file already, and cancels its running calls.
     bootstrap::block_on(async { Ok(engage_in_daemon(request, json).await) })?;
     print_state(SwitchState::Off, true, json)?;
     if !json {
-        output::eprint_line("toolcrib: `toolcrib start-tools` lets them run again");
+        output::eprint_line("toolcrib: `toolcrib start-tools` allows them again");
     }
     Ok(0)
 }
@@ -83,7 +83,7 @@ async fn engage_in_daemon(request: EngageRequest, json: bool) -> Option<()> {
     let reply: EngageReply = client.call(&ApiRequest::put(PATH, &body)).await.ok()?;
     for call in reply.calls {
         let status = serialized_name(&call.status).unwrap_or_default();
-        let what = format!("{} ({}) was at work: {status}", call.tool, call.call);
+        let what = format!("{} ({}) was running: {status}", call.tool, call.call);
         output::warn(&what, json);
     }
     Some(())
@@ -117,7 +117,7 @@ pub(super) fn release_kill_switch(state: Option<SwitchState>, json: bool) -> Res
         Some(state) => print_state(state, true, json)?,
         None => {
             let changed = released.changed;
-            let words = if changed { "back to its default" } else { "at its default already" };
+            let words = if changed { "reset to its default" } else { "already at its default" };
             if json {
                 let document =
                     json!({"switch": "tools", "enabled": null, "state": null, "changed": changed});
@@ -138,8 +138,8 @@ fn print_state(state: SwitchState, changed: bool, json: bool) -> Result<(), Fail
         return Ok(output::print_json(&document, true)?);
     }
     let since = match state {
-        SwitchState::Off => "for every process, those at work included",
-        _ => "for every process that starts from now on",
+        SwitchState::Off => "in every process, including running ones",
+        _ => "in every process that starts from now on",
     };
     output::eprint_line(&format!("toolcrib: every tool is {state} {since}"));
     Ok(())

@@ -20,7 +20,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         output::print_json(&reply.kits.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["KIT", "FROM", "TOOLS", "WHAT IT IS FOR"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["KIT", "FROM", "TOOLS", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(reply.kits.iter().map(|kit| {
         let tools = kit.distinct_tools().join(", ");
         vec![kit.name.clone(), kit.source.word().to_owned(), tools, kit.description.clone()]

@@ -71,7 +71,7 @@ pub(super) fn folder_for_new(kind: &str, workspace: Option<&PathBuf>) -> Result<
     }
     let own = bootstrap::config_folder().ok_or_else(|| {
         Failure::configuration(
-            "there is no home folder to keep it in; set TOOLCRIB_HOME to a folder",
+            "there is no home folder to store it in; set TOOLCRIB_HOME to a folder",
         )
     })?;
     Ok(own.join(kind))

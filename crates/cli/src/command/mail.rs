@@ -68,7 +68,7 @@ fn print_list(all: &[MailAccountReply], json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line("toolcrib: there is no mail account; `toolcrib mail add ADDRESS`");
+        output::eprint_line("toolcrib: no mail accounts; `toolcrib mail add ADDRESS` adds one");
         return Ok(0);
     }
     let head = ["ACCOUNT", "ADDRESS", "IMAP", "SMTP"].map(str::to_owned).to_vec();

@@ -52,9 +52,7 @@ async fn list(ctx: &OpContext<'_>, query: Option<String>, json: bool) -> Result<
         return Ok(0);
     }
     if all.is_empty() {
-        output::eprint_line(
-            "toolcrib: there is no such memory; `toolcrib memory edit KEY` adds one",
-        );
+        output::eprint_line("toolcrib: no such memory; `toolcrib memory edit KEY` adds one");
         return Ok(0);
     }
     let head = ["KEY", "CATEGORY", "HITS", "CHANGED", "TEXT"].map(str::to_owned).to_vec();
@@ -166,7 +164,7 @@ async fn import(
         })?,
     };
     let file = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("this is no file of memories: {error}")))?;
+        .map_err(|error| Failure::usage(format!("this is not a file of memories: {error}")))?;
     let done = memories::import(ctx, ImportMemoriesRequest { file, replace }).await?;
     if json {
         output::print_json(&json!(done), true)?;

@@ -33,7 +33,7 @@ async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure>
         return Ok(0);
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: there is no notification");
+        output::eprint_line("toolcrib: no notifications");
         return Ok(0);
     }
     let text: Vec<String> = rows.iter().map(row_text).collect();
@@ -55,7 +55,9 @@ async fn send(
     }
     output::print_line(&row_text(&sent.notification))?;
     if let Some(end) = &sent.quiet_until {
-        output::eprint_line(&format!("toolcrib: it is quiet until {end}, so it was not pushed"));
+        output::eprint_line(&format!(
+            "toolcrib: not pushed because of the quiet hours until {end}"
+        ));
     }
     Ok(0)
 }
@@ -93,7 +95,7 @@ fn row_text(row: &NotificationReply) -> String {
     }
     if let Some(source) = &row.untrusted {
         let source = terminal::escape_to_line(source);
-        text += &format!("    sent by a run that has read text from outside ({source})\n");
+        text += &format!("    sent by a run that has read untrusted text ({source})\n");
     }
     if !row.delivered.is_empty() {
         text += &format!("    delivered: {}\n", row.delivered.join(", "));

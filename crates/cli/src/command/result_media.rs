@@ -14,7 +14,7 @@ pub(super) fn print<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> io::Resu
         let (media_type, bytes) = (&blob.media_type, blob.data.len());
         let line = match save(blob) {
             Ok(path) => format!("[{media_type}, {bytes} bytes: {}]", path.display()),
-            Err(error) => format!("[{media_type}, {bytes} bytes: no file could be made: {error}]"),
+            Err(error) => format!("[{media_type}, {bytes} bytes: cannot write a file: {error}]"),
         };
         output::print_line(&crate::terminal::escape_to_line(&line))?;
     }

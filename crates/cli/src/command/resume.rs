@@ -85,9 +85,7 @@ async fn find_run(stores: &Stores, text: &str) -> Result<StoredRun, Failure> {
 }
 
 fn unknown(id: RunId) -> Failure {
-    Failure::not_found(format!(
-        "there is no run {id}; `toolcrib resume --list` shows those that wait"
-    ))
+    Failure::not_found(format!("there is no run {id}; `toolcrib resume --list` lists waiting runs"))
 }
 
 fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> {
@@ -110,7 +108,7 @@ fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> 
     }
     if let Some(text) = &command.args {
         let args = serde_json::from_str(text)
-            .map_err(|error| Failure::usage(format!("--args is no JSON: {error}")))?;
+            .map_err(|error| Failure::usage(format!("--args is not valid JSON: {error}")))?;
         prepared.decision = Some(Decision::Edit { args });
     }
     Ok(prepared)
@@ -121,7 +119,7 @@ fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
         (Some(run), 0) => Ok(run),
         (None, _) => Err(Failure::not_found("no run waits for a person")),
         (Some(_), more) => Err(Failure::usage(format!(
-            "{} runs wait; name one of those that `toolcrib resume --list` shows",
+            "{} runs wait; `toolcrib resume --list` lists them; pass the id of one",
             more + 1
         ))),
     }
@@ -146,9 +144,7 @@ fn check_single_match<'a>(
             let each =
                 meant.iter().map(|(call, what)| format!("\n  {call}  {}", pending_text(what)));
             let each: String = each.collect();
-            Err(Failure::usage(format!(
-                "several calls wait; say which is meant with --call:{each}"
-            )))
+            Err(Failure::usage(format!("several calls wait; choose one with --call:{each}")))
         }
         _ => Ok(meant.first().map(|(call, _)| *call)),
     }
@@ -194,7 +190,7 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
     }
     for run in waiting {
         let left = match run.status {
-            RunStatus::Running => "  left in the middle, its process is gone",
+            RunStatus::Running => "  unfinished, its process has ended",
             RunStatus::Paused | RunStatus::Ended => "",
         };
         output::print_line(&format!("{}{left}", run.id))?;
@@ -216,7 +212,7 @@ async fn decide_for_active_run(
     let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
     if open.is_empty() {
         return Err(Failure::usage(format!(
-            "the run {} is being worked on and waits for no person",
+            "the run {} is running and does not wait for a person",
             run.id
         )));
     }
@@ -248,14 +244,14 @@ async fn decide_for_active_run(
         };
         match decisions(stores, &sealing).record(request.id, record).await {
             Ok(_) => {
-                output::warn(&format!("decided about {}; its process goes on", request.tool), json);
+                output::warn(&format!("decided {}; its process continues", request.tool), json);
             }
             Err(DecideError::AlreadyDecided(first)) => output::warn(
-                &format!("{} was decided before by {}", request.tool, first.decided_by),
+                &format!("{} was already decided by {}", request.tool, first.decided_by),
                 json,
             ),
             Err(DecideError::Expired) => {
-                output::warn(&format!("{} was not decided in time", request.tool), json);
+                output::warn(&format!("the deadline for {} has passed", request.tool), json);
             }
             Err(error) => return Err(Failure::run(error.to_string())),
         }

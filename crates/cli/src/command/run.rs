@@ -48,7 +48,7 @@ fn read_task(given: Option<&str>) -> Result<String, Failure> {
     let text = match given {
         Some(text) if text != "-" => text.to_owned(),
         _ => String::from_utf8(output::read_stdin()?)
-            .map_err(|error| Failure::usage(format!("the task is no UTF-8: {error}")))?,
+            .map_err(|error| Failure::usage(format!("the task is not UTF-8: {error}")))?,
     };
     if text.trim().is_empty() {
         return Err(Failure::usage("the task is empty; write what is to be done"));

@@ -73,7 +73,7 @@ async fn follow(stream: ResponseStream, mut shown: RunProgress) -> Result<u8, Fa
         }
     }
     Err(unreachable(&format!(
-        "the daemon stopped in the middle; it goes on with the run {} when it is back",
+        "the daemon stopped; it resumes the run {} at its next start",
         shown.run
     )))
 }

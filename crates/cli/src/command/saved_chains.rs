@@ -64,7 +64,7 @@ fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
 fn read_script(file: &Path) -> Result<String, Failure> {
     if file == Path::new("-") {
         let text = String::from_utf8(output::read_stdin()?);
-        return text.map_err(|_| Failure::usage("the script is no text"));
+        return text.map_err(|_| Failure::usage("the script is not text"));
     }
     match std::fs::read_to_string(file) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -104,7 +104,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         output::print_json(&chains.iter().map(row).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["SCRIPT", "FROM", "WHAT IT DOES"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SCRIPT", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(chains.into_iter().map(|chain| {
         let words = chain.kept.description.unwrap_or_else(|why| format!("cannot be used: {why}"));
         vec![chain.kept.name, chain.folder, words]
@@ -133,7 +133,7 @@ fn rm(remove: &ChainRemove, json: bool) -> Result<u8, Failure> {
     if json {
         output::print_json(&json!({"removed": remove.name}), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: {} is no tool any more", remove.name));
+        output::eprint_line(&format!("toolcrib: {} is no longer a tool", remove.name));
     }
     Ok(0)
 }

@@ -18,8 +18,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
         output::print_json(&reply.skills.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
-    let mut rows =
-        vec![["SKILL", "VERSION", "FROM", "WHAT IT DOES AND WHEN"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(reply.skills.into_iter().map(|skill| {
         vec![skill.name, skill.version, skill.source.word().to_owned(), skill.description]
     }));
@@ -62,7 +61,7 @@ pub(super) fn add(
     } else {
         output::print_line(&skill.place)?;
         let name = &skill.name;
-        output::eprint_line(&format!("toolcrib: /{name} at the start of a message uses it"));
+        output::eprint_line(&format!("toolcrib: start a message with /{name} to use it"));
     }
     Ok(0)
 }

@@ -112,8 +112,8 @@ fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Resu
                 Some(SwitchState::On) => "on",
                 Some(SwitchState::Ask) => "on, and every call is asked about,",
                 Some(SwitchState::Off) => "off",
-                None if changed => "back to its default",
-                None => "at its default already",
+                None if changed => "reset to its default",
+                None => "already at its default",
             };
             // Those that work already keep what they read; a daemon reads it at once.
             let since = match (changed, by_daemon) {

@@ -93,7 +93,7 @@ async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure>
         output::eprint_line(if is_any {
             "toolcrib: no task will run; `toolcrib task list --all` shows those that are over"
         } else {
-            "toolcrib: there is no task; `toolcrib task add` makes one"
+            "toolcrib: no tasks; `toolcrib task add` creates one"
         });
         return Ok(0);
     }

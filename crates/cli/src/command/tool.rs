@@ -31,7 +31,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
         output::print_json(&Value::Array(rows.collect()), true)?;
         return Ok(0);
     }
-    let mut text = LIST_HEADER.to_owned() + "WHAT IT DOES\n";
+    let mut text = LIST_HEADER.to_owned() + "DESCRIPTION\n";
     for info in &infos {
         // Of a broken tool, the reason is shown.
         let about = match &info.status {
@@ -229,9 +229,9 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     }
     let name = command.name.as_deref().unwrap_or_default();
     let args = match command.args.as_str() {
-        _ if !command.pairs.is_empty() => tool_arguments::to_json(&command.pairs)?,
+        _ if !command.arguments.is_empty() => tool_arguments::to_json(&command.arguments)?,
         "-" => String::from_utf8(output::read_stdin()?).map_err(|error| {
-            Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error()))
+            Failure::usage(format!("the arguments are not UTF-8: {}", error.utf8_error()))
         })?,
         text => text.to_owned(),
     };

@@ -35,7 +35,7 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
     output::print_line(&path.display().to_string())?;
     let mut words = format!("toolcrib: try it:      {call}\n");
     words += &format!("toolcrib: in a run:    toolcrib run{there} \"Greet Ada with {name}\"\n");
-    words += "toolcrib: then change tool.toml and run.sh; docs/own-tools.md has every key";
+    words += "toolcrib: then edit tool.toml and run.sh; docs/own-tools.md describes every key";
     if command.project {
         words += "\ntoolcrib: tools of a workspace ask before they run, whatever risk they declare; \
                   trusted_workspaces in the configuration lifts that for workspaces that are yours";
@@ -53,13 +53,11 @@ fn check_name_free(name: &str, dir: &Path, workspace: PathBuf, json: bool) -> Re
     };
     let toolcrib = bootstrap::block_on(bootstrap::inspect(&world, json))?;
     match toolcrib.spec(name) {
-        Some(spec) if dir.join(name).exists() => Err(Failure::usage(format!(
-            "there is a tool {} already in {}",
-            spec.name,
-            dir.display()
-        ))),
+        Some(spec) if dir.join(name).exists() => {
+            Err(Failure::usage(format!("a tool {} already exists in {}", spec.name, dir.display())))
+        }
         Some(spec) => Err(Failure::usage(format!(
-            "there is a tool {} already{}; choose another name",
+            "a tool {} already exists{}; choose another name",
             spec.name,
             if spec.name.as_str() == name { "" } else { ", which has this name too" }
         ))),

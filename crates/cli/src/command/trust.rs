@@ -31,10 +31,10 @@ pub(super) fn run(command: &Trust, json: bool) -> Result<u8, Failure> {
         .canonicalize()
         .map_err(|error| Failure::usage(format!("{}: {error}", folder.display())))?;
     if !folder.is_dir() {
-        return Err(Failure::usage(format!("{} is no folder", folder.display())));
+        return Err(Failure::usage(format!("{} is not a folder", folder.display())));
     }
     let Some(path) = folder.to_str() else {
-        return Err(Failure::usage("the path of the folder is no UTF-8 text"));
+        return Err(Failure::usage("the path of the folder is not UTF-8 text"));
     };
     let brought = WorkspaceContents::read(&folder, &own)?;
     if own.is_trusted_workspace(&folder, &Env::from_process()) {

@@ -115,7 +115,7 @@ async fn take(
     } else {
         for one in &taken {
             let did = one.did.join(", ");
-            let did = if did.is_empty() { "there was nothing to do".to_owned() } else { did };
+            let did = if did.is_empty() { "nothing to do".to_owned() } else { did };
             output::print_line(&format!("{done}: {} ({did})", one.change.summary))?;
         }
         if taken.is_empty() && refused.is_none() {

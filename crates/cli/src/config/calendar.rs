@@ -53,7 +53,7 @@ fn collection<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Erro
     match host_and_path(&url) {
         Some((_, path)) if !path.contains('?') => Ok(Some(url)),
         _ => Err(de::Error::custom(format!(
-            "`{url}` is no calendar such as https://dav.example.org/ann/home/"
+            "`{url}` is not a calendar such as https://dav.example.org/ann/home/"
         ))),
     }
 }
@@ -80,7 +80,7 @@ mod tests {
         let literal = of(&format!("{whole}password = \"hunter2\"\n")).unwrap();
         assert_eq!(literal.literal_service_keys().collect::<Vec<_>>(), ["hunter2"]);
         assert!(!format!("{:?}", literal.calendar_settings()).contains("hunter2"));
-        for (bad, part) in [("url = \"dav\"\n", "is no calendar"), ("mail = 1\n", "known are")] {
+        for (bad, part) in [("url = \"dav\"\n", "is not a calendar"), ("mail = 1\n", "known are")] {
             assert!(of(bad).unwrap_err().contains(part), "{bad}");
         }
     }

@@ -25,7 +25,7 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     };
     parsed
         .filter(|duration| *duration <= MAX_DURATION)
-        .ok_or_else(|| format!("`{text}` is no duration; write 90s, 5m or 1h, at most a year"))
+        .ok_or_else(|| format!("`{text}` is not a duration; write 90s, 5m or 1h, at most a year"))
 }
 
 /// A longer time, in days too: `90d`, `12h`, at most ten years.
@@ -37,7 +37,7 @@ pub(crate) fn parse_days(text: &str) -> Result<Duration, String> {
     let Some(number) = text.trim().strip_suffix('d') else { return parse_duration(text) };
     let days = number.parse::<u64>().ok().filter(|days| (1..=3660).contains(days));
     days.map(|days| Duration::from_secs(days * DAY))
-        .ok_or_else(|| format!("`{text}` is no time; write 90d or 12h, at most 3660d"))
+        .ok_or_else(|| format!("`{text}` is not a time; write 90d or 12h, at most 3660d"))
 }
 
 /// An amount of US dollars, `$0.50` or `0.5`, in millionths of a dollar.
@@ -52,7 +52,7 @@ pub(crate) fn parse_micro_usd(text: &str) -> Result<u64, String> {
     parsed
         .filter(|usd| (0.0..=MAX_USD).contains(usd))
         .map(|usd| (usd * MICRO).round() as u64)
-        .ok_or_else(|| format!("`{text}` is no amount of money; write \"$0.50\" or 0.5 (USD)"))
+        .ok_or_else(|| format!("`{text}` is not an amount of money; write \"$0.50\" or 0.5 (USD)"))
 }
 
 #[cfg(test)]
@@ -80,7 +80,7 @@ mod tests {
             check(wrong, None);
         }
         let error = parse_duration("soon").unwrap_err();
-        assert_eq!(error, "`soon` is no duration; write 90s, 5m or 1h, at most a year");
+        assert_eq!(error, "`soon` is not a duration; write 90s, 5m or 1h, at most a year");
     }
 
     #[test]
@@ -107,6 +107,6 @@ mod tests {
             check(wrong, None);
         }
         let error = parse_micro_usd("€1").unwrap_err();
-        assert_eq!(error, "`€1` is no amount of money; write \"$0.50\" or 0.5 (USD)");
+        assert_eq!(error, "`€1` is not an amount of money; write \"$0.50\" or 0.5 (USD)");
     }
 }

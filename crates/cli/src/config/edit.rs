@@ -40,7 +40,7 @@ impl ConfigEditor {
         loader::parse_alone(path, &text)?;
         let document = text
             .parse()
-            .map_err(|_| Failure::configuration(format!("{} is no TOML", path.display())))?;
+            .map_err(|_| Failure::configuration(format!("{} is not TOML", path.display())))?;
         Ok(Self { path: path.to_owned(), file, document })
     }
 
@@ -63,7 +63,7 @@ impl ConfigEditor {
             };
             table =
                 table.entry(part).or_insert_with(fresh).as_table_like_mut().ok_or_else(|| {
-                    Failure::usage(format!("{key} cannot be set: {part} is no section"))
+                    Failure::usage(format!("{key} cannot be set: {part} is not a section"))
                 })?;
         }
         match table.get_mut(last).and_then(Item::as_value_mut) {

@@ -50,7 +50,7 @@ pub(super) fn env_layer(env: &Env) -> Result<Source, Failure> {
         let key = name.get(PREFIX.len()..).unwrap_or_default().to_ascii_lowercase();
         let parts: Vec<&str> = key.split("__").collect();
         if parts.iter().any(|part| part.is_empty()) {
-            return Err(invalid_variable(name, "it is no key; write TOOLCRIB_SECTION__KEY"));
+            return Err(invalid_variable(name, "it is not a key; write TOOLCRIB_SECTION__KEY"));
         }
         let section = parts.first().copied().unwrap_or_default();
         if !SECTIONS.contains(&section) {

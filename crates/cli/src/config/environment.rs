@@ -23,7 +23,7 @@ impl Env {
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = value.to_str().map(str::to_owned);
-        let what = || Failure::configuration(format!("the variable {name} is no UTF-8 text"));
+        let what = || Failure::configuration(format!("the variable {name} is not UTF-8 text"));
         text.map(Some).ok_or_else(what)
     }
 

@@ -14,8 +14,9 @@ impl KeyPath {
     /// # Errors
     /// In words for people.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
-        let parts = toml_edit::Key::parse(text.trim())
-            .map_err(|_| format!("`{text}` is no key; write SECTION.KEY, such as limits.rounds"))?;
+        let parts = toml_edit::Key::parse(text.trim()).map_err(|_| {
+            format!("`{text}` is not a key; write SECTION.KEY, such as limits.rounds")
+        })?;
         Ok(Self(parts.iter().map(|part| part.get().to_owned()).collect()))
     }
 

@@ -166,7 +166,7 @@ pub(super) fn load_layer(
 pub(crate) fn read_file(path: &Path) -> io::Result<String> {
     // Looked at before it is opened: a pipe would be waited for.
     if !fs::metadata(path)?.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     let file = File::open(path)?;
     let mut text = String::new();

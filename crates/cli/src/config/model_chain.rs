@@ -79,7 +79,7 @@ pub(crate) fn resolve_model_chain(
                 match entry.settings(None, config, env, &mut warnings) {
                     Ok(provider) => ModelChoice::Live { provider: Box::new(provider), model },
                     Err(failure) => {
-                        warnings.push(format!("{name} is no fallback now: {}", failure.message));
+                        warnings.push(format!("{name} is not a fallback now: {}", failure.message));
                         continue;
                     }
                 }

@@ -109,7 +109,7 @@ fn address<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> 
     match host_and_path(&url) {
         Some(_) => Ok(Some(url)),
         None => Err(de::Error::custom(format!(
-            "`{url}` is no address such as https://example.org/notify"
+            "`{url}` is not an address such as https://example.org/notify"
         ))),
     }
 }
@@ -119,9 +119,9 @@ fn topic<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
     let path = host_and_path(&url).map(|(_, path)| path.trim_end_matches('/'));
     match path {
         Some(path) if !path.is_empty() && !path.contains('?') => Ok(Some(url)),
-        _ => {
-            Err(de::Error::custom(format!("`{url}` is no topic such as https://ntfy.sh/my-topic")))
-        }
+        _ => Err(de::Error::custom(format!(
+            "`{url}` is not a topic such as https://ntfy.sh/my-topic"
+        ))),
     }
 }
 
@@ -137,8 +137,8 @@ mod tests {
             ("[notifications]\nquiet = \"night\"\n", "no daily time such as"),
             ("[notifications]\nquiet = \"07:00-07:00\"\n", "start and end are the same"),
             ("[notifications]\nquiet = \"25:00-07:00\"\n", "no daily time such as"),
-            ("[notifications.ntfy]\nurl = \"https://ntfy.sh\"\n", "is no topic such as"),
-            ("[notifications.webhook]\nurl = \"example.org\"\n", "is no address such as"),
+            ("[notifications.ntfy]\nurl = \"https://ntfy.sh\"\n", "is not a topic such as"),
+            ("[notifications.webhook]\nurl = \"example.org\"\n", "is not an address such as"),
             ("[notifications]\nmail = true\n", "known are"),
         ] {
             let error = parse(Path::new("/c/config.toml"), text).unwrap_err().message;

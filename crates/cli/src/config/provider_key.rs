@@ -87,7 +87,7 @@ fn read(path: &Path, warnings: &mut Vec<String>) -> io::Result<String> {
     // Looked at before it is opened: a pipe would be waited for.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
-        return Err(io::Error::other("it is no regular file"));
+        return Err(io::Error::other("it is not a regular file"));
     }
     if metadata.len() > MAX_BYTES {
         return Err(io::Error::other(format!("it is larger than {MAX_BYTES} bytes")));

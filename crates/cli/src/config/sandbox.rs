@@ -111,7 +111,7 @@ impl SandboxSection {
                 && !name.starts_with(|c: char| c.is_ascii_digit())
         };
         if let Some(name) = self.env.keys().find(|name| !is_name(name)) {
-            return Err(format!("`{name}` is no name of a variable: letters, digits and _"));
+            return Err(format!("`{name}` is not the name of a variable: letters, digits and _"));
         }
         if self.env.values().any(|value| value.0.contains('\0')) {
             return Err("no variable can hold a zero byte".to_owned());

@@ -80,7 +80,7 @@ mod tests {
             ("memory = 0", "`memory` of 0"),
             ("allow_hosts = [\"https://example.com\"]", "cannot read the host"),
             ("network = \"none\"\nallow_hosts = [\"example.com\"]", "needs `network"),
-            ("env = { \"A-B\" = \"1\" }", "no name of a variable"),
+            ("env = { \"A-B\" = \"1\" }", "not the name of a variable"),
             ("levle = \"reduced\"", "did you mean `level`"),
         ] {
             let error = confines(&format!("[sandbox]\n{line}\n")).unwrap_err();

@@ -157,12 +157,15 @@ fn what_is_wrong_with_the_file_is_said_with_its_line() {
         ("[model]\nstream = \"yes\"", "2: `model.stream`: expected true or false, got text"),
         (
             "[limits]\ntime = \"soon\"",
-            "2: `soon` is no duration; write 90s, 5m or 1h, at most a year",
+            "2: `soon` is not a duration; write 90s, 5m or 1h, at most a year",
         ),
-        ("[limits]\ntime = true", "2: `true` is no duration; write 90s, 5m or 1h, at most a year"),
+        (
+            "[limits]\ntime = true",
+            "2: `true` is not a duration; write 90s, 5m or 1h, at most a year",
+        ),
         (
             "[limits]\ncost = \"much\"",
-            "2: `much` is no amount of money; write \"$0.50\" or 0.5 (USD)",
+            "2: `much` is not an amount of money; write \"$0.50\" or 0.5 (USD)",
         ),
         ("[limits]\nrounds = 0", "2: rounds go from 1 to 100"),
         ("on_ask = \"maybe\"", "1: `maybe` is none of deny, fail, wait:DURATION"),
@@ -438,7 +441,7 @@ fn a_fallback_that_cannot_be_asked_is_left_out_with_a_word() {
     assert_eq!(
         chosen.warnings,
         [
-            "anthropic/a is no fallback now: provider anthropic needs a key: set the environment variable ANTHROPIC_API_KEY, or `key` in its configuration"
+            "anthropic/a is not a fallback now: provider anthropic needs a key: set the environment variable ANTHROPIC_API_KEY, or `key` in its configuration"
         ]
     );
     let wrong = file.replace("ollama/n", "olama/n");
@@ -511,7 +514,7 @@ fn a_key_file_is_read_to_its_first_line() {
         assert!(failure.message.contains(end), "{}", failure.message);
     };
     wrong("none", "none cannot be used: ");
-    wrong(".", "cannot be used: it is no regular file");
+    wrong(".", "cannot be used: it is not a regular file");
     wrong("~/key", "its key file /nowhere/key cannot be used");
     std::fs::write(&key, "x".repeat(64 * 1024 + 1)).unwrap();
     wrong("key", "cannot be used: it is larger than 65536 bytes");
@@ -550,7 +553,7 @@ fn the_file_is_found_and_may_be_missing_unless_it_is_named() {
     std::fs::write(folder.path().join("other.toml"), "[agent]\ndefault = \"b\"").unwrap();
     assert_eq!(named("other.toml").unwrap().agent.default.as_deref(), Some("b"));
     let failure = named(".").unwrap_err();
-    assert!(failure.message.ends_with("it is no regular file"), "{}", failure.message);
+    assert!(failure.message.ends_with("it is not a regular file"), "{}", failure.message);
 }
 
 #[cfg(unix)]
@@ -560,7 +563,7 @@ fn a_variable_that_is_no_text_is_an_error_without_its_content() {
     let odd = OsString::from_vec(b"sk-\xff".to_vec());
     let env: Env = [("GEMINI_API_KEY".into(), odd)].into_iter().collect();
     let failure = resolve_model_chain(&ModelFlags::default(), &config(""), &env).unwrap_err();
-    assert_eq!(failure.message, "the variable GEMINI_API_KEY is no UTF-8 text");
+    assert_eq!(failure.message, "the variable GEMINI_API_KEY is not UTF-8 text");
 }
 
 /// A file whose every secret is [`SECRET`].

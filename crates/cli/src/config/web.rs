@@ -192,7 +192,7 @@ fn check_address(url: &str) -> Result<(), String> {
     if fits && !url.contains(['?', '#', ' ']) && has_host {
         return Ok(());
     }
-    Err(format!("`{url}` is no address such as https://search.example.org"))
+    Err(format!("`{url}` is not an address such as https://search.example.org"))
 }
 
 fn address<'de, D: Deserializer<'de>>(d: D) -> Result<Option<String>, D::Error> {
@@ -251,9 +251,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (text, expected) in [
-            ("[web]\nsearch = [\"bing\"]\n", "`bing` is no search back end"),
-            ("[web.searxng]\nurl = \"search.example.org\"\n", "is no address such as"),
-            ("[web.searxng]\nurl = \"http://\"\n", "is no address such as"),
+            ("[web]\nsearch = [\"bing\"]\n", "`bing` is not a search back end"),
+            ("[web.searxng]\nurl = \"search.example.org\"\n", "is not an address such as"),
+            ("[web.searxng]\nurl = \"http://\"\n", "is not an address such as"),
             ("[web.weather]\nunits = \"kelvin\"\n", "is not `metric` or `imperial`"),
             ("[web.brave]\ntoken = \"x\"\n", "known are"),
         ] {

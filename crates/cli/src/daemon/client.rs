@@ -245,7 +245,7 @@ impl Client {
         let health: Option<Health> = serde_json::from_value(health).ok();
         let health = health.filter(|health| health.name == "toolcrib");
         let Some(health) = health.filter(|_| reply.status == 200) else {
-            return Err(unreachable(&format!("what answers at {way} is no Toolcrib daemon")));
+            return Err(unreachable(&format!("the server at {way} is not a Toolcrib daemon")));
         };
         check_version(&health.version)?;
         Ok(Self { way, is_own, health })

@@ -45,7 +45,7 @@ impl Logs {
     pub(crate) fn start(logging: &LogArgs) -> Result<Self, Failure> {
         let filter = EnvFilter::try_new(&logging.log_level).map_err(|error| {
             let what = format!(
-                "\"{}\" is no log level: {error}; use error, warn, info, debug, trace or off",
+                "\"{}\" is not a log level: {error}; use error, warn, info, debug, trace or off",
                 logging.log_level
             );
             Failure::usage(what)

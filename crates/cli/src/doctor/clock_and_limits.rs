@@ -27,7 +27,7 @@ pub(super) fn check() -> Result<Vec<Finding>, Failure> {
             found.push(Finding::ok(CLOCK, format!("the time zone is {name}")));
         }
         Err(error) => found.push(
-            Finding::warn(CLOCK, format!("the time zone is not known: {error}"))
+            Finding::warn(CLOCK, format!("the time zone is unknown: {error}"))
                 .with_fix("set TZ, such as TZ=Europe/Vienna"),
         ),
     }
@@ -38,8 +38,8 @@ pub(super) fn check() -> Result<Vec<Finding>, Failure> {
 fn clock() -> Result<Finding, Failure> {
     let now = Timestamp::now();
     if EARLIEST.parse::<Timestamp>().is_ok_and(|earliest| now < earliest) {
-        return Ok(Finding::fail(CLOCK, format!("it says {now}, which is long ago"))
-            .with_fix("set it; tokens, deadlines and the audit go by it"));
+        return Ok(Finding::fail(CLOCK, format!("the clock shows {now}, which is in the past"))
+            .with_fix("set the clock; tokens, deadlines and the audit log depend on it"));
     }
     let log = bootstrap::database_path()?.with_extension("db-wal");
     let newest = [bootstrap::database_path()?, log]
@@ -51,12 +51,14 @@ fn clock() -> Result<Finding, Failure> {
         Some(ahead) => Finding::warn(
             CLOCK,
             format!(
-                "the database was written {} s after now: the clock was put back",
+                "the database was written {} s in the future: the clock was set back",
                 ahead.as_secs()
             ),
         )
-        .with_fix("set it; deadlines of questions go by it"),
-        None => Finding::ok(CLOCK, format!("it says {}", now.strftime("%Y-%m-%d %H:%M:%S UTC"))),
+        .with_fix("set the clock; deadlines of questions depend on it"),
+        None => {
+            Finding::ok(CLOCK, format!("the time is {}", now.strftime("%Y-%m-%d %H:%M:%S UTC")))
+        }
     })
 }
 
@@ -67,10 +69,10 @@ fn open_file_limit() -> Finding {
     match limit.maximum {
         Some(most) if most < MIN_OPEN_FILES => Finding::warn(
             NAME,
-            format!("a process may have {most} files open, which are few clients"),
+            format!("a process may have {most} files open, which limits the number of clients"),
         )
-        .with_fix("raise it: `ulimit -Hn`, or LimitNOFILE= of the service"),
+        .with_fix("raise the limit: `ulimit -Hn`, or LimitNOFILE= of the service"),
         Some(most) => Finding::ok(NAME, format!("a process may have {most} files open")),
-        None => Finding::ok(NAME, "a process may have any number of files open"),
+        None => Finding::ok(NAME, "the number of open files is unlimited"),
     }
 }

@@ -1,4 +1,4 @@
-//! Configuration and rules: are they read, and is what they name there?
+//! Configuration and rules: whether they are valid, and everything that they refer to exists.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub(super) async fn check(workspace: &Path) -> Vec<Finding> {
         Err(failure) => {
             return vec![
                 broken(NAME, failure)
-                    .with_fix("correct the file; `toolcrib config path` names them all"),
+                    .with_fix("correct the file; `toolcrib config path` lists all files"),
             ];
         }
     };
@@ -30,9 +30,9 @@ pub(super) async fn check(workspace: &Path) -> Vec<Finding> {
         Ok(rules) => rules,
         Err(failure) => {
             return vec![
-                Finding::ok(NAME, "it is read"),
+                Finding::ok(NAME, "the configuration is valid"),
                 broken(RULES, failure)
-                    .with_fix("correct the file; `toolcrib rules lint` says more"),
+                    .with_fix("correct the file; `toolcrib rules lint` shows the problems"),
             ];
         }
     };
@@ -52,10 +52,13 @@ pub(super) async fn check(workspace: &Path) -> Vec<Finding> {
         Err(failure) => found.push(broken("keys", failure)),
     }
     if found.is_empty() {
-        found.push(Finding::ok(NAME, "it is read, and what it names is there"));
+        found.push(Finding::ok(
+            NAME,
+            "the configuration is valid, and everything that it refers to exists",
+        ));
     }
     let count = rules.sources().len();
-    found.push(Finding::ok(RULES, format!("{count} rules hold")));
+    found.push(Finding::ok(RULES, format!("{count} rules apply")));
     found
 }
 

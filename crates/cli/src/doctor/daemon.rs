@@ -1,4 +1,4 @@
-//! The daemon: does it answer, and what did one that died leave behind?
+//! The daemon: whether it answers, and leftovers of one that crashed.
 
 use std::fs;
 use std::net::TcpListener;
@@ -22,7 +22,7 @@ pub(super) async fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
         let words = format!("the path of the socket is too long: {}", socket.display());
         found.push(
             Finding::warn(NAME, words)
-                .with_fix("name a shorter one: `socket` in the section [server]"),
+                .with_fix("set a shorter path: `socket` in the section [server]"),
         );
     }
     match Client::connect_own().await {
@@ -30,7 +30,10 @@ pub(super) async fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
             let at = place.running_address().ok().flatten().as_ref().and_then(tcp_url);
             let at = at.map(|url| format!(" at {url}")).unwrap_or_default();
             let (version, seconds) = (&client.health.version, client.health.up_seconds);
-            found.push(Finding::ok(NAME, format!("{version} answers{at}, for {seconds} s")));
+            found.push(Finding::ok(
+                NAME,
+                format!("version {version} is running{at}, since {seconds} s"),
+            ));
         }
         Ok(None) => {
             found.extend(stale_files(&place, fix));
@@ -41,7 +44,7 @@ pub(super) async fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-/// What a daemon that is gone has left.
+/// Files of a daemon that crashed.
 fn stale_files(place: &DaemonPaths, fix: bool) -> Vec<Finding> {
     let socket = match place.last_address() {
         Ok(None) => return Vec::new(),
@@ -53,18 +56,18 @@ fn stale_files(place: &DaemonPaths, fix: bool) -> Vec<Finding> {
     let files: Vec<_> =
         files.into_iter().flatten().filter(|path| path.symlink_metadata().is_ok()).collect();
     let names: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
-    let words = format!("a daemon that died left {}", names.join(" and "));
+    let words = format!("a daemon that crashed left {}", names.join(" and "));
     if !fix {
         return vec![
             Finding::warn(NAME, words)
-                .with_fix("the next start replaces it, `toolcrib doctor --fix` removes it"),
+                .with_fix("the next daemon replaces it; `toolcrib doctor --fix` removes it"),
         ];
     }
     let removed: Result<(), _> =
         files.iter().try_for_each(|path: &std::path::PathBuf| remove(path));
     vec![match removed {
-        Ok(()) => Finding::fixed(NAME, format!("{words}; it is removed")),
-        Err(error) => Finding::warn(NAME, format!("{words}, and it cannot be removed: {error}")),
+        Ok(()) => Finding::fixed(NAME, format!("{words}; removed")),
+        Err(error) => Finding::warn(NAME, format!("{words}, which cannot be removed: {error}")),
     }]
 }
 
@@ -72,23 +75,24 @@ fn remove(path: &Path) -> std::io::Result<()> {
     fs::remove_file(path)
 }
 
-/// How one would listen; a configuration that does not hold is another check's business.
+/// Where a daemon would listen; another check reports an invalid configuration.
 fn section() -> config::ServerSection {
     config::load(&Env::from_process(), None).map(|config| config.server).unwrap_or_default()
 }
 
-/// Whether one could listen.
+/// Whether a daemon could listen.
 fn port() -> Finding {
     let section = section();
     if section.tcp == Some(false) {
-        return Finding::ok(NAME, "none runs; it would listen on its socket");
+        return Finding::ok(NAME, "no daemon is running; it would listen on its socket");
     }
     let address = section.listen.unwrap_or(config::DEFAULT_LISTEN);
     match TcpListener::bind(address) {
-        Ok(_) => Finding::ok(NAME, format!("none runs; {address} is free for one")),
-        Err(error) => {
-            Finding::warn(NAME, format!("none runs, and {address} cannot be listened on: {error}"))
-                .with_fix("name another address: `toolcrib config set server.listen 127.0.0.1:0`")
-        }
+        Ok(_) => Finding::ok(NAME, format!("no daemon is running; its address {address} is free")),
+        Err(error) => Finding::warn(
+            NAME,
+            format!("no daemon is running, and its address {address} is unavailable: {error}"),
+        )
+        .with_fix("choose another address: `toolcrib config set server.listen 127.0.0.1:0`"),
     }
 }

@@ -1,4 +1,4 @@
-//! The database, the secrets, the audit and what was left in the middle.
+//! The database, the secrets, unfinished runs and the kill switch.
 
 use toolcrib_app::{KillSwitchFile, Stores};
 use toolcrib_core::RunStatus;
@@ -9,9 +9,9 @@ use crate::output::Failure;
 use crate::{bootstrap, session};
 
 const NAME: &str = "store";
-/// Free pages of a database that are worth a word.
+/// Free pages of a database above which the check warns.
 const MANY_FREE: u64 = 256 * 1024 * 1024;
-/// Runs that are looked at.
+/// Maximum number of runs that are checked.
 const MAX_ROWS: usize = 1_000;
 
 pub(super) async fn check() -> Result<Vec<Finding>, Failure> {
@@ -24,7 +24,7 @@ pub(super) async fn check() -> Result<Vec<Finding>, Failure> {
             }
             Err(failure) => found.push(
                 Finding::fail(NAME, failure.message)
-                    .with_fix("look at TOOLCRIB_DATABASE_URL and its server"),
+                    .with_fix("check TOOLCRIB_DATABASE_URL and its server"),
             ),
         }
     } else {
@@ -37,7 +37,7 @@ pub(super) async fn check() -> Result<Vec<Finding>, Failure> {
 async fn check_database() -> Result<Vec<Finding>, Failure> {
     let path = bootstrap::database_path()?;
     if !path.exists() {
-        return Ok(vec![Finding::ok(NAME, "there is no database yet; the first call makes it")]);
+        return Ok(vec![Finding::ok(NAME, "there is no database yet; the first call creates it")]);
     }
     let survey = match Inspection::read(&path) {
         Ok(survey) => survey,
@@ -50,7 +50,7 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     }
     if survey.version > survey.known {
         let words = format!(
-            "{} has version {}, and this program knows {}",
+            "{} has schema version {}; this program knows versions up to {}",
             path.display(),
             survey.version,
             survey.known
@@ -59,24 +59,17 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     }
     let mut found = Vec::new();
     let size = survey.bytes / 1_000_000;
-    let later = if survey.version < survey.known {
-        "; it is brought up to date when it is opened"
-    } else {
-        ""
-    };
+    let later = if survey.version < survey.known { "; the next command migrates it" } else { "" };
     found.push(Finding::ok(
         NAME,
         format!(
-            "version {} of {}, {size} MB, every page is sound{later}",
+            "schema version {} of {}, {size} MB, no damaged page{later}",
             survey.version, survey.known
         ),
     ));
     if survey.free_bytes > MANY_FREE && survey.free_bytes * 2 > survey.bytes {
         let free = survey.free_bytes / 1_000_000;
-        found.push(Finding::warn(
-            NAME,
-            format!("{free} MB of it are empty pages, which are used again"),
-        ));
+        found.push(Finding::warn(NAME, format!("{free} MB are empty pages, which SQLite reuses")));
     }
     match bootstrap::unsigned_stores() {
         Ok(stores) => found.extend(orphaned_runs(&stores).await),
@@ -85,13 +78,13 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-/// A database that could not be looked at. Only one that is damaged is worth replacing.
+/// A database that could not be read. Only a damaged one should be replaced.
 fn unreadable(error: &OpenError) -> Finding {
     let fix = match error {
         OpenError::Damaged { .. }
         | OpenError::NotADatabase { .. }
         | OpenError::OtherApplication { .. } => {
-            "keep a copy of it, then put a backup in its place: `toolcrib restore FILE --force`"
+            "keep a copy of it, then restore a backup: `toolcrib restore FILE --force`"
         }
         OpenError::Full { .. } => "free some space; the database itself is not damaged",
         OpenError::Newer { .. } => "use a newer Toolcrib; the database itself is not damaged",
@@ -99,7 +92,7 @@ fn unreadable(error: &OpenError) -> Finding {
         | OpenError::Io { .. }
         | OpenError::InUse { .. }
         | OpenError::Failed { .. } => {
-            "nothing says that the database is damaged: keep it, and make its file, folder and disk readable and writable"
+            "the database is probably not damaged: keep it, and make its file, folder and disk readable and writable"
         }
     };
     Finding::fail(NAME, error.to_string()).with_fix(fix)
@@ -121,10 +114,10 @@ async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
     if count == 0 {
         return Vec::new();
     }
-    let words = format!("{count} runs were left in the middle by processes that are gone");
+    let words = format!("{count} runs are unfinished, because their processes ended");
     vec![
         Finding::warn("runs", words)
-            .with_fix("`toolcrib resume --list` shows them; a daemon takes up its own"),
+            .with_fix("`toolcrib resume --list` shows them; the daemon resumes its own"),
     ]
 }
 
@@ -132,18 +125,18 @@ async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
 fn secrets() -> Result<Finding, Failure> {
     let vault = bootstrap::open_vault()?;
     Ok(match vault.read() {
-        Ok(secrets) => Finding::ok("secrets", format!("{} are kept", secrets.len())),
+        Ok(secrets) => Finding::ok("secrets", format!("{} secrets in the vault", secrets.len())),
         Err(error) => Finding::fail("secrets", error.to_string()),
     })
 }
 
-/// Whether tools stand still.
+/// Whether the kill switch is engaged.
 fn kill_switch() -> Result<Option<Finding>, Failure> {
     let stop = KillSwitchFile::in_folder(&bootstrap::state_folder()?).read();
     Ok(stop.map(|stop| {
         let by = if stop.by.is_empty() { "a person".to_owned() } else { stop.by };
         let why = if stop.why.is_empty() { String::new() } else { format!(": {}", stop.why) };
-        Finding::warn("tools", format!("every tool is stopped by {by}{why}"))
+        Finding::warn("tools", format!("{by} stopped all tools{why}"))
             .with_fix("toolcrib start-tools")
     }))
 }

@@ -1,4 +1,4 @@
-//! Folders and files: are they there, the person's, and closed to everybody else?
+//! Folders and files: whether they exist, belong to the user, and are closed to other users.
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io::ErrorKind;
@@ -14,9 +14,9 @@ use crate::output::Failure;
 const NAME: &str = "files";
 const DISK: &str = "disk";
 
-/// Less room than this, and calls are refused soon.
+/// Below this, calls are soon refused.
 const DISK_FAIL_BYTES: u64 = 64 * 1024 * 1024;
-/// Less than this is worth a word.
+/// Below this, the check warns.
 const DISK_WARN_BYTES: u64 = 1024 * 1024 * 1024;
 
 pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
@@ -36,7 +36,7 @@ pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
         found.extend(mode(&path, forbidden, fix));
     }
     if found.is_empty() {
-        found.push(Finding::ok(NAME, format!("{} is closed to others", state.display())));
+        found.push(Finding::ok(NAME, format!("{} is accessible to you only", state.display())));
     }
     found.push(disk_space(&state));
     Ok(found)
@@ -68,29 +68,28 @@ fn missing(state: &Path, fix: bool) -> Finding {
     if !fix {
         return Finding::ok(
             NAME,
-            format!("{shown} is not there yet; it is made when it is needed"),
+            format!("{shown} does not exist yet; the first command that needs it creates it"),
         );
     }
     match DirBuilder::new().recursive(true).mode(0o700).create(state) {
-        Ok(()) => Finding::fixed(NAME, format!("{shown} was made")),
-        Err(error) => {
-            Finding::fail(NAME, format!("{shown} cannot be made: {error}")).with_fix(WRITABLE_HOME)
-        }
+        Ok(()) => Finding::fixed(NAME, format!("created {shown}")),
+        Err(error) => Finding::fail(NAME, format!("{shown} cannot be created: {error}"))
+            .with_fix(WRITABLE_HOME),
     }
 }
 
 /// What to do where the state folder cannot be written.
 const WRITABLE_HOME: &str =
-    "make it writable, or set TOOLCRIB_HOME to a folder that you may write; no data is lost";
+    "make it writable, or set TOOLCRIB_HOME to a writable folder; no data is lost";
 
 /// A folder on a read-only file system, or of which this user has no right to change anything.
 fn unwritable(folder: &Path) -> Option<Finding> {
     let why = match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
         Err(error) => error.to_string(),
-        Ok(()) if holds_no_files(folder) => "its file system takes no files".to_owned(),
+        Ok(()) if holds_no_files(folder) => "its file system cannot store files".to_owned(),
         Ok(()) => return None,
     };
-    let words = format!("{} cannot be written: {why}", folder.display());
+    let words = format!("{} is not writable: {why}", folder.display());
     Some(Finding::fail(NAME, words).with_fix(WRITABLE_HOME))
 }
 
@@ -108,7 +107,7 @@ fn mode(path: &Path, forbidden: u32, fix: bool) -> Option<Finding> {
         let uid = metadata.uid();
         return Some(
             Finding::fail(NAME, format!("{shown} belongs to the user {uid}, not to you"))
-                .with_fix(format!("look who did that; `sudo chown {own} {shown}` takes it back")),
+                .with_fix(format!("find out why; `sudo chown {own} {shown}` makes you the owner")),
         );
     }
     let mode = metadata.mode() & 0o7777;
@@ -116,7 +115,7 @@ fn mode(path: &Path, forbidden: u32, fix: bool) -> Option<Finding> {
         return None;
     }
     let wanted = mode & !forbidden;
-    let words = format!("others get at {shown} (mode {:03o})", mode & 0o777);
+    let words = format!("other users can access {shown} (mode {:03o})", mode & 0o777);
     if fix && metadata.uid() == own {
         return Some(restrict_mode(path, &metadata, wanted, &words));
     }
@@ -131,8 +130,10 @@ fn restrict_mode(path: &Path, metadata: &Metadata, wanted: u32, words: &str) -> 
         return Finding::fail(NAME, words);
     }
     match fs::set_permissions(path, Permissions::from_mode(wanted)) {
-        Ok(()) => Finding::fixed(NAME, format!("{words}; now it is {wanted:03o}")),
-        Err(error) => Finding::fail(NAME, format!("{words}, and it cannot be closed: {error}")),
+        Ok(()) => Finding::fixed(NAME, format!("{words}; changed the mode to {wanted:03o}")),
+        Err(error) => {
+            Finding::fail(NAME, format!("{words}, and the mode cannot be changed: {error}"))
+        }
     }
 }
 
@@ -148,16 +149,16 @@ fn disk_space(state: &Path) -> Finding {
     let there = state.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let free = match rustix::fs::statvfs(there) {
         Ok(found) => found.f_bavail.saturating_mul(found.f_frsize),
-        Err(error) => return Finding::warn(DISK, format!("its room is not known: {error}")),
+        Err(error) => return Finding::warn(DISK, format!("the free space is unknown: {error}")),
     };
     if holds_no_files(there) {
-        let words = format!("{} is on a file system that cannot be written", state.display());
+        let words = format!("{} is on a read-only file system", state.display());
         return Finding::fail(DISK, words).with_fix(WRITABLE_HOME);
     }
-    let words = format!("{} MB are free where {} is", free / 1_000_000, state.display());
+    let words = format!("{} MB free on the disk of {}", free / 1_000_000, state.display());
     match free {
         0..DISK_FAIL_BYTES => Finding::fail(DISK, words)
-            .with_fix("free some room: calls that change something are refused without it"),
+            .with_fix("free some space: calls with side effects are refused on a full disk"),
         DISK_FAIL_BYTES..DISK_WARN_BYTES => Finding::warn(DISK, words),
         _ => Finding::ok(DISK, words),
     }

@@ -1,18 +1,18 @@
-//! One thing that was looked at.
+//! The result of one check.
 
 use serde::Serialize;
 
-/// How it is.
+/// State of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FindingState {
-    /// As it should be.
+    /// No problem.
     Ok,
-    /// It works, and the owner should know.
+    /// It works, but has a problem.
     Warn,
     /// It does not work.
     Fail,
-    /// It was wrong, and is repaired.
+    /// The problem was repaired.
     Fixed,
 }
 
@@ -27,16 +27,16 @@ impl FindingState {
     }
 }
 
-/// One thing that was looked at.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     /// What it is about.
     pub(crate) name: &'static str,
-    /// How it is.
+    /// State of a finding.
     pub(crate) state: FindingState,
-    /// The same in words.
+    /// Description of the state.
     pub(crate) message: String,
-    /// What to do.
+    /// Remedy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) fix: Option<String>,
     /// Whether it makes the configuration unusable (exit code 3).
@@ -65,13 +65,13 @@ impl Finding {
         Self::new(name, FindingState::Fixed, message)
     }
 
-    /// Says what to do.
+    /// Adds the remedy.
     pub(super) fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
         self
     }
 
-    /// It makes the configuration unusable.
+    /// Marks the configuration as unusable.
     pub(super) fn into_configuration_fault(mut self) -> Self {
         self.of_configuration = true;
         self

@@ -49,23 +49,23 @@ async fn one(
     match &server.remote {
         Remote::Stdio(program) => {
             if let Some(missing) = missing_path(program) {
-                let words = format!("{name}: {missing} is not there{off}");
+                let words = format!("{name}: {missing} does not exist{off}");
                 return Finding::warn(NAME, words).with_fix(format!("toolcrib mcp show {name}"));
             }
         }
         Remote::Http(http) => {
             let kept = toolcrib_app::oauth_secret_name(name).and_then(|own| secret(own.as_str()));
             if StoredCredentials::parse(kept.as_deref(), &http.url).is_needed() {
-                return Finding::warn(NAME, format!("{name}: it needs authorization{off}"))
+                return Finding::warn(NAME, format!("{name}: the server requires a login{off}"))
                     .with_fix(format!("toolcrib mcp auth {name}"));
             }
         }
     }
     match reviews(server, workspace).await {
-        None => Finding::warn(NAME, format!("{name}: its tools were never reviewed{off}"))
+        None => Finding::warn(NAME, format!("{name}: its tools are not reviewed{off}"))
             .with_fix(format!("toolcrib mcp test {name}")),
         Some(held) if !held.is_empty() => {
-            let words = format!("{name}: {} tools are held{off}", held.len());
+            let words = format!("{name}: {} tools are held for review{off}", held.len());
             Finding::warn(NAME, words).with_fix(format!("toolcrib mcp review {name}"))
         }
         Some(_) => Finding::ok(NAME, format!("{name}: its tools are reviewed{off}")),

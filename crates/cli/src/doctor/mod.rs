@@ -1,8 +1,7 @@
-//! What is wrong with this installation, and what to do about it: one line for each thing that was
-//! looked at.
+//! Diagnosis of this installation: one finding per check, with the remedy of each problem.
 //!
-//! Nothing is changed unless repairs are asked for, and then only what is safe: modes of files that
-//! are the person's, folders that are missing, what a dead daemon left behind.
+//! Repairs are made on request only, and only safe ones: modes of the user's files, missing folders,
+//! and leftovers of a daemon that crashed.
 
 mod clock_and_limits;
 mod configuration;
@@ -22,26 +21,26 @@ use crate::config;
 use crate::config::Env;
 use crate::output::Failure;
 
-/// How it is looked.
+/// Options of a diagnosis.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DoctorOptions {
     /// Repair what is safe to repair.
     pub(crate) fix: bool,
-    /// Ask providers too.
+    /// Also check that providers answer.
     pub(crate) online: bool,
 }
 
-/// Looks at everything.
+/// Runs all checks.
 ///
 /// # Errors
-/// Exit code 3 when there is no home to look at.
+/// Exit code 3 when there is no home folder.
 pub(crate) async fn run_checks(
     doctor: DoctorOptions,
     workspace: &Path,
 ) -> Result<Vec<Finding>, Failure> {
     let mut found = configuration::check(workspace).await;
     found.extend(files_and_disk::check(doctor.fix)?);
-    // What is read with its keys is read after its modes were repaired.
+    // The database and the vault are opened after the modes of their files were repaired.
     found.extend(database::check().await?);
     found.extend(daemon::check(doctor.fix).await?);
     found.extend(sandbox::check().await);

@@ -1,4 +1,4 @@
-//! Providers: is one set up, and do those that are set up answer?
+//! Providers: whether one is configured, and whether the configured ones answer.
 
 use std::time::Duration;
 
@@ -9,17 +9,18 @@ use super::Finding;
 use crate::config::Config;
 
 const NAME: &str = "providers";
-/// Longer than that, and a person would give up too.
+/// As long as a person would wait.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
     if config.providers.is_empty() && config.model.default.is_none() {
         return vec![
-            Finding::ok(NAME, "none is set up in a file; keys in the environment count too")
-                .with_fix("docs/providers.md says how"),
+            Finding::ok(NAME, "no provider is configured; keys in the environment work too")
+                .with_fix("docs/providers.md explains how"),
         ];
     }
-    let mut found = vec![Finding::ok(NAME, format!("{} are set up", config.providers.len()))];
+    let mut found =
+        vec![Finding::ok(NAME, format!("{} providers are configured", config.providers.len()))];
     if !online {
         return found;
     }
@@ -29,7 +30,7 @@ pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
         found.push(match url {
             Some(url) => check_reachable(&id.0, &url).await,
             None => {
-                Finding::warn(NAME, format!("{}: it has no base_url, so it was not tried", id.0))
+                Finding::warn(NAME, format!("{}: not tested, because it has no base_url", id.0))
             }
         });
     }
@@ -41,7 +42,7 @@ async fn check_reachable(id: &str, url: &str) -> Finding {
     let shown = url.split('@').next_back().unwrap_or_default();
     let policy = authority(url).and_then(|target| AddressPolicy::with_allowed([target]).ok());
     let Some(policy) = policy else {
-        return Finding::fail(NAME, format!("{id}: {shown} is no address"));
+        return Finding::fail(NAME, format!("{id}: {shown} is not a URL"));
     };
     let request = Request { follow: Follow::Never, ..Request::get(url) };
     let limits = Limits { total: CONNECT_TIMEOUT, ..Limits::default() };
@@ -50,7 +51,7 @@ async fn check_reachable(id: &str, url: &str) -> Finding {
             Finding::ok(NAME, format!("{id}: {shown} answers (HTTP {})", response.head.status))
         }
         Err(error) => Finding::fail(NAME, format!("{id}: {shown} does not answer: {error}"))
-            .with_fix("look at the network, at `base_url`, and whether the server runs"),
+            .with_fix("check the network, `base_url`, and whether the server is running"),
     }
 }
 

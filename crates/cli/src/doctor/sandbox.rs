@@ -1,4 +1,4 @@
-//! What the sandbox of this host holds: tried, not read off a version number.
+//! What the sandbox of this host enforces: tested, not derived from version numbers.
 
 use toolcrib_sandbox::userland::{ShellTarget, State};
 use toolcrib_sandbox::{Backend as _, Feature, Level, Local};
@@ -11,10 +11,10 @@ const NAME: &str = "sandbox";
 
 pub(super) async fn check() -> Vec<Finding> {
     let probe = Local::new().probe().await;
-    let words = format!("programs can be held at the level {}", probe.strongest);
+    let words = format!("programs run at the isolation level {}", probe.strongest);
     let mut found = vec![match probe.strongest {
         Level::None => {
-            Finding::warn(NAME, "programs cannot be held back here: they may do what you may")
+            Finding::warn(NAME, "this host cannot isolate programs: they have all of your rights")
         }
         Level::Reduced => Finding::warn(NAME, words),
         _ => Finding::ok(NAME, words),

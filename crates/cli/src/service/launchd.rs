@@ -73,7 +73,7 @@ fn escaped(path: &Path) -> Result<String, Failure> {
     let text = path
         .to_str()
         .filter(|text| !text.chars().any(char::is_control))
-        .ok_or_else(|| Failure::usage(format!("{} is no plain text", path.display())))?;
+        .ok_or_else(|| Failure::usage(format!("{} is not plain text", path.display())))?;
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 

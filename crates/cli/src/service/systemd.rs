@@ -77,7 +77,7 @@ WantedBy=default.target
 }
 
 fn text(path: &Path) -> Result<&str, Failure> {
-    path.to_str().ok_or_else(|| Failure::usage(format!("{} is no UTF-8 text", path.display())))
+    path.to_str().ok_or_else(|| Failure::usage(format!("{} is not UTF-8 text", path.display())))
 }
 
 fn quoted(path: &Path) -> Result<String, Failure> {

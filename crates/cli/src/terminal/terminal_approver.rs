@@ -182,7 +182,7 @@ async fn edit_args(desk: &mut Modal, args: &Value) -> io::Result<Option<Value>> 
         }
         Ok(new) => Ok(Some(new)),
         Err(error) => {
-            desk.write(&format!("That is no JSON: {error}\n"))?;
+            desk.write(&format!("That is not valid JSON: {error}\n"))?;
             Ok(None)
         }
     }

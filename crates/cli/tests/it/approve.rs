@@ -388,8 +388,8 @@ fn arguments_are_checked_before_they_are_decided() {
     let env = TestEnv::new();
     let id = env.asks("delete_file", DELETE, &[]);
     let edit = |args: &str| env.run(&["approve", "edit", &id, "--args", args]);
-    edit("{\"path\": ").code(2).says(&["no JSON"]);
-    edit("[1]").code(2).says(&["no JSON object"]);
+    edit("{\"path\": ").code(2).says(&["not valid JSON"]);
+    edit("[1]").code(2).says(&["not a JSON object"]);
     edit(DELETE).code(2).says(&["unchanged"]);
     edit(r#"{"path": ["a"], "x": {}}"#).code(2).says(&["would refuse these arguments"]);
     env.run(&["approve", "edit", &id]).code(2).says(&["set EDITOR"]);
@@ -512,7 +512,8 @@ fn a_damaged_database_decides_nothing() {
     for suffix in ["-wal", "-shm"] {
         let _ = std::fs::remove_file(format!("{}{suffix}", database.display()));
     }
-    std::fs::write(&database, "this is no database, whatever its name says".repeat(200)).unwrap();
+    std::fs::write(&database, "this is not a database, whatever its name says".repeat(200))
+        .unwrap();
     for words in [&["approve", "list"][..], &["approve", "yes", &id], &["grant", "list"]] {
         let ended = env.run(words).code(3);
         assert_eq!(ended.stdout, "");

@@ -59,9 +59,11 @@ fn a_schema_that_cannot_be_read() {
     let env = env();
     env.write("broken.json", "{");
     env.write("list.json", "[]");
-    for (file, word) in
-        [("nowhere", "nowhere"), ("broken.json", "no JSON"), ("list.json", "must be an object")]
-    {
+    for (file, word) in [
+        ("nowhere", "nowhere"),
+        ("broken.json", "not valid JSON"),
+        ("list.json", "must be an object"),
+    ] {
         let ended = env.feed(&["args", "--schema", file], "{}").code(2).says(&[file, word]);
         assert_eq!(ended.stdout, "");
     }

@@ -84,10 +84,10 @@ fn show_finds_a_call_or_a_record() {
 #[test]
 fn nothing_recorded_is_no_failure() {
     let env = TestEnv::new();
-    env.run(&["audit", "tail"]).code(0).says(&["nothing is recorded yet"]);
+    env.run(&["audit", "tail"]).code(0).says(&["no records yet"]);
     let proof = verify(&env, &[], 0);
     assert_eq!((&proof["sound"], &proof["chains"]), (&json!(true), &json!([])));
-    env.run(&["audit", "show", "1"]).code(4).says(&["nothing is recorded yet"]);
+    env.run(&["audit", "show", "1"]).code(4).says(&["no records yet"]);
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn keys_and_anchors_that_cannot_be_used_are_said() {
     let audit = state(&env).join("audit");
     env.run(&["audit", "verify", "--anchors", "none.jsonl"]).code(3).says(&["none.jsonl"]);
     env.write("bad.pub", "not a key\n");
-    env.run(&["audit", "verify", "--key", "bad.pub"]).code(3).says(&["line 1 is no public key"]);
+    env.run(&["audit", "verify", "--key", "bad.pub"]).code(3).says(&["line 1 is not a public key"]);
     env.write("other.pub", format!("{}\n", "ab".repeat(32)));
     let proof = verify(&env, &["--key", "other.pub"], 1);
     assert_eq!(proof["chains"][0]["findings"][0]["finding"], "forged_checkpoint");

@@ -62,7 +62,7 @@ fn no_tool_call_in_the_answer() {
     for (format, answer) in prose {
         let ended = env.feed(&["exec", "--format", format], &answer).code(0);
         assert_eq!(ended.stdout, "[]\n", "{format}");
-        let said = "the answer has no tool call; there is nothing to append";
+        let said = "the response has no tool call; there is nothing to append";
         assert_eq!(ended.stderr, format!("toolcrib: {said}\n"), "{format}");
         let ended = env.feed(&["exec", "--json", "--format", format], &answer).code(0);
         assert_eq!(support::json(&ended.stderr), json!({"note": said}), "{format}");

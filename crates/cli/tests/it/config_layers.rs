@@ -324,7 +324,7 @@ fn broken_variables_are_named_without_their_value() {
         ),
         ("TOOLCRIB_LIMITS__CALS", "5", "unknown key `cals`, did you mean `calls`?"),
         ("TOOLCRIB_LIMITS__CALLS", "secret-many", "expected a whole number, got text"),
-        ("TOOLCRIB_LIMITS____CALLS", "5", "it is no key"),
+        ("TOOLCRIB_LIMITS____CALLS", "5", "it is not a key"),
         ("TOOLCRIB_HOOKS__X", "5", "there is no section `hooks`"),
         ("TOOLCRIB_ON_ASK", "perhaps", "is none of deny, fail, wait:DURATION"),
     ];

@@ -52,7 +52,7 @@ fn what_is_wrong_is_not_written() {
     check(&["set", "limits.cals", "5"], 2, "unknown key `cals`, did you mean `calls`?");
     check(&["set", "limits.calls", "many"], 2, "limits.calls: expected a whole number, got text");
     check(&["set", "limits", "5"], 2, "limits: ");
-    check(&["set", "a b", "5"], 2, "`a b` is no key");
+    check(&["set", "a b", "5"], 2, "`a b` is not a key");
     check(&["set", "providers.acme.base_url", "http://h/v1"], 3, "needs `kind`");
     check(&["set", "trusted_workspaces", "[\"/\"]"], 2, "toolcrib trust");
     check(&["set", "hooks", "[]"], 2, "hooks are programs");

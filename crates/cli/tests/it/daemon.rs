@@ -183,8 +183,11 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
         r#"{"name": "toolcrib", "version": "9.0.0", "up_seconds": 1}"#,
         "newer than this program",
     );
-    check(r#"{"name": "grafana", "version": "0.1.0", "up_seconds": 1}"#, "is no Toolcrib daemon");
-    check("hello", "is no Toolcrib daemon");
+    check(
+        r#"{"name": "grafana", "version": "0.1.0", "up_seconds": 1}"#,
+        "is not a Toolcrib daemon",
+    );
+    check("hello", "is not a Toolcrib daemon");
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn files_that_are_none_are_named() {
     fs::write(&plain, "").unwrap();
     fs::write(&address, json!({"pid": 1, "version": "0", "unix": plain, "started": 0}).to_string())
         .unwrap();
-    env.run(&["status"]).code(8).says(&["is no socket"]);
+    env.run(&["status"]).code(8).says(&["is not a socket"]);
     let mut command = env.command(&["status"]);
     command.env("TOOLCRIB_DAEMON", "http://tools.example.org");
     support::end(command, b"").code(3).says(&["use https://"]);
@@ -475,7 +478,7 @@ fn words_that_do_not_fit_are_refused_before_anything_listens() {
     env.run(&["serve", "--listen", "8717"]).code(2);
     env.run(&["serve", "--listen", "127.0.0.1:0", "--no-tcp"]).code(2);
     env.run(&["serve", "--tls-cert", "a.pem"]).code(2);
-    env.run(&["serve", "--trusted-proxy", "nobody"]).code(2).says(&["no address or network"]);
+    env.run(&["serve", "--trusted-proxy", "nobody"]).code(2).says(&["not an address or network"]);
     let open = env.run(&["serve", "--listen", "0.0.0.0:0"]).code(1);
     open.says(&["--tls-cert", "--trusted-proxy"]);
     env.own("config.toml", "[server]\ntls_cert = \"a.pem\"\n");

@@ -40,7 +40,9 @@ fn calls_and_requests_are_logged_by_shape_alone() {
 fn what_the_log_cannot_be_is_said_before_anything_begins() {
     let env = TestEnv::new();
     let serve = ["serve", "--listen", "127.0.0.1:0"];
-    env.run(&[&serve[..], &["--log-level", "loud=="]].concat()).code(2).says(&["is no log level"]);
+    env.run(&[&serve[..], &["--log-level", "loud=="]].concat())
+        .code(2)
+        .says(&["is not a log level"]);
     env.run(&[&serve[..], &["--log-format", "xml"]].concat()).code(2);
     let file = env.outside().join("a-file");
     fs::write(&file, "").unwrap();

@@ -197,6 +197,6 @@ fn a_write_of_python_with_a_syntax_error_warns() {
         env.call("write_file", &args, &["--policy", "auto"]).0["result"].to_string()
     };
     let bad = write("x = 1\ndef f(:\n    pass\n");
-    assert!(bad.contains("no valid Python now: line 2"), "{bad}");
+    assert!(bad.contains("not valid Python now: line 2"), "{bad}");
     assert!(!write("def f():\n    pass\n").contains("valid"), "it is right");
 }

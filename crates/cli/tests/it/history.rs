@@ -108,8 +108,8 @@ fn history_says_what_is_wrong() {
         (&["--run", "run_12"], 4, "there is no run run_12"),
         (&["--before", "call_f"], 4, "there is no call call_f"),
         (&["--status", "suceeded"], 2, "did you mean succeeded?"),
-        (&["--since", "soon"], 2, "`soon` is no time"),
-        (&["--since", "90"], 2, "`90` is no time"),
+        (&["--since", "soon"], 2, "`soon` is not a time"),
+        (&["--since", "90"], 2, "`90` is not a time"),
         (&["--since", "1h", "--until", "2h"], 2, "no call can fit"),
         (&["-n", "0"], 2, "0"),
     ] {

@@ -54,7 +54,7 @@ fn a_guard_that_breaks_denies() {
         ("[\"./none\"]", "does not exist"),
         ("\"exit 1\"", "it failed with exit code 1"),
         ("\"kill -TERM $$\"", "it was ended by signal 15"),
-        ("\"echo '{'\"", "its answer is no object"),
+        ("\"echo '{'\"", "its answer is not an object"),
         ("\"sleep 30\"\ntimeout = 0.3", "it took longer than 0.3 s"),
     ] {
         env.own("config.toml", &format!("[[hooks]]\nevent = \"guard\"\ncommand = {command}\n"));

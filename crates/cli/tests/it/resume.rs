@@ -79,7 +79,7 @@ fn edited_arguments_are_those_that_run() {
     let env = TestEnv::new();
     env.write("other.md", "x");
     let run = pause(&env, &asks(DELETED));
-    env.run(&["resume", &run, "--args", "{\"path\": "]).code(2).says(&["--args is no JSON"]);
+    env.run(&["resume", &run, "--args", "{\"path\": "]).code(2).says(&["--args is not valid JSON"]);
     let ended = env.run(&["resume", &run, "--args", "{\"path\": \"other.md\"}"]).code(0);
     assert_eq!(ended.stdout, "Gone.\n");
     assert_eq!((env.read("other.md"), env.read("notes.md").is_some()), (None, true));
@@ -242,7 +242,7 @@ fn a_run_whose_process_died_is_taken_up() {
     child.kill().unwrap();
     child.wait().unwrap();
     let left = env.run(&["resume", "--list"]).code(0).stdout;
-    assert_eq!(left, format!("{run}  left in the middle, its process is gone\n"));
+    assert_eq!(left, format!("{run}  unfinished, its process has ended\n"));
     env.run(&["resume", "run_ff"]).code(4).says(&["there is no run run_ff", "resume --list", &run]);
     let quick = turns.replace("delay_ms: 60000", "delay_ms: 0");
     env.script("script", &quick);

@@ -113,7 +113,9 @@ fn the_workspace_has_a_file_of_its_own() {
     let path = elsewhere.to_str().unwrap();
     env.run(&["rules", "add", "ask", "Edit", "--workspace", path]).code(0);
     assert!(own(&env).unwrap().contains(path));
-    env.run(&["rules", "list", "--workspace", "nowhere"]).code(2).says(&["nowhere is no folder"]);
+    env.run(&["rules", "list", "--workspace", "nowhere"])
+        .code(2)
+        .says(&["nowhere is not a folder"]);
 }
 
 #[test]
@@ -210,7 +212,9 @@ fn broken_files_stop_everything_with_their_line() {
 fn files_that_cannot_be_read_stop_everything() {
     let env = TestEnv::new();
     fs::create_dir_all(env.outside().join("home/rules.toml")).unwrap();
-    env.run(&["tool", "list"]).code(3).says(&["rules.toml cannot be read: it is no regular file"]);
+    env.run(&["tool", "list"])
+        .code(3)
+        .says(&["rules.toml cannot be read: it is not a regular file"]);
     let env = TestEnv::new();
     let mut command = env.command(&["rules", "list"]);
     command.env("TOOLCRIB_MANAGED_RULES", "/nowhere/rules.toml");
@@ -351,18 +355,18 @@ fn rules_of_claude_code_and_codex_are_taken_over() {
 fn foreign_files_that_are_wrong_change_nothing() {
     let env = TestEnv::new();
     for (name, text, code, says) in [
-        ("a.json", "{\"permissions\": []}", 3, "a.json:1: `permissions` is no object"),
+        ("a.json", "{\"permissions\": []}", 3, "a.json:1: `permissions` is not an object"),
         (
             "a.json",
             "{\"permissions\": {\"allow\": \"Edit\"}}",
             3,
-            "a.json:1: `allow` is no list of strings",
+            "a.json:1: `allow` is not a list of strings",
         ),
         (
             "a.json",
             "{\"permissions\": {\n\"allow\": [5]}}",
             3,
-            "a.json:2: `allow` is no list of strings",
+            "a.json:2: `allow` is not a list of strings",
         ),
         ("a.json", "not json", 3, "a.json:1: "),
         (

@@ -108,7 +108,7 @@ fn every_form_of_rules_and_of_calls() {
     for (more, code, says) in [
         (&["Raed(./x)"][..], 2, "did you mean Read?"),
         (&[][..], 2, "TEXT"),
-        (&["--tool", "read_file", "--args", "{"], 2, "--args is no JSON object"),
+        (&["--tool", "read_file", "--args", "{"], 2, "--args is not a JSON object"),
         (&["--args", "{}", "ls"], 2, "--tool"),
         (&["--rules", "none.json", "ls"], 3, "none.json cannot be read"),
     ] {

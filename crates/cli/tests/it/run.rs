@@ -39,7 +39,7 @@ fn the_task_may_come_from_standard_input() {
     for args in [&["run", "--model", &model][..], &["run", "--model", &model, "-"]] {
         assert_eq!(env.feed(args, "Please. Do it\n").code(0).stdout, "You want oats.\n");
         env.feed(args, " \n").code(2).says(&["the task is empty"]);
-        env.feed(args, [0xff, 0xfe]).code(2).says(&["no UTF-8"]);
+        env.feed(args, [0xff, 0xfe]).code(2).says(&["not UTF-8"]);
     }
 }
 

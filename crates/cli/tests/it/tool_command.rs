@@ -147,8 +147,8 @@ fn switches_go_back_to_their_default() {
     env.run(&["tool", "reset", "read_file"]).code(0).says(&["at its default already\n"]);
     env.run(&["tool", "disable", "--all"]).code(0).says(&["every tool is off for every process"]);
     env.run(&["tool", "call", "get_current_time"]).code(5).says(&["tools_disabled"]);
-    env.run(&["tool", "reset", "--all"]).code(0).says(&["back to its default"]);
-    env.run(&["tool", "reset", "--all"]).code(0).says(&["at its default already"]);
+    env.run(&["tool", "reset", "--all"]).code(0).says(&["reset to its default"]);
+    env.run(&["tool", "reset", "--all"]).code(0).says(&["already at its default"]);
     env.run(&["tool", "call", "get_current_time"]).code(0);
 }
 

@@ -86,7 +86,7 @@ fn what_could_not_be_used_is_not_trusted() {
         fs::remove_file(env.root().join(file)).unwrap();
     }
     env.run(&["trust", "nowhere", "--yes"]).code(2);
-    env.run(&["trust", "notes.md", "--yes"]).code(2).says(&["is no folder"]);
+    env.run(&["trust", "notes.md", "--yes"]).code(2).says(&["is not a folder"]);
     env.run(&["trust", "--list"]).code(0).says(&["no workspace is trusted"]);
 }
 

@@ -524,7 +524,7 @@ impl<'a> ScriptRun<'a> {
         }
         if !self.references.contains(reference) {
             return wrong(format!(
-                "'{reference}' is no ref of a result of this script; read_artifact reads others"
+                "'{reference}' is not a ref of a result of this script; read_artifact reads others"
             ));
         }
         match self.children.read_artifact(&ArtifactRef(reference.to_owned())) {

@@ -108,7 +108,7 @@ async fn without_a_level_code_goes_where_it_can_run() {
         .await;
     check("class A(Exception): pass\nA.__name__", "full", "'A'").await;
     let said = world.call(json!({"code": "1 / 0"})).await;
-    assert_eq!(said.data("/level"), "expression", "an error is no lack");
+    assert_eq!(said.data("/level"), "expression", "an error is not a lack");
 }
 
 #[tokio::test]

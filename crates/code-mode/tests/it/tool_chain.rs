@@ -164,7 +164,11 @@ async fn long_results_are_stored_and_passed_on_by_reference() {
     assert_eq!(seen[0]["data"], text);
     assert_eq!(seen[1]["deep"]["a"][0], text);
     let strange = process.script("materialize('art_00000000000000000000000000000000')").await;
-    assert!(strange.text().contains("is no ref of a result of this script"), "{}", strange.text());
+    assert!(
+        strange.text().contains("is not a ref of a result of this script"),
+        "{}",
+        strange.text()
+    );
 }
 
 #[tokio::test]

@@ -124,7 +124,7 @@ impl FromStr for Preset {
 
     fn from_str(text: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|preset| preset.as_str() == text).ok_or_else(|| {
-            format!("\"{text}\" is no preset; use auto, ask-risky, ask-all or locked")
+            format!("\"{text}\" is not a preset; use auto, ask-risky, ask-all or locked")
         })
     }
 }

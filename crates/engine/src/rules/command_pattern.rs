@@ -106,7 +106,7 @@ fn check_words(words: &[String], text: &str, open: bool) -> Result<(), String> {
         return Err("\":*\" stands at the end only; for any text inside write *".to_owned());
     }
     if open && let Some(text) = text.strip_suffix(':') {
-        return Err(format!("\": *\" is no ending; write Bash({text}:*)"));
+        return Err(format!("\": *\" is not an ending; write Bash({text}:*)"));
     }
     if words.iter().any(|word| word == "&" || (word.len() > 1 && word.ends_with('&'))) {
         return Err(operator_fault("&"));
@@ -133,7 +133,7 @@ fn check_words(words: &[String], text: &str, open: bool) -> Result<(), String> {
 fn check_program(word: &str) -> Result<(), String> {
     if KEYWORDS.contains(&word) || word.starts_with('(') {
         return Err(format!(
-            "\"{word}\" belongs to the shell and is no program; write a rule for the commands inside"
+            "\"{word}\" belongs to the shell and is not a program; write a rule for the commands inside"
         ));
     }
     let is_name = |name: &str| {
@@ -142,7 +142,7 @@ fn check_program(word: &str) -> Result<(), String> {
     };
     match word.split_once('=') {
         Some((name, _)) if is_name(name) => Err(format!(
-            "{word} is no program: variables set for a command are no part of it; write the command without them"
+            "{word} is not a program: variables set for a command are no part of it; write the command without them"
         )),
         _ => Ok(()),
     }
@@ -239,8 +239,8 @@ mod tests {
             ("git:* push", "at the end only"),
             ("git push: *", "write Bash(git push:*)"),
             ("A=b ls:*", "without them"),
-            ("if true", "is no program"),
-            ("(ls)", "is no program"),
+            ("if true", "is not a program"),
+            ("(ls)", "is not a program"),
         ] {
             let error = CommandPattern::parse(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");

@@ -48,7 +48,7 @@ impl HostPattern {
                 Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
                     format!("ports are not looked at; write domain:{host}")
                 }
-                _ => format!("\"{text}\" is no host; write domain:example.com"),
+                _ => format!("\"{text}\" is not a host; write domain:example.com"),
             }),
         }
     }
@@ -128,8 +128,8 @@ mod tests {
             ("example.com/x", "write domain:example.com"),
             ("example.com:443", "write domain:example.com"),
             ("exam*.com", "*"),
-            ("", "is no host"),
-            ("*.127.0.0.1", "is no host"),
+            ("", "is not a host"),
+            ("*.127.0.0.1", "is not a host"),
         ] {
             let error = HostPattern::parse(text).expect_err(text);
             assert!(error.contains(says), "{text}: {error}");

@@ -140,7 +140,7 @@ impl PathPattern {
         let mut builder = GitignoreBuilder::new("");
         builder
             .add_line(None, &pattern.line)
-            .map_err(|error| format!("this is no pattern of paths: {error}"))?;
+            .map_err(|error| format!("this is not a pattern of paths: {error}"))?;
         Ok(pattern)
     }
 

@@ -125,7 +125,9 @@ fn workspace(folder: &str) -> Result<PathBuf, String> {
     if path.is_absolute() {
         return Ok(normalise(&path));
     }
-    Err(format!("\"{folder}\" is no whole path of a workspace; write /PATH/{folder} or ~/{folder}"))
+    Err(format!(
+        "\"{folder}\" is not a whole path of a workspace; write /PATH/{folder} or ~/{folder}"
+    ))
 }
 
 /// The end of a rule: the end of a day in UTC, or a moment.
@@ -137,7 +139,7 @@ fn until(text: &str) -> Result<i64, String> {
         return next.map(|day| day.timestamp().as_millisecond()).map_err(|error| error.to_string());
     }
     text.parse::<Timestamp>().map(Timestamp::as_millisecond).map_err(|_| {
-        format!("\"{text}\" is no end of a rule; write a date (2027-01-31) or a time with its zone (2027-01-31T18:00:00Z)")
+        format!("\"{text}\" is not an expiry of a rule; write a date (2027-01-31) or a time with its zone (2027-01-31T18:00:00Z)")
     })
 }
 

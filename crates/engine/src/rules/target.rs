@@ -67,7 +67,7 @@ fn name(tool: &str) -> Result<&str, String> {
     match tool.chars().find(|c| !good(*c)) {
         None => Ok(tool),
         Some(c) => Err(format!(
-            "\"{tool}\" is no name of a tool: it holds {c:?}; write Tool or Tool(specifier)"
+            "\"{tool}\" is not the name of a tool: it holds {c:?}; write Tool or Tool(specifier)"
         )),
     }
 }

@@ -165,6 +165,6 @@ fn object(call: &mut CallState) -> Result<Map<String, Value>, StageExit> {
         Decoded::ValidationError { message } | Decoded::ParseError { message } => {
             fail(ErrorType::ValidationError, message)
         }
-        _ => fail(ErrorType::ValidationError, "The arguments are no JSON object. Send one."),
+        _ => fail(ErrorType::ValidationError, "The arguments are not a JSON object. Send one."),
     }
 }

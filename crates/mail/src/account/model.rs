@@ -132,7 +132,7 @@ impl NewAccount {
         let is_bad = |c: char| c.is_whitespace() || c.is_control() || "<>,;\"".contains(c);
         if name.is_empty() || domain.is_empty() || address.chars().any(is_bad) {
             return Err(MailError::BadAccount(format!(
-                "\"{}\" is no mail address such as ann@example.org.",
+                "\"{}\" is not a mail address such as ann@example.org.",
                 address.escape_debug()
             )));
         }

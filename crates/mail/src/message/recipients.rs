@@ -15,7 +15,7 @@ pub(crate) fn recipients(text: &str) -> Result<Vec<String>, MailError> {
         let parsed: Result<Address, _> = address.trim().parse();
         let parsed = parsed.map_err(|_| {
             MailError::Argument(format!(
-                "\"{}\" is no mail address. Pass addresses such as ann@example.org, with commas between them.",
+                "\"{}\" is not a mail address. Pass addresses such as ann@example.org, with commas between them.",
                 part.escape_debug()
             ))
         })?;

@@ -61,7 +61,7 @@ fn checked_url(text: &str) -> Result<String, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url.into()),
         Ok(url) => Err(format!("it asks to open an address of the scheme {}", url.scheme())),
-        Err(_) => Err("it asks to open something that is no address".to_owned()),
+        Err(_) => Err("it asks to open something that is not a URL".to_owned()),
     }
 }
 

@@ -133,7 +133,8 @@ impl RemoteTool {
 
     fn completed(&self, result: Value) -> Result<ToolOutput, ToolError> {
         let result: Result<CallToolResult, _> = serde_json::from_value(result);
-        let result = result.map_err(|_| self.invalid_reply("its answer is no result of a tool"))?;
+        let result =
+            result.map_err(|_| self.invalid_reply("its answer is not a result of a tool"))?;
         Ok(self.output(result))
     }
 

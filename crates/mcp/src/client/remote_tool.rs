@@ -111,7 +111,7 @@ impl RemoteTool {
                     return self.follow_task(live, &call, created.task).await;
                 }
                 ServerResult::EmptyResult(_) => return Ok(ToolOutput::from_blocks(Vec::new())),
-                _ => return Err(self.invalid_reply("its answer is no result of a tool")),
+                _ => return Err(self.invalid_reply("its answer is not a result of a tool")),
             }
         }
         Err(self.asked_too_often())
@@ -230,7 +230,7 @@ impl RemoteTool {
             }
             ServiceError::McpError(error) => self.refused(error.code, &error.message),
             ServiceError::UnexpectedResponse | ServiceError::InputRequiredRoundsExceeded { .. } => {
-                self.invalid_reply("its answer is no result of a tool")
+                self.invalid_reply("its answer is not a result of a tool")
             }
             error if error.auth_challenge().is_some() => self.connection.needs_authorization(),
             error => match auth_error(error) {

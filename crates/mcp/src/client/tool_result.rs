@@ -58,7 +58,7 @@ fn block(content: ContentBlock) -> Block {
 fn blob(media_type: String, data: &str, made: fn(Blob) -> Block) -> Block {
     match STANDARD.decode(data.trim()) {
         Ok(data) => made(Blob { media_type, data }),
-        Err(_) => Block::text(format!("[{media_type} that is no valid base64]")),
+        Err(_) => Block::text(format!("[{media_type} that is not valid base64]")),
     }
 }
 
@@ -86,7 +86,7 @@ mod tests {
         );
         check(
             json!({"content": [{"type": "image", "data": "!!", "mimeType": "image/png"}]}),
-            &[Block::text("[image/png that is no valid base64]")],
+            &[Block::text("[image/png that is not valid base64]")],
             None,
         );
         let link = json!({"type": "resource_link", "uri": "file:///a", "name": "a", "description": "the first"});

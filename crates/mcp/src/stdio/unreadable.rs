@@ -33,9 +33,9 @@ pub(crate) struct UnreadableLine<'a> {
 pub(crate) enum UnreadableReason {
     #[error("it is longer than {} MB", super::MESSAGE_BYTES >> 20)]
     TooLong,
-    #[error("it is no JSON that can be read (invalid UTF-8, nested too deeply, or cut off)")]
+    #[error("it is not valid JSON (invalid UTF-8, nested too deeply, or cut off)")]
     NoJson,
-    #[error("it is no JSON-RPC message")]
+    #[error("it is not a JSON-RPC message")]
     NoMessage,
 }
 

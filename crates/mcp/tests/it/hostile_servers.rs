@@ -144,8 +144,8 @@ async fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
         ("utf8", "invalid UTF-8"),
         ("deep", "nested too deeply"),
         ("half", "cut off"),
-        ("id_object", "no JSON-RPC message"),
-        ("id_float", "no JSON-RPC message"),
+        ("id_object", "not a JSON-RPC message"),
+        ("id_float", "not a JSON-RPC message"),
     ] {
         let begin = Instant::now();
         let outcome = world.call("unreadable", json!({"kind": kind})).await;
@@ -164,7 +164,7 @@ async fn stray_answers_and_lines_are_counted() {
     assert_eq!(world.call("stray", json!({"count": 5})).await.kind, OutcomeKind::Succeeded);
     let log = world.connection.errors();
     for part in
-        ["it answered request 100003", "such answers so far: 4", "is no message", "so far: 2"]
+        ["it answered request 100003", "such answers so far: 4", "is not a message", "so far: 2"]
     {
         assert!(log.contains(part), "{part}: {log}");
     }

@@ -51,7 +51,7 @@ async fn by_number(
     let chains = audit.chains().await?;
     let chain = match (chain, chains.as_slice()) {
         (Some(chain), _) => chain,
-        (None, []) => return Err(OpError::Absent("nothing is recorded yet".to_owned())),
+        (None, []) => return Err(OpError::Absent("no records yet".to_owned())),
         (None, [(only, _)]) => *only,
         (None, several) => {
             let each: Vec<String> = several

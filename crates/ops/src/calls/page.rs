@@ -48,7 +48,7 @@ pub async fn page(ctx: &OpContext<'_>, request: CallPageRequest) -> Result<Strin
     let read = ctx.toolcrib.mcp().tool_page(&spec).await;
     let contents = read.map_err(|error| OpError::Unavailable(error.message))?.ok_or_else(absent)?;
     let html = html(&contents).ok_or_else(|| {
-        OpError::Unavailable(format!("the page of {} is no text of {PAGE_TYPE}", spec.name))
+        OpError::Unavailable(format!("the page of {} is not text of {PAGE_TYPE}", spec.name))
     })?;
     Ok(ctx.toolcrib.engine().sealing().secrets.mask(html))
 }

@@ -35,7 +35,7 @@ pub struct TakeReply {
 pub struct ChangeDone {
     /// The change.
     pub change: Change,
-    /// What was done to files, one line each; empty when there was nothing to do.
+    /// What was done to files, one line each; empty when nothing to do.
     pub did: Vec<String>,
 }
 

@@ -59,7 +59,7 @@ pub async fn import(
     request: ImportMemoriesRequest,
 ) -> Result<ImportedMemories, OpError> {
     let file: MemoryExport = serde_json::from_value(request.file)
-        .map_err(|error| OpError::Invalid(format!("this is no file of memories: {error}")))?;
+        .map_err(|error| OpError::Invalid(format!("this is not a file of memories: {error}")))?;
     let author = author(&ctx.store);
     let memories = ctx.toolcrib.memories();
     let done = memories.import(ctx.store.owner, file, request.replace, &author).await?;

@@ -44,7 +44,7 @@ impl Configuration for OneKey {
         Box::pin(async {
             let file = self.file.lock().unwrap().clone();
             if file.as_deref() == Some("bad") {
-                return Err(OpError::Unusable("bad is no number".to_owned()));
+                return Err(OpError::Unusable("bad is not a number".to_owned()));
             }
             *self.in_force.lock().unwrap() = file;
             *self.reloads.lock().unwrap() += 1;

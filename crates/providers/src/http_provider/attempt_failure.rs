@@ -99,7 +99,7 @@ impl AttemptFailure {
     /// The body is not an answer: another kind of server probably runs at this URL.
     pub(super) fn unreadable(about: &ErrorContext<'_>, error: &ParseError) -> Self {
         let message = format!(
-            "What {} answers at {} is no answer of a model: {error}. {}",
+            "The response of {} at {} is not an answer of a model: {error}. {}",
             about.provider(),
             about.display_url(),
             about.wrong_url_hint()

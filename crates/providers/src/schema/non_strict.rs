@@ -33,7 +33,7 @@ pub fn convert(schema: &Value, rules: NonStrict) -> ConvertedSchema {
     let mut losses = Vec::new();
     let mut about = Vec::new();
     let mut root = schema.as_object().cloned().unwrap_or_else(|| {
-        losses.push(Loss::new("", "the schema is no object; any arguments are declared"));
+        losses.push(Loss::new("", "the schema is not an object; any arguments are declared"));
         Map::new()
     });
     let kind = root.get("type");

@@ -80,7 +80,8 @@ pub fn convert(schema: &Value, rules: Strict) -> Result<ConvertedSchema, Loss> {
         choices: 0,
         open: Vec::new(),
     };
-    let mut root = schema.as_object().cloned().ok_or_else(|| Loss::new("", "it is no object"))?;
+    let mut root =
+        schema.as_object().cloned().ok_or_else(|| Loss::new("", "it is not an object"))?;
     if ["anyOf", "oneOf", "allOf", "enum", "not", "$ref"].iter().any(|k| root.contains_key(*k)) {
         return Err(Loss::new("", "its root is a composition"));
     }

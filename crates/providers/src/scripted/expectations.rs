@@ -71,7 +71,10 @@ impl Expect {
         for result in self.results.iter().flatten() {
             let Some(outcome) = result.outcome.as_deref() else { continue };
             if !OUTCOMES.contains(&outcome) {
-                return Err(format!("`{outcome}` is no outcome; one of {}", OUTCOMES.join(", ")));
+                return Err(format!(
+                    "`{outcome}` is not an outcome; one of {}",
+                    OUTCOMES.join(", ")
+                ));
             }
         }
         if self.no_tools && !self.tools_include.is_empty() {

@@ -43,7 +43,7 @@ pub(super) fn read(path: &Path) -> Result<String, ScriptError> {
     let failed = |source| ScriptError::Read { path: path.to_owned(), source };
     // Checked before opening: opening a pipe would block.
     if !fs::metadata(path).map_err(failed)?.is_file() {
-        return Err(failed(io::Error::other("it is no regular file")));
+        return Err(failed(io::Error::other("it is not a regular file")));
     }
     let file = File::open(path).map_err(failed)?;
     let mut text = String::new();

@@ -392,7 +392,7 @@ fn what_is_wrong_with_a_file_is_said_with_its_line() {
         ),
         (
             "version: 1\nturns:\n  - say: a\n    expect:\n      results: [{tool: a, outcome: good}]\n",
-            "t.yaml:3: turn 1: `good` is no outcome; one of succeeded, failed, timed_out, cancelled, denied, expired, unknown, not_run, open",
+            "t.yaml:3: turn 1: `good` is not an outcome; one of succeeded, failed, timed_out, cancelled, denied, expired, unknown, not_run, open",
         ),
         (
             "version: 1\nturns:\n  - {fail: {kind: idle}, calls: [{tool: a}]}\n",
@@ -419,7 +419,7 @@ fn deep_nesting_is_refused() {
 fn only_a_regular_file_is_read() {
     let folder = std::env::temp_dir();
     let error = ScriptedModel::load(&folder).unwrap_err();
-    assert!(error.to_string().ends_with("it is no regular file"), "{error}");
+    assert!(error.to_string().ends_with("it is not a regular file"), "{error}");
     let error = ScriptedModel::load(&folder.join("no-such-script.yaml")).unwrap_err();
     assert!(error.to_string().contains("no-such-script.yaml"), "{error}");
 }

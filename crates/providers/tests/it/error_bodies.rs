@@ -43,7 +43,7 @@ fn what_is_no_answer_at_all() {
         check(format, b"Bad gateway", "neither JSON nor an event stream");
         check(format, b"{\"choices\": [{\"mess", "cut off");
         check(format, b"{\"hello\": 1}", "it has no");
-        check(format, b"data: nonsense\n\n", "no JSON");
+        check(format, b"data: nonsense\n\n", "not valid JSON");
         check(format, b"[]", "it ");
     }
 }

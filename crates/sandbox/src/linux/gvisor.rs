@@ -264,7 +264,7 @@ fn mounts(plan: &Plan) -> io::Result<Vec<Value>> {
 
 /// Converts a word to UTF-8 text for the configuration.
 fn text(word: &OsStr) -> io::Result<&str> {
-    word.to_str().ok_or_else(|| io::Error::other(format!("{word:?} is no text")))
+    word.to_str().ok_or_else(|| io::Error::other(format!("{word:?} is not text")))
 }
 
 /// Handle of a program, with its bundle.

@@ -184,7 +184,7 @@ impl Packages<'_> {
                     let network = Network::Hosts(HostRules::from_iter([host]));
                     self.use_mirror(&ready.branch, mirror, network).await
                 }
-                None => Err("it is no URL of a mirror".to_owned()),
+                None => Err("it is not a URL of a mirror".to_owned()),
             };
             match said {
                 Ok(()) => return self.remember(mirror),

@@ -23,7 +23,7 @@ pub(super) const MOST_BYTES: usize = 16 * 1024;
 /// Why a signature is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SignatureError {
-    #[error("it is no OpenPGP signature of a kind that is known")]
+    #[error("it is not an OpenPGP signature of a kind that is known")]
     Unreadable,
     #[error("its signature is not one of the release key")]
     Wrong,

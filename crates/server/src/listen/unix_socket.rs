@@ -78,7 +78,7 @@ fn remove_stale(path: &Path) -> Result<(), String> {
         Err(error) => return Err(error.to_string()),
     };
     if !about.file_type().is_socket() {
-        return Err("a file of this name exists and is no socket; remove it".to_owned());
+        return Err("a file of this name exists and is not a socket; remove it".to_owned());
     }
     match UnixStream::connect(path) {
         Ok(_) => Err("another daemon listens on it; `toolcrib stop` ends it".to_owned()),

@@ -196,7 +196,7 @@ async fn write_file(
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
     let text = std::str::from_utf8(&body)
-        .map_err(|error| Problem::invalid(format!("the body is no UTF-8: {error}")))?;
+        .map_err(|error| Problem::invalid(format!("the body is not UTF-8: {error}")))?;
     if let Err(given) = check_write(&daemon, &principal, &headers, &query.path).await? {
         return Ok(answer_response(*given));
     }

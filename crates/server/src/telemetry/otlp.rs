@@ -190,7 +190,7 @@ impl Otlp {
         let failed =
             |what: String| OtlpError::Exporter { endpoint: settings.endpoint.clone(), what };
         let target = target(&settings.endpoint)
-            .ok_or_else(|| failed("it is no http or https URL".to_owned()))?;
+            .ok_or_else(|| failed("it is not an http or https URL".to_owned()))?;
         let policy =
             AddressPolicy::with_allowed([target]).map_err(|error| failed(error.to_string()))?;
         let client = Client { http: HttpClient::new(policy).with_keep_alive(), runtime };

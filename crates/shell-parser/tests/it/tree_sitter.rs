@@ -51,7 +51,7 @@ fn commands_that_tree_sitter_finds_are_found() {
             .collect();
         for name in names.iter().filter(|name| PROGRAMS.contains(&name.as_str())) {
             count.set(count.get() + 1);
-            prop_assert!(known.contains(name.as_str()), "{line:?}: {name} is no command here");
+            prop_assert!(known.contains(name.as_str()), "{line:?}: {name} is not a command here");
         }
         Ok(())
     });

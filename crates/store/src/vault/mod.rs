@@ -222,7 +222,7 @@ impl Sealer for Vault {
 
     fn open(&self, sealed: &str) -> Result<String, SealError> {
         let wrong = |why: &str| SealError(why.to_owned());
-        let text = sealed.strip_prefix(SEALED).ok_or_else(|| wrong("it is no sealed text"))?;
+        let text = sealed.strip_prefix(SEALED).ok_or_else(|| wrong("it is not sealed text"))?;
         let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| wrong("it is damaged"))?;
         let (id, rest) =
             bytes.split_first_chunk::<ID_BYTES>().ok_or_else(|| wrong("it is damaged"))?;
@@ -236,6 +236,6 @@ impl Sealer for Vault {
         })?;
         let opened: Zeroizing<Vec<u8>> =
             key.open(rest, ABOUT_TEXT).ok_or_else(|| wrong("it was changed"))?;
-        String::from_utf8(opened.to_vec()).map_err(|_| wrong("it is no text"))
+        String::from_utf8(opened.to_vec()).map_err(|_| wrong("it is not text"))
     }
 }

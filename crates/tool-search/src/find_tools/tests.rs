@@ -312,7 +312,7 @@ fn what_is_always_there_and_what_is_broken_is_not_offered() {
         ToolSpec::new(ToolName::local("remember").unwrap(), "Remembers a fact.", json!({}));
     spec.tier = Tier::Innate;
     let broken =
-        Entry::broken(ToolName::local("remember_fact").unwrap(), "its schema is no schema");
+        Entry::broken(ToolName::local("remember_fact").unwrap(), "its schema is not a schema");
     bench.registry.set(vec![Entry::Local(Arc::new(Still(Arc::new(spec)))), broken]);
     let answer = bench.find("remember this fact");
     assert_eq!(answer["injected"], json!([]));

@@ -36,7 +36,7 @@ impl Table {
         let (mut tensors, start) = header(&bytes)?;
         let rows = tensors.remove("embeddings").ok_or("it has no tensor `embeddings`")?;
         let [count, dimensions] = rows.shape[..] else {
-            return Err("`embeddings` is no table".to_owned());
+            return Err("`embeddings` is not a table".to_owned());
         };
         if count == 0 || dimensions == 0 {
             return Err("`embeddings` is empty".to_owned());
@@ -50,7 +50,7 @@ impl Table {
             None => vec![1.0; count],
         };
         if !given.iter().all(|weight| weight.is_finite()) {
-            return Err("`weights` holds what is no number".to_owned());
+            return Err("`weights` contains a value that is not a number".to_owned());
         }
         match rows.dtype.as_str() {
             "I8" => {
@@ -73,7 +73,7 @@ impl Table {
 
     fn quantised(cells: &[f32], mut weights: Vec<f32>, dimensions: usize) -> Result<Self, String> {
         if !cells.iter().all(|cell| cell.is_finite()) {
-            return Err("`embeddings` holds what is no number".to_owned());
+            return Err("`embeddings` contains a value that is not a number".to_owned());
         }
         let mut bytes = Vec::with_capacity(cells.len());
         for (row, weight) in cells.chunks_exact(dimensions).zip(&mut weights) {
@@ -112,7 +112,7 @@ fn header(bytes: &[u8]) -> Result<(BTreeMap<String, Tensor>, usize), String> {
     }
     let header = rest.get(..length).ok_or("it ends inside its header")?;
     let mut raw: BTreeMap<String, serde_json::Value> =
-        serde_json::from_slice(header).map_err(|e| format!("its header is no JSON: {e}"))?;
+        serde_json::from_slice(header).map_err(|e| format!("its header is not valid JSON: {e}"))?;
     raw.remove("__metadata__");
     let tensors = raw.into_iter().map(|(name, tensor)| {
         let tensor = serde_json::from_value(tensor).map_err(|e| format!("`{name}`: {e}"))?;

@@ -93,7 +93,7 @@ fn a_name_that_is_spelled_out_comes_first() {
         assert!(hits[0].named && !hits[1].named, "{query}: {hits:?}");
     }
     let hits = index().find("search for a picture and resize it", 3);
-    assert!(hits.iter().all(|hit| !hit.named), "a verb is no name: {hits:?}");
+    assert!(hits.iter().all(|hit| !hit.named), "a verb is not a name: {hits:?}");
 }
 
 #[test]

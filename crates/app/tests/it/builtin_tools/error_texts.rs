@@ -213,7 +213,7 @@ fn scenarios() -> Vec<TestCase> {
             json!({"status": "success", "result": "HTTP 502 Bad Gateway…"}),
         ),
         case(
-            "7. … an answer that is no HTTP",
+            "7. … an answer that is not HTTP",
             async |s| {
                 let w = s.approving(1).open().await;
                 w.call("http_request", json!({"url": w.web.url("/garbage"), "method": "POST"}))

@@ -58,7 +58,7 @@ async fn searxng_answers_in_json() {
     let (hits, request) = hits(SearchBackendKind::Searxng, Reply::json(body.to_string())).await;
     let expected =
         strings([["A", "https://a.example/x", "About a"], ["B", "https://b.example/", ""]]);
-    assert_eq!(hits, expected, "an address that is no web address is left out");
+    assert_eq!(hits, expected, "an address that is not a web address is left out");
     assert!(request.starts_with("GET /search?q=rust+%26+oats&format=json HTTP/1.1"), "{request}");
 }
 

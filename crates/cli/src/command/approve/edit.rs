@@ -28,7 +28,7 @@ pub(super) async fn run(
     let args = edited_args(command.args.as_deref(), &waiting.request)?;
     if args == waiting.request.args {
         return Err(Failure::usage(format!(
-            "the arguments are unchanged; `toolcrib approve yes {}` lets the call run with them",
+            "the arguments are unchanged; use `toolcrib approve yes {}` to approve the call",
             waiting.request.id
         )));
     }
@@ -45,24 +45,24 @@ pub(super) async fn run(
 fn edited_args(given: Option<&str>, request: &ApprovalRequest) -> Result<Value, Failure> {
     let text = match given {
         Some("-") => String::from_utf8(output::read_stdin()?).map_err(|error| {
-            Failure::usage(format!("the arguments are no UTF-8: {}", error.utf8_error()))
+            Failure::usage(format!("the arguments are not UTF-8: {}", error.utf8_error()))
         })?,
         Some(text) => text.to_owned(),
         None => edit_in_editor(request)?,
     };
     let args: Value = serde_json::from_str(&text)
-        .map_err(|error| Failure::usage(format!("the arguments are no JSON: {error}")))?;
+        .map_err(|error| Failure::usage(format!("the arguments are not valid JSON: {error}")))?;
     if !args.is_object() {
-        return Err(Failure::usage("the arguments are no JSON object"));
+        return Err(Failure::usage("the arguments are not a JSON object"));
     }
     Ok(args)
 }
 
 fn edit_in_editor(request: &ApprovalRequest) -> Result<String, Failure> {
     let editor = args_editor::editor_command().ok_or_else(|| {
-        Failure::usage("say the new arguments with --args, or set EDITOR to an editor")
+        Failure::usage("pass the new arguments with --args, or set EDITOR to an editor")
     })?;
     let draft = ArgsDraft::from_args(&request.args)?;
     let status = draft.command(&editor).status()?;
-    draft.text(status).map_err(|error| Failure::run(format!("the editor does not work: {error}")))
+    draft.text(status).map_err(|error| Failure::run(format!("the editor failed: {error}")))
 }

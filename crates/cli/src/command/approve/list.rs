@@ -38,14 +38,14 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
         output::eprint_line(&format!("toolcrib: {note}"));
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: no approvals are waiting");
+        output::eprint_line("toolcrib: no pending approvals");
         return Ok(0);
     }
     let short = |request: &ApprovalRequest| short_id::shorten(&request.id, &ids);
     let width = rows.iter().map(|(request, _)| short(request).len()).max().unwrap_or_default();
     let mut text = format!(
         "{:<width$}  {:>7}  {:<12} {:<16} {:<8} {:<10} {:<22} WHAT\n",
-        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "WHO ASKS"
+        "ID", "AGE", "DEADLINE", "TOOL", "RISK", "WHY", "CALLER"
     );
     for (request, decided) in &rows {
         let what =

@@ -69,7 +69,7 @@ pub(super) async fn execute(
     bootstrap::flush_hooks(&toolcrib).await;
     let answer = answer.map_err(|error| decide::failure(&waiting.request, error))?;
     let Some(answer) = answer else {
-        output::warn("it goes on in another task of this process", json);
+        output::warn("another task of this process continues it", json);
         return Ok(0);
     };
     if !runs {

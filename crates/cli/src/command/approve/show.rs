@@ -55,7 +55,7 @@ fn to_text(question: &ShowApprovalReply) -> String {
         (Some(end), None) => {
             format!("{} ({})", time_format::format_local(end), deadline(request, now))
         }
-        (None, _) => "none, it waits as long as it takes".to_owned(),
+        (None, _) => "none".to_owned(),
     };
     let mut facts: Vec<(&str, String)> = vec![
         ("id", request.id.to_string()),

@@ -27,7 +27,7 @@ pub(super) fn run(command: &AuditExportArgs, path: &Path, json: bool) -> Result<
     if json {
         output::print_json(&json!({"bundle": path, "records": records}), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: {records} records are in {}", path.display()));
+        output::eprint_line(&format!("toolcrib: wrote {records} records to {}", path.display()));
     }
     Ok(0)
 }

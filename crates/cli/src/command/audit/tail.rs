@@ -20,7 +20,7 @@ pub(super) fn run(command: &AuditTailArgs, json: bool) -> Result<u8, Failure> {
         let request = TailRequest::Newest(u64::from(command.lines));
         let mut reply = audit::tail(&ctx, request).await?;
         if reply.records.is_empty() && !command.follow {
-            output::warn("nothing is recorded yet", json);
+            output::warn("no records yet", json);
             return Ok(0);
         }
         if !json {

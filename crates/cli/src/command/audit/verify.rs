@@ -72,7 +72,7 @@ async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verify
     }
     if signed && anchors.is_none() {
         output::warn(
-            &format!("there is no anchor file {}: nothing is compared with it", usual.display()),
+            &format!("there is no anchor file {}: anchors are not compared", usual.display()),
             json,
         );
     }
@@ -111,7 +111,7 @@ pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKe
 
 fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {
     let what = if command.file.is_some() { "the export" } else { "the checkpoints" };
-    unreadable(format!("there is no public key to verify {what} with; name its file with --key"))
+    unreadable(format!("there is no public key to verify {what}; pass its file with --key"))
 }
 
 fn to_text(reply: &VerifyReply) -> String {
@@ -120,7 +120,7 @@ fn to_text(reply: &VerifyReply) -> String {
         text += &chain_text(chain);
     }
     if reply.chains.is_empty() {
-        text += "nothing is recorded yet\n";
+        text += "no records yet\n";
     }
     if let Some(calls) = &reply.calls {
         text += &format!("calls: {} looked at, {} records\n", calls.calls, calls.records);
@@ -131,7 +131,7 @@ fn to_text(reply: &VerifyReply) -> String {
     }
     if let Some(decided) = &reply.decisions {
         text += &format!(
-            "decisions: {} questions ({} decided), {} grants, {} switches looked at, {} records\n",
+            "decisions: {} questions ({} decided), {} grants, {} switches checked, {} records\n",
             decided.questions, decided.decisions, decided.grants, decided.switches, decided.records
         );
         for finding in &decided.findings {

@@ -40,6 +40,6 @@ fn report(remarks: &[String], json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     remarks.iter().for_each(|remark| output::warn(remark, false));
-    output::eprint_line("toolcrib: the configuration is fine");
+    output::eprint_line("toolcrib: the configuration is valid");
     Ok(0)
 }

@@ -40,7 +40,7 @@ fn parse_key(text: &str) -> Result<KeyPath, Failure> {
 fn workspace_folder(workspace: Option<&Path>) -> Result<PathBuf, Failure> {
     let workspace = workspace.unwrap_or(Path::new("."));
     if !workspace.is_dir() {
-        return Err(Failure::usage(format!("{} is no folder", workspace.display())));
+        return Err(Failure::usage(format!("{} is not a folder", workspace.display())));
     }
     Ok(workspace.to_owned())
 }

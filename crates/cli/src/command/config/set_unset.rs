@@ -22,7 +22,7 @@ pub(super) fn set(command: &ConfigSet, json: bool) -> Result<u8, Failure> {
         "-" => value_from_stdin()?,
         _ if value_display::is_secret(&key) => {
             return Err(Failure::usage(format!(
-                "{key} is secret, and arguments are seen by every program of this machine; give `-` and the value on standard input"
+                "{key} is a secret, and every program of this machine can read arguments; pass `-`, and the value on standard input"
             )));
         }
         text => text.to_owned(),
@@ -70,7 +70,7 @@ pub(crate) fn write_user_value(
 fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
     match key.parts().first() {
         Some(&"trusted_workspaces") => {
-            Err(Failure::usage("use `toolcrib trust`, which shows what a workspace brings along"))
+            Err(Failure::usage("use `toolcrib trust`, which shows what a workspace contains"))
         }
         Some(&"hooks") => {
             Err(Failure::usage("hooks are programs: write them into the file (docs/hooks.md)"))
@@ -82,7 +82,7 @@ fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
 /// The value on standard input, without the end of its line.
 fn value_from_stdin() -> Result<String, Failure> {
     let text = String::from_utf8(output::read_stdin()?)
-        .map_err(|_| Failure::usage("the value on standard input is no UTF-8 text"))?;
+        .map_err(|_| Failure::usage("the value on standard input is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
@@ -150,15 +150,18 @@ impl ConfigFile {
     fn warn_if_overridden(&self, key: &KeyPath, json: bool) -> Result<(), Failure> {
         let config = config::load(&Env::from_process(), Some(&self.workspace))?;
         let Some(origin) = config.origin(key) else {
-            let what =
-                format!("{key} is set, and used when the workspace is trusted: toolcrib trust");
+            let what = format!(
+                "{key} is set, but takes effect only when the workspace is trusted: toolcrib trust"
+            );
             output::warn(&what, json);
             return Ok(());
         };
         let own = format!("{}:", self.path.display());
         if !origin.location.starts_with(&own) {
-            let what =
-                format!("{key} is set, but {} goes before it", value_display::origin_text(origin));
+            let what = format!(
+                "{key} is set, but {} takes precedence",
+                value_display::origin_text(origin)
+            );
             output::warn(&what, json);
         }
         Ok(())

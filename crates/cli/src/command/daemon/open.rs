@@ -36,7 +36,7 @@ pub(crate) fn run(command: &Open, json: bool) -> Result<u8, Failure> {
         output::eprint_line(&format!("toolcrib: opened {page}"));
     } else {
         output::eprint_line(&format!(
-            "toolcrib: {OPENER} opens no browser here; open this address within a minute:"
+            "toolcrib: {OPENER} cannot open a browser here; open this address within a minute:"
         ));
         output::print_line(&url)?;
     }

@@ -24,7 +24,7 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
         if !waiting.is_empty() {
             output::warn(&format!("a restart is needed for: {}", waiting.join(", ")), false);
         }
-        output::eprint_line("toolcrib: the daemon has read its configuration again");
+        output::eprint_line("toolcrib: the daemon reloaded its configuration");
         Ok(0)
     })
 }

@@ -19,11 +19,11 @@ pub(super) fn run(command: &ServiceCommand, json: bool) -> Result<u8, Failure> {
         ServiceCommand::Status => manager.status(),
         ServiceCommand::Start => {
             manager.start()?;
-            print_done("the service is started", json)
+            print_done("started the service", json)
         }
         ServiceCommand::Stop => {
             manager.stop()?;
-            print_done("the service is stopped", json)
+            print_done("stopped the service", json)
         }
         ServiceCommand::Logs { lines, follow } => manager.logs(*lines, *follow),
     }
@@ -49,7 +49,7 @@ fn install(manager: ServiceManager, command: &ServiceInstall, json: bool) -> Res
     let is_other = fs::read_to_string(&path).is_ok_and(|old| old != text);
     if is_other && !command.force {
         return Err(Failure::usage(format!(
-            "{} is there already and says something else; --force writes over it",
+            "{} already exists with other contents; --force overwrites it",
             path.display()
         )));
     }
@@ -65,14 +65,14 @@ fn install(manager: ServiceManager, command: &ServiceInstall, json: bool) -> Res
     fs::write(&path, text).map_err(unwritable)?;
     output::warn(&format!("{} is written", path.display()), json);
     manager.install()?;
-    print_done("the service runs, and starts with every session", json)
+    print_done("the service is running, and starts at every login", json)
 }
 
 fn uninstall(manager: ServiceManager, json: bool) -> Result<u8, Failure> {
     let path = manager.path()?;
     if !path.exists() {
         return Err(Failure::not_found(format!(
-            "the service is not installed: {} is not there",
+            "the service is not installed: {} does not exist",
             path.display()
         )));
     }
@@ -80,12 +80,12 @@ fn uninstall(manager: ServiceManager, json: bool) -> Result<u8, Failure> {
     let stopped = manager.uninstall();
     fs::remove_file(&path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     stopped?;
-    print_done("the service is gone; what is kept of you stays", json)
+    print_done("removed the service; your data remains", json)
 }
 
 fn service_from_args(command: &ServiceInstall) -> Result<Service, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::run(format!("where this program is cannot be found out: {error}"))
+        Failure::run(format!("cannot determine the path of this program: {error}"))
     })?;
     let named: Vec<PathBuf> = command.workspace.iter().cloned().collect();
     let workspace = bootstrap::resolve_roots(&named)?.into_iter().next().unwrap_or_default();

@@ -17,7 +17,9 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
             if json {
                 output::print_json(&json!({"running": false}), true)?;
             } else {
-                output::eprint_line("toolcrib: no daemon runs; start one with `toolcrib serve`");
+                output::eprint_line(
+                    "toolcrib: no daemon is running; start one with `toolcrib serve`",
+                );
             }
             return Ok(EXIT_UNREACHABLE);
         };
@@ -76,16 +78,18 @@ fn text(client: &Client, at: &[String], status: &DaemonStatus) -> String {
             calls.running, calls.queued, calls.received
         ),
         format!(
-            "runs       {} at work, {} questions wait for a person",
+            "runs       {} running, {} questions wait for a person",
             status.runs, status.approvals_pending
         ),
     ];
     lines.extend(daemon_lines(status));
     if !status.tools_enabled {
-        lines.push("Every tool is stopped; `toolcrib start-tools` lets them run again.".to_owned());
+        lines.push(
+            "The kill switch is engaged; `toolcrib start-tools` allows tools again.".to_owned(),
+        );
     }
     if status.stopping {
-        lines.push("It was told to stop and takes nothing new.".to_owned());
+        lines.push("It is stopping and accepts no new calls.".to_owned());
     }
     lines.join("\n")
 }

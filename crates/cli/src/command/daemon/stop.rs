@@ -18,22 +18,22 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
     if Env::from_process().text(DAEMON_VARIABLE)?.is_some() {
         return Err(Failure::usage(format!(
-            "{DAEMON_VARIABLE} names a daemon elsewhere, which is stopped on its own machine; unset it"
+            "{DAEMON_VARIABLE} selects a daemon on another machine, where you must stop it; unset the variable to stop the daemon of this machine"
         )));
     }
     bootstrap::block_on(async {
-        let none = || unreachable("no daemon runs");
+        let none = || unreachable("no daemon is running");
         // It need not answer: one of another version, or one that hangs, is stopped too.
         let address = DaemonPaths::current()?.running_address()?.ok_or_else(none)?;
         let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw).ok_or_else(none)?;
         kill_process(pid, Signal::TERM).map_err(|error| {
-            Failure::run(format!("process {} cannot be told: {error}", address.pid))
+            Failure::run(format!("cannot signal the process {}: {error}", address.pid))
         })?;
         let begun = Instant::now();
         while is_running(pid) {
             if begun.elapsed() >= command.timeout {
                 return Err(Failure::run(format!(
-                    "process {} was told to stop and works still; `kill -9 {}` ends it at once, and what it did is taken up again",
+                    "process {} is still stopping; `kill -9 {}` kills it at once, and the next daemon resumes its runs",
                     address.pid, address.pid
                 )));
             }

@@ -32,9 +32,9 @@ pub(crate) fn run(command: &Token, json: bool) -> Result<u8, Failure> {
 fn show(json: bool) -> Result<u8, Failure> {
     let path = DaemonPaths::current()?.token_file();
     let token = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => Failure::not_found(
-            "there is no token yet; the daemon makes it when it starts for the first time",
-        ),
+        std::io::ErrorKind::NotFound => {
+            Failure::not_found("there is no token yet; the daemon creates it at its first start")
+        }
         _ => Failure::run(format!("{} cannot be read: {error}", path.display())),
     })?;
     let token = token.trim();
@@ -61,7 +61,7 @@ async fn add(client: &Client, command: &TokenAdd, json: bool) -> Result<u8, Fail
         return Ok(0);
     }
     output::print_line(&parse_reply::<MadeToken>(made)?.token)?;
-    output::eprint_line("toolcrib: this is the only time that it is shown");
+    output::eprint_line("toolcrib: this token is shown only once");
     Ok(0)
 }
 
@@ -87,7 +87,7 @@ async fn list(client: &Client, json: bool) -> Result<u8, Failure> {
         return Ok(0);
     }
     if rows.is_empty() {
-        output::eprint_line("toolcrib: there are no tokens beside that of this machine");
+        output::eprint_line("toolcrib: no tokens besides that of this machine");
     }
     let now = SystemClock.now_ms();
     for row in rows {
@@ -117,11 +117,11 @@ async fn revoke(client: &Client, token: &str, json: bool) -> Result<u8, Failure>
     let held: Vec<&TokenRow> = rows.iter().filter(is_meant).collect();
     let id = match held.as_slice() {
         [row] => row.id,
-        [] => return Err(Failure::not_found(format!("there is no token {token} that holds"))),
+        [] => return Err(Failure::not_found(format!("there is no valid token {token}"))),
         several => {
             let ids: Vec<String> = several.iter().map(|row| row.id.to_string()).collect();
             return Err(Failure::usage(format!(
-                "several tokens have this name; give the id of one: {}",
+                "several tokens have this name; use an id: {}",
                 ids.join(", ")
             )));
         }
@@ -131,7 +131,7 @@ async fn revoke(client: &Client, token: &str, json: bool) -> Result<u8, Failure>
         output::print_json(&json!({"revoked": id}), true)?;
     } else {
         output::eprint_line(&format!(
-            "toolcrib: the token {} holds no more",
+            "toolcrib: revoked the token {}",
             terminal::escape_to_line(token)
         ));
     }

@@ -56,14 +56,14 @@ impl Candidate {
 
 /// The model that the options name; `None` = it is to be found.
 pub(super) fn named(command: &Init) -> Result<Option<Candidate>, Failure> {
-    let origin = "named by you".to_owned();
+    let origin = "your choice".to_owned();
     let (provider, model) = match (&command.provider, &command.model) {
         (Some(provider), Some(model)) => (provider.clone(), model.clone()),
         (None, Some(model)) => match model.split_once('/') {
             Some((provider, model)) => (provider.to_owned(), model.to_owned()),
             None => {
                 return Err(Failure::usage(format!(
-                    "whose model is {model}? Write --model PROVIDER/{model}"
+                    "which provider has the model {model}? Write --model PROVIDER/{model}"
                 )));
             }
         },

@@ -60,14 +60,14 @@ fn ask(found: &[Candidate]) -> Result<usize, Failure> {
         let mut line = String::new();
         if io::stdin().read_line(&mut line)? == 0 {
             return Err(Failure::usage(
-                "no model was chosen; `toolcrib init --model NAME` names one",
+                "no model was chosen; choose one with `toolcrib init --model NAME`",
             ));
         }
         match line.trim() {
             "" => return Ok(0),
             typed => match typed.parse::<usize>() {
                 Ok(number) if (1..=found.len()).contains(&number) => return Ok(number - 1),
-                _ => output::eprint_line(&format!("  There is no number {typed}.")),
+                _ => output::eprint_line(&format!("  {typed} is not a number of the list.")),
             },
         }
     }
@@ -99,10 +99,10 @@ fn report(chosen: &Candidate, path: &Path, tested: bool, json: bool) -> Result<(
         return Ok(output::print_json(&written, true)?);
     }
     let answered = if tested { "answered, and " } else { "" };
-    output::eprint_line(&format!("toolcrib: {} {answered}is written into {path}", chosen.name()));
+    output::eprint_line(&format!("toolcrib: {} {answered}was written to {path}", chosen.name()));
     for offer in offers {
         output::eprint_line(&format!(
-            "toolcrib: {}; to take them over: {}",
+            "toolcrib: {}; to import them: {}",
             offer.what, offer.command
         ));
     }

@@ -97,7 +97,7 @@ async fn answer(url: &str) -> Result<Value, Failure> {
 fn address(registry: &str, words: &str) -> Result<String, Failure> {
     let base = registry.trim_end_matches('/');
     if !base.starts_with("https://") && !base.starts_with("http://") {
-        return Err(Failure::usage(format!("{registry} is no address of a registry")));
+        return Err(Failure::usage(format!("{registry} is not an address of a registry")));
     }
     let mut query = String::new();
     for byte in words.bytes() {

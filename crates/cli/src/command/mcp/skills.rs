@@ -195,8 +195,7 @@ fn show(server: &str, offered: &[OfferedSkill], json: bool) -> Result<u8, Failur
         output::eprint_line(&format!("toolcrib: {server} lists no skills"));
         return Ok(0);
     }
-    let mut rows =
-        vec![["SKILL", "STATE", "FILES", "WHAT IT SAYS OF ITSELF"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["SKILL", "STATE", "FILES", "DESCRIPTION"].map(str::to_owned).to_vec()];
     for skill in offered {
         let files = skill.files.as_ref().map_or("-".to_owned(), |files| files.len().to_string());
         let words = match &skill.files {

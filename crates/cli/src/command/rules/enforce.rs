@@ -32,7 +32,7 @@ pub(super) fn run(command: &RulesEnforce, json: bool) -> Result<u8, Failure> {
     } else if enforced {
         output::eprint_line(&format!("toolcrib: in force: {what}"));
     } else {
-        output::eprint_line(&format!("toolcrib: it is in force already: {what}"));
+        output::eprint_line(&format!("toolcrib: already in force: {what}"));
     }
     Ok(0)
 }

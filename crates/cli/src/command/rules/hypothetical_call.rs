@@ -81,7 +81,7 @@ impl HypotheticalCall {
         let args: Map<String, Value> = match args.map(str::trim).filter(|args| !args.is_empty()) {
             None => Map::new(),
             Some(args) => serde_json::from_str(args)
-                .map_err(|error| Failure::usage(format!("--args is no JSON object: {error}")))?,
+                .map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?,
         };
         let class = RULE_CLASSES.iter().find(|(class, ..)| *class == name);
         let tool = class.map_or(name, |(_, tool, _)| tool);

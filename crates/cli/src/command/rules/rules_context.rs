@@ -20,7 +20,7 @@ impl RulesContext {
     pub(super) fn load(at: &RulesWorkspaceArgs) -> Result<Self, Failure> {
         let workspace = at.workspace.clone().unwrap_or_else(|| PathBuf::from("."));
         if !workspace.is_dir() {
-            return Err(Failure::usage(format!("{} is no folder", workspace.display())));
+            return Err(Failure::usage(format!("{} is not a folder", workspace.display())));
         }
         let world = WorkspaceArgs { root: vec![workspace.clone()], ..WorkspaceArgs::default() };
         let config = bootstrap::load_config(&world)?;

@@ -74,7 +74,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let reply = bootstrap::block_on(async {
         // Where the tools cannot be loaded, as with a damaged vault, names alone have to do.
         let toolcrib = bootstrap::inspect(&args, json).await.inspect_err(|failure| {
-            let what = "the tools cannot be looked at, so who uses a secret is not known";
+            let what = "the tools cannot be loaded, so the users of secrets are unknown";
             output::warn(&format!("{what}: {}", failure.message), json);
         });
         let toolcrib = toolcrib.ok();
@@ -95,7 +95,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
 fn print_list(reply: &ListSecretsReply) -> Result<(), Failure> {
     let ListSecretsReply { secrets, missing } = reply;
     if secrets.is_empty() {
-        output::eprint_line("toolcrib: no secrets are kept; `toolcrib secret set NAME` keeps one");
+        output::eprint_line("toolcrib: no secrets; `toolcrib secret set NAME` adds one");
     }
     let width = secrets.iter().map(|secret| secret.name.len()).max().unwrap_or_default();
     let mut text = String::new();
@@ -109,7 +109,9 @@ fn print_list(reply: &ListSecretsReply) -> Result<(), Failure> {
     }
     for missing in missing {
         let (user, name) = (&missing.named_by, &missing.name);
-        output::eprint_line(&format!("toolcrib: {user} names the secret {name}, which is not set"));
+        output::eprint_line(&format!(
+            "toolcrib: {user} refers to the secret {name}, which is not set"
+        ));
     }
     Ok(())
 }
@@ -146,7 +148,7 @@ fn rotate(json: bool) -> Result<u8, Failure> {
             count => format!("{count} secrets are"),
         };
         output::eprint_line(&format!(
-            "toolcrib: {words} encrypted with a new key; the old one is kept only to open calls that wait, until the next rotation"
+            "toolcrib: {words} encrypted with a new key; the old key remains until the next rotation, to decrypt pending calls"
         ));
     }
     Ok(0)

@@ -53,11 +53,14 @@ fn from_terminal(what: &str) -> Result<Vec<u8>, Failure> {
         let rest = keys.take_pending();
         output::eprint_line("");
         if !ended {
-            return Err(Failure { code: EXIT_INTERRUPTED, message: "nothing was kept".to_owned() });
+            return Err(Failure {
+                code: EXIT_INTERRUPTED,
+                message: "nothing was stored".to_owned(),
+            });
         }
         if !rest.is_empty() {
             return Err(Failure::usage(
-                "more than one line was typed; a value of several lines is read from standard input: `toolcrib secret set NAME < FILE`",
+                "a typed value has one line; pass a value of several lines on standard input: `toolcrib secret set NAME < FILE`",
             ));
         }
         Ok(text.into_bytes())

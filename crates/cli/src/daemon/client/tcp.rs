@@ -51,7 +51,7 @@ impl DaemonUrl {
         let policy =
             expand_base_url(&base).and_then(|entry| AddressPolicy::with_allowed([entry]).ok());
         let policy = policy
-            .ok_or_else(|| wrong("it is no address of a daemon; write https://HOST[:PORT]"))?;
+            .ok_or_else(|| wrong("it is not an address of a daemon; write https://HOST[:PORT]"))?;
         let target = check_url(&base, &policy).map_err(|error| wrong(&error.to_string()))?;
         if !target.is_https() && !is_loopback(target.host()) {
             return Err(wrong(

@@ -31,7 +31,7 @@ impl DaemonSocket {
             }
         };
         if !metadata.file_type().is_socket() {
-            return Err(unreachable(&format!("{} is no socket", path.display())));
+            return Err(unreachable(&format!("{} is not a socket", path.display())));
         }
         // The owner of the socket could read every request.
         if metadata.uid() != rustix::process::geteuid().as_raw() {

@@ -89,7 +89,7 @@ pub(super) fn resume(
     let bytes = STANDARD.decode(thaw.snapshot).map_err(|error| no_snapshot(error.to_string()))?;
     let loaded = Dump::load(&bytes).map_err(|error| no_snapshot(error.to_string()))?;
     let Session::Running(progress) = loaded.state else {
-        return Err(no_snapshot("it is no running script".to_owned()));
+        return Err(no_snapshot("it is not a running script".to_owned()));
     };
     let mut desk = ScriptHost {
         names: KnownTools::new(thaw.names),

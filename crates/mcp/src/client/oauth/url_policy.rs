@@ -28,7 +28,7 @@ pub(super) fn check_url(text: &str, what: &str, server: &Url) -> Result<Url, Aut
     if text.len() > LONGEST {
         return Err(bad("is too long"));
     }
-    let url = Url::parse(text).map_err(|_| bad("is no address"))?;
+    let url = Url::parse(text).map_err(|_| bad("is not an address"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(bad("holds a login"));
     }

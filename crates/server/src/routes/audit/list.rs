@@ -44,7 +44,8 @@ pub(super) struct AuditQuery {
 impl AuditQuery {
     fn into_filter(self) -> Result<RecordFilter, Problem> {
         let call = self.call.as_deref().map(|text| {
-            text.parse().map_err(|_| Problem::invalid(format!("\"{text}\" is no id of a call")))
+            text.parse()
+                .map_err(|_| Problem::invalid(format!("\"{text}\" is not the id of a call")))
         });
         Ok(RecordFilter {
             kind: self.kind,

@@ -51,7 +51,7 @@ impl NewImage {
             return Err(Problem::invalid("an image has at most 5,000,000 bytes"));
         }
         if !data.starts_with(begin) {
-            return Err(Problem::invalid(format!("the data of an image is no {media_type}")));
+            return Err(Problem::invalid(format!("the data of an image is not {media_type}")));
         }
         Ok(Blob { media_type: (*media_type).to_owned(), data })
     }

@@ -50,7 +50,7 @@ pub(super) fn page() -> Result<String> {
     }
     let types = Types(types);
     let event = types.find("Event").context("there is no type Event")?;
-    let Body::Enum(variants) = &event.body else { anyhow::bail!("Event is no enum") };
+    let Body::Enum(variants) = &event.body else { anyhow::bail!("Event is not an enum") };
     ensure!(!variants.is_empty(), "Event has no variants");
     let mut page = notice(SOURCES[0]) + ABOUT + "| type | what happened |\n|---|---|\n";
     for variant in variants {
